@@ -9,6 +9,7 @@
 #include "cli/forward/evaluated.hpp"
 #include "cli/forward/forward_subject.hpp"
 #include "cli/shown/amount_bar.hpp"
+#include "cli/shown/padding_text.hpp"
 #include "cli/shown/prediction_table.hpp"
 #include "engine/backends/backend.hpp"
 #include "engine/forward/text_loss.hpp"
@@ -98,7 +99,7 @@ std::string beginning_text(const planner::Request& planning, const planner::RunC
                      job.model.name,
                      planner::format_amount(static_cast<double>(parameter_count(job.model))),
                      planning.predictor.machine().profile.name, evaluated.tokens,
-                     config.data->string(), evaluated.windows->count(), job.seq_len,
+                     names_of(config.data), evaluated.windows->count(), job.seq_len,
                      job.batch_size) +
          forward_table(prediction) +
          fmt::format("predicted    {}: {} passes of {} (90 %: {} to {})\n",
@@ -106,6 +107,13 @@ std::string beginning_text(const planner::Request& planning, const planner::RunC
                      loss.passes(), planner::format_seconds(pass),
                      planner::format_seconds(prediction.pass_low),
                      planner::format_seconds(prediction.pass_high));
+}
+
+/// What packing a data set's documents would save; empty for a text, or where that is little.
+std::string padding_line(const Evaluated& evaluated) {
+  if (!evaluated.dataset) return "";
+  const auto packed = profiler::notable_packing(*evaluated.dataset);
+  return packed ? "padding      " + padding_text(*evaluated.dataset, *packed) + "\n" : "";
 }
 
 /// Runs all passes, showing a bar; returns the time they took.
@@ -119,7 +127,7 @@ Seconds evaluate(engine::ForwardSession& session, const engine::TextLoss& loss) 
 void require_a_loss(const engine::TextLoss& loss, const planner::RunConfig& config,
                     const ForwardSubject& subject) {
   if (loss.predicted() == 0) {
-    throw BadRequest("data: no token of " + config.data->string() + " is one to predict");
+    throw BadRequest("data: no token of " + names_of(config.data) + " is one to predict");
   }
   if (!std::isfinite(loss.nats())) {
     throw BadRequest("the loss is not a finite number: the weights of " + subject.weights_from() +
@@ -147,7 +155,7 @@ int run_eval(const Arguments& arguments) {
   planner::RunConfig& config = subject.config();
   const bool json = subject.request().has("--json");
   if (config.backend) engine::require_backend(*config.backend);
-  if (!config.data) throw BadRequest("data is missing: give --data FILE");
+  if (config.data.empty()) throw BadRequest("data is missing: give --data FILE");
   Evaluated evaluated = open_evaluated(subject);
   const planner::Request planning = planner::resolve(config);
   const planner::Job& job = planning.predictor.job();
@@ -168,7 +176,9 @@ int run_eval(const Arguments& arguments) {
   out.update(forward_json(prediction));
   out["passes"] = loss.passes();
   out["predicted_s"] = (static_cast<double>(loss.passes()) * to_seconds(prediction.pass)).count();
-  if (!json) print(beginning_text(planning, config, evaluated, loss, prediction));
+  if (!json) {
+    print(beginning_text(planning, config, evaluated, loss, prediction) + padding_line(evaluated));
+  }
   if (subject.request().has("--dry-run")) {
     if (json) print(out.dump(2) + "\n");
     return static_cast<int>(ExitCode::done);
@@ -185,7 +195,7 @@ int run_eval(const Arguments& arguments) {
   }
   out.update(results);
   out["weights_from"] = subject.weights_from();
-  out["data"] = config.data->string();
+  out["data"] = names_of(config.data);
   print(out.dump(2) + "\n");
   return static_cast<int>(ExitCode::done);
 }

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "cli/forward/chat_prompt.hpp"
 #include "cli/forward/forward_subject.hpp"
 #include "cli/forward/generate_request.hpp"
 #include "cli/shown/prediction_table.hpp"
@@ -198,6 +199,15 @@ int run_generate(const Arguments& arguments) {
   planner::RunConfig& config = subject.config();
   if (config.backend) engine::require_backend(*config.backend);
   const auto tokenizer = subject.open_tokenizer();
+  std::vector<std::int32_t> ends;
+  if (!asked.ignore_end) ends = end_tokens(subject.model_folder());
+  if (asked.chat) {
+    const ChatPrompt chat = chat_prompt(asked, subject.model_folder(), config);
+    asked.prompt = chat.text;
+    asked.no_special = true;  // The template writes them.
+    const auto end = chat.turn_end ? tokenizer->find(*chat.turn_end) : std::nullopt;
+    if (end && !asked.ignore_end) ends.push_back(*end);
+  }
   const std::vector<std::int32_t> prompt = prompt_tokens(asked, tokenizer.get());
   const auto count = std::ssize(prompt);
   set_sizes(config, count + asked.new_tokens);
@@ -221,10 +231,7 @@ int run_generate(const Arguments& arguments) {
   auto device = subject.load(plan.job, machine, plan.prompt_part.graph);
   engine::Generation generation(
       plan.job, prompt,
-      {.new_tokens = asked.new_tokens,
-       .end_tokens = asked.ignore_end ? std::vector<std::int32_t>{}
-                                      : end_tokens(subject.tokenizer_place().folder),
-       .sampler = asked.sampler});
+      {.new_tokens = asked.new_tokens, .end_tokens = std::move(ends), .sampler = asked.sampler});
   engine::ForwardSession session(ForwardGoal::next_token, plan.prompt_part.graph, std::move(device),
                                  generation);
   engine::GeneratedText text(decoder_of(tokenizer.get()), asked.stops);

@@ -26,7 +26,8 @@ struct Comment {
 constexpr Comment kComments[] = {
     {"model", "A catalogue name (sluice models), a config.json, a model folder or a cached HF id."},
     {"data", "Text, or JSONL examples, to train on; the last part is kept for validation."},
-    {"data_format", "auto, text, jsonl, alpaca, sharegpt or messages."},
+    {"data_format",
+     "auto, text, jsonl, alpaca, sharegpt, messages or tokens (ids in .npy or .bin)."},
     {"packing", "How documents become sequences: auto, stream, documents or off."},
     {"seq_len", "Tokens of a sequence, and sequences of an optimizer step."},
     {"micro_batch",
@@ -90,8 +91,8 @@ void fill_recipe(planner::RunConfig& config) {
   }
   const std::int64_t often =
       std::max(std::min(config.steps, profiler::kUnbrokenSteps), config.steps / 10);
-  if (!config.evaluate_every) config.evaluate_every = often;
-  if (config.save_every == 0) config.save_every = often;
+  if (!config.evaluate_every && !config.evaluate_cadence) config.evaluate_every = often;
+  if (config.save_every == 0 && !config.save_cadence) config.save_every = often;
   if (!config.keep_last) {
     config.keep_last = 2;
     config.keep_best = true;
@@ -118,13 +119,14 @@ int run_init(const Arguments& arguments) {
        {"--force", Takes::nothing, "replace the file if there is one"}});
   planner::RunConfig& config = run.config;
   if (config.model.empty()) throw BadRequest("--model is missing: sluice models lists the names");
-  if (!config.data) throw BadRequest("--data is missing: name a text file to train on");
-  if (!config.dataset_dir && !std::filesystem::exists(*config.data)) {
-    throw BadRequest("data: there is no file " + config.data->string());
+  if (config.data.empty()) throw BadRequest("--data is missing: name a text file to train on");
+  const std::filesystem::path& data = planner::only_data(config);
+  if (!config.dataset_dir && !std::filesystem::exists(data)) {
+    throw BadRequest("data: there is no file " + data.string());
   }
   const bool beside =
-      config.dataset_dir && std::filesystem::is_regular_file(*config.dataset_dir / *config.data);
-  if (!beside) planner::require_data_file(*config.data);
+      config.dataset_dir && std::filesystem::is_regular_file(*config.dataset_dir / data);
+  if (!beside) planner::require_data_file(data);
   fill_sizes(config);
   fill_recipe(config);
   (void)to_job(config);

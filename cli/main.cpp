@@ -12,7 +12,7 @@
 
 #include "cli/words/parse.hpp"
 #include "cli/words/verbs.hpp"
-#include "sim/error.hpp"
+#include "sim/bad_requests.hpp"
 #include "sim/message_line.hpp"
 #include "sim/nearest_name.hpp"
 #include "sim/utf8.hpp"
@@ -102,6 +102,10 @@ int guarded(std::span<char*> words) {
     }
     flush_output();
     return code;
+  } catch (const BadRequests& error) {
+    std::cout.flush();
+    for (const std::string& message : error.messages()) report(error.code(), message);
+    return static_cast<int>(error.code());
   } catch (const Error& error) {
     std::cout.flush();
     return report(error.code(), error.what());

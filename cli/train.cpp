@@ -4,8 +4,10 @@
 #include <cstdio>
 #include <vector>
 
+#include "cli/shown/data_text.hpp"
 #include "cli/shown/dry_run_output.hpp"
 #include "cli/shown/needs_table.hpp"
+#include "cli/shown/padding_text.hpp"
 #include "cli/shown/prediction_table.hpp"
 #include "cli/shown/train_table.hpp"
 #include "cli/training/rehearse.hpp"
@@ -23,6 +25,7 @@
 #include "profiler/training/run_json.hpp"
 #include "profiler/training/training_run.hpp"
 #include "sim/error.hpp"
+#include "sim/warning.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -40,6 +43,31 @@ std::string disk_line(const planner::Request& planning, const planner::Predictio
          "\n";
 }
 
+/// What packing would save a run from its start; none where it goes on, or saves too little.
+std::optional<profiler::PackingAdvice> advice_of(const TrainRequest& request,
+                                                 const RunPromise& promise,
+                                                 std::int64_t first_step) {
+  if (first_step > 0) return std::nullopt;
+  return profiler::packing_advice(request.config, request.job(), promise.plan.step().prediction,
+                                  promise.saving, *request.text);
+}
+
+/// The data in a line, and what is learnt of them in another; warns where that is little.
+void print_data(const TrainRequest& request, const char* name) {
+  constexpr std::int64_t kNoRows = 0;
+  const engine::DataSummary summary = request.text->summary(kNoRows);
+  print(name + request.text->description() + "; " + learnt_line(summary) + "\n");
+  for (const std::string& warning : data_warnings(summary)) sim::warn(warning);
+}
+
+/// Predicted times of a run, without those of checkpoints where none are written.
+profiler::RunTimes times_of(const TrainRequest& request, const RunPromise& promise,
+                            std::int64_t first_step) {
+  const planner::SavingPlan saving = request.options.saves ? promise.saving : planner::SavingPlan{};
+  return profiler::run_times(request.config, request.job(), promise.plan.step().prediction, saving,
+                             *request.text, first_step);
+}
+
 int dry_run(const TrainRequest& request, const RunPromise& promise, bool json) {
   const planner::RunConfig& config = request.config;
   const auto& [plan, saving] = promise;
@@ -49,19 +77,20 @@ int dry_run(const TrainRequest& request, const RunPromise& promise, bool json) {
   }
   const std::int64_t first_step = steps.empty() ? 0 : std::min(steps.front(), config.steps);
   const planner::Job& job = request.job();
-  const profiler::RunTimes times =
-      profiler::run_times(config, job, plan.step().prediction, saving, *request.text, first_step);
+  const profiler::RunTimes times = times_of(request, promise, first_step);
   if (json) {
-    print(dry_run_json(config, job, plan, saving, times, first_step));
+    print(dry_run_json(config, job, plan, saving, times, first_step,
+                       advice_of(request, promise, first_step)));
     return static_cast<int>(ExitCode::done);
   }
   print(prediction_table(plan.step().prediction, job, request.machine().profile.name));
   print(plan_table(plan.step().prediction.plan, job));
-  print("data         " + request.text->description() + "\n");
+  print_data(request, "data         ");
   print("plan         " + describe_source(plan, config) + "\n");
   print(times_table(config, times, first_step));
+  print(padding_line(advice_of(request, promise, first_step)));
   print(disk_line(request.planning, plan.step().prediction));
-  print(saving_table(config, saving));
+  if (request.options.saves) print(saving_table(config, saving));
   return static_cast<int>(ExitCode::done);
 }
 
@@ -70,13 +99,13 @@ void print_beginning(const TrainRequest& request, const RunPromise& promise,
   const planner::RunConfig& config = request.config;
   const auto& [plan, saving] = promise;
   const planner::Prediction& prediction = plan.step().prediction;
-  const profiler::RunTimes times =
-      profiler::run_times(config, request.job(), prediction, saving, *request.text, start.step());
+  const profiler::RunTimes times = times_of(request, promise, start.step());
   print(prediction_table(prediction, request.job(), request.machine().profile.name));
   print(start.description(config.seed));
-  print("data: " + request.text->description() + "\n");
+  print_data(request, "data: ");
   print("training with " + describe_source(plan, config) + "\n");
   print(times_table(config, times, start.step()));
+  print(padding_line(advice_of(request, promise, start.step())));
   print(disk_line(request.planning, prediction));
   if (request.options.saves) print(saving_table(config, saving));
 }

@@ -12,6 +12,8 @@ find_package(ZLIB REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto)  # SHA-256; shared, as the other libraries are.
 if(SLUICE_ENGINE)
   find_package(OpenBLAS REQUIRED)
+  find_path(ZSTD_INCLUDE_DIR zstd.h REQUIRED)
+  find_library(ZSTD_LIBRARY zstd REQUIRED)
   find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)  # Header only.
   # Without liburing threads read and write the disk.
   find_path(URING_INCLUDE_DIR liburing.h)

@@ -4,8 +4,9 @@
 
 namespace sluice::sim {
 
-/// Parameters of a lane's boost. 0 <= gain and lasting_gain, together <= 1; most >= 1; windows > 0.
-/// All times are in the unit of `window`.
+/// Parameters of a lane's boost: gains in speed per unit of rest, the highest speed, and the times
+/// over which rest is averaged. 0 <= gain and lasting_gain, together <= 1; most >= 1; windows > 0.
+/// All times that LaneRest takes are in the unit of `window`.
 struct RestRule {
   double gain, most, window;
   double lasting_gain = 0, lasting_window = 1;
@@ -32,7 +33,7 @@ class LaneRest {
  public:
   explicit LaneRest(const RestRule& rule) : rule_(rule) {}
 
-  /// A copy with the same rest, for a task of which `share` boosts.
+  /// A copy of this state for a task that takes the share `share` (0 to 1) of the boost.
   [[nodiscard]] LaneRest of_share(double share) const;
 
   [[nodiscard]] double rest() const { return rest_; }
@@ -44,17 +45,19 @@ class LaneRest {
   void idle_for(double time);
   void run_for(double time);
 
-  /// Time that the work of the next `time` would take at speed 1.
+  /// Work that the lane does in the next `time` if it does not idle, stated as its time at speed 1.
   [[nodiscard]] double work_in(double time) const;
-  /// Time that `work` (in time at speed 1) takes from now on; the inverse of work_in().
+  /// Time that the lane takes from now on for `work` (its time at speed 1); the inverse of
+  /// work_in().
   [[nodiscard]] double time_for(double work) const;
 
  private:
-  /// Rest above which speed `most` is reached.
+  /// Least rest at which the lane reaches speed `most`, lasting rest left aside.
   [[nodiscard]] double enough() const { return (rule_.most - 1) / rule_.gain; }
-  /// How long from now on the lane runs at speed `most`.
+  /// Time from now on for which a running lane keeps speed `most`; 0 if it rested too little.
   [[nodiscard]] double time_at_most() const;
-  /// Speed of the lane after it has run for `time` from now on.
+  /// Speed that the lane will have after it has run for `time` from now on, relative to a lane that
+  /// never rests.
   [[nodiscard]] double speed_after(double time) const;
 
   RestRule rule_;

@@ -9,10 +9,11 @@ namespace sluice {
 
 enum class ExitCode : int {
   done = 0,
-  bad_request = 2,  ///< Wrong request; the message names the field, file or task, and the fix.
+  /// The request is wrong; the message names the field, file or task, and the fix.
+  bad_request = 2,
   does_not_fit = 3,
-  environment = 4,    ///< Disk full, no GPU, missing permission.
-  not_converged = 5,  ///< Autotune ended without the prediction holding.
+  environment = 4,    ///< The environment failed: a full disk, no GPU, a missing permission.
+  not_converged = 5,  ///< Autotune ended before its prediction held.
   interrupted = 75,
 };
 
@@ -37,7 +38,8 @@ class EnvironmentError : public Error {
   explicit EnvironmentError(const std::string& message) : Error(ExitCode::environment, message) {}
 };
 
-/// A contract check: a failure is a bug in Sluice, never in the input.
+/// Throws std::logic_error where a contract is broken, which is a bug in Sluice, never in the
+/// input; `what` names the contract.
 inline void check(bool holds, const char* what) {
   if (!holds) throw std::logic_error(std::string("contract broken: ") + what);
 }

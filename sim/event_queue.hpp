@@ -1,4 +1,4 @@
-// The next event of each lane, and the earliest of them all: a tournament tree in one flat array.
+// Queue of the lanes' next events by time: a tournament tree in one flat array.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace sluice::sim {
 
-/// Queue with one key, an ordered integer, per slot. Changing a key takes O(log slots), reading the
-/// least O(1).
+/// Queue of slots by time: each slot has one key, an ordered integer such as an instant, or kNever.
+/// Changing a key takes O(log slots), reading the least O(1).
 class EventQueue {
  public:
   using Key = std::int64_t;
@@ -32,7 +32,8 @@ class EventQueue {
     }
   }
 
-  /// Appends the slots whose key is `key`, the least of all, in ascending order.
+  /// Appends to `slots` all slots whose key is `key`, which must be the least key of all, in
+  /// ascending order.
   void collect(Key key, std::vector<std::uint32_t>& slots) const { collect(1, key, slots); }
 
  private:

@@ -9,23 +9,24 @@
 
 namespace sluice::sim {
 
-/// Computes rates by progressive filling: all rates rise together, each in proportion to its
-/// weight, until its own cap or a full link stops it, while the others go on rising. At the end
-/// every flow is at its cap or has a bottleneck: a full link on which no flow has a larger rate /
-/// weight (Bertsekas and Gallager, Data Networks, section 6.5.2, here with weights and usage
-/// coefficients). Only flows that share links, directly or indirectly, with one that changed are
-/// computed again.
+/// Rates of flows in slots 0 to slots - 1, computed by progressive filling: all rates rise
+/// together, each in proportion to its weight, until its own cap or a full link stops it, while the
+/// others go on rising. At the end every flow is at its cap or has a bottleneck: a full link on
+/// which no flow has a larger rate / weight (Bertsekas and Gallager, Data Networks, section 6.5.2,
+/// here with weights and usage coefficients). Only flows that share links, directly or indirectly,
+/// with one that changed are computed again.
 class FairShare {
  public:
   FairShare(std::span<const double> link_capacities, std::size_t slots);
 
-  /// Starts a flow. `cap` may be infinite if `uses` is not empty; `uses` must stay alive until
-  /// stop().
+  /// Starts a flow in slot `slot`. `cap` may be infinite if `uses` is not empty; what `uses` views
+  /// must stay alive until stop().
   void start(std::uint32_t slot, double weight, double cap, std::span<const FrozenUse> uses);
   void stop(std::uint32_t slot);
   void set_cap(std::uint32_t slot, double cap);
 
-  /// Brings all rates up to date. Returns the slots whose rate changed, until the next update().
+  /// Brings all rates up to date. Returns the slots whose rate changed; the view is valid until the
+  /// next update().
   std::span<const std::uint32_t> update();
 
   [[nodiscard]] double rate(std::uint32_t slot) const { return flows_[slot].rate; }
@@ -35,7 +36,7 @@ class FairShare {
     double weight = 1;
     double cap = 0;
     double rate = 0;
-    double filled = 0;  ///< Rate found by the filling in progress.
+    double filled = 0;  ///< Rate that the filling in progress found for the flow.
     std::span<const FrozenUse> uses;
     std::uint64_t visited = 0;
     bool running = false;
@@ -43,13 +44,16 @@ class FairShare {
   };
   struct Member {
     std::uint32_t slot;
-    double load;  ///< Link units a second at level 1: use per unit x weight.
+    /// Units of the link per second that the flow uses at level 1: use per unit x weight. A flow's
+    /// rate is level x weight.
+    double load;
   };
   struct LinkState {
     double capacity = 0;
-    double available = 0;  ///< Capacity less what flows take that have stopped rising.
-    double level = 0;      ///< Level at which the link fills up if nothing stops its other flows.
-    bool stale = false;    ///< `level` must be computed again.
+    double available = 0;  ///< Capacity of the link less what flows use that have stopped rising.
+    /// Level (rate / weight) at which the link is full if its other flows all go on rising.
+    double level = 0;
+    bool stale = false;  ///< Whether `level` must be computed again.
     bool dirty = false;
     std::uint64_t visited = 0;
     std::vector<Member> members;
@@ -73,7 +77,7 @@ class FairShare {
   std::vector<std::uint32_t> dirty_slots_;
   std::vector<std::uint32_t> dirty_links_;
   std::vector<std::uint32_t> component_links_;
-  std::vector<Ceiling> ceilings_;  ///< Caps of the component's flows.
+  std::vector<Ceiling> ceilings_;  ///< Caps of the flows in the component that is being filled.
   std::vector<std::uint32_t> changed_;
   std::uint64_t visit_ = 0;
 };

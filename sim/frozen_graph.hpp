@@ -17,11 +17,13 @@ namespace sluice::sim {
 /// that.
 enum class Trust : std::uint8_t { check, validated };
 
-/// One task. Offsets index the arrays of FrozenGraph; each range ends where the next task's begins.
+/// One task of a frozen graph. `uses`, `successors`, `acquires` and `releases` are indices of the
+/// task's first entry in FrozenGraph's arrays; its entries end where the next task's begin.
 struct alignas(64) FrozenTask {
   double latency_ns;
-  double amount;  ///< Amount of a flow, or seconds of a fixed time, which has cap 1 and no links.
-  double cap;     ///< Largest rate of the flow; infinite if only links limit it.
+  /// Amount that a flow moves, or the seconds of a fixed time, which has cap 1 and no links.
+  double amount;
+  double cap;  ///< Largest rate of the flow, in amount per second; infinite if only links limit it.
   double weight;
   std::uint32_t lane;
   std::uint32_t next_in_lane;
@@ -30,28 +32,31 @@ struct alignas(64) FrozenTask {
   std::uint32_t successors;
   std::uint32_t acquires;
   std::uint32_t releases;
-  float boosts;  ///< Share of its lane's boost that the task takes; 0 if it takes none.
+  float boosts;  ///< Share (0 to 1) of its lane's boost by which the task gets faster.
 };
 
 struct FrozenUse {
   std::uint32_t link;
-  double per_unit;  ///< Units of the link for each unit of the flow's amount; positive.
+  double per_unit;  ///< Units of the link that one unit of the flow's amount uses; positive.
 };
 struct FrozenHold {
   std::uint32_t pool;
-  double amount;  ///< Amount that is acquired or released; positive.
+  double amount;  ///< Amount of the pool that the task acquires or releases; positive.
 };
 struct FrozenBoost {
   std::uint32_t lane;
-  RestRule rule;  ///< Rule with times in nanoseconds.
+  RestRule rule;  ///< How rest makes the lane's tasks faster; its times are in nanoseconds.
 };
 struct FrozenInterference {
-  std::uint32_t lane;  ///< The other lane of the pair.
+  /// The lane that slows, in the list of a slowed one (slowed_by), or the lane that is slowed
+  /// (slows).
+  std::uint32_t lane;
   double factor;
 };
 
-/// A compact copy of a graph. Immutable while simulations run, which may then share it between
-/// threads; between simulations capacities may be changed, which is cheaper than freezing again.
+/// A compact copy of a task graph for simulations. It is immutable while simulations run, so
+/// threads may share it. Between simulations capacities may be changed, which is cheaper than
+/// freezing the graph again.
 class FrozenGraph {
  public:
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
@@ -80,10 +85,10 @@ class FrozenGraph {
   [[nodiscard]] std::span<const FrozenHold> releases(std::uint32_t task) const {
     return {releases_.data() + tasks_[task].releases, releases_.data() + tasks_[task + 1].releases};
   }
-  /// First task of a lane; kNone for an empty lane.
+  /// Index of the first task on a lane; kNone if the lane has no task.
   [[nodiscard]] std::uint32_t first_in_lane(std::uint32_t lane) const { return lane_first_[lane]; }
-  /// Lanes that slow tasks of `lane` (slowed_by), and lanes whose tasks `lane` slows (slows), in
-  /// file order.
+  /// Interference by lane, in file order: the lanes that slow tasks of `lane` (slowed_by), and the
+  /// lanes whose tasks `lane` slows (slows).
   [[nodiscard]] std::span<const FrozenInterference> slowed_by(std::uint32_t lane) const {
     return slowed_by_[lane];
   }
@@ -105,7 +110,8 @@ class FrozenGraph {
   void copy_tasks(const TaskGraph& graph);
   void link_successors(const TaskGraph& graph);
 
-  std::vector<FrozenTask> tasks_;  ///< All tasks, and one more entry that ends the last ranges.
+  /// All tasks, and behind them one more entry, which ends the last task's ranges.
+  std::vector<FrozenTask> tasks_;
   std::vector<FrozenUse> uses_;
   std::vector<std::uint32_t> successors_;
   std::vector<FrozenHold> acquires_;
@@ -121,7 +127,8 @@ class FrozenGraph {
   std::vector<std::uint32_t> id_begin_;
 };
 
-/// Copies the graph, after validate() unless it is trusted. The copy does not refer to the graph.
+/// Copies `graph`, after validate() unless `trust` says that it is valid. The copy does not refer
+/// to `graph`.
 [[nodiscard]] FrozenGraph freeze(const TaskGraph& graph, Trust trust = Trust::check);
 
 }  // namespace sluice::sim

@@ -16,7 +16,7 @@ enum class JsonKind : std::uint8_t { null, boolean, integer, natural, real, text
 
 class JsonDocument;
 
-/// View of one value of a document, which must outlive it and stay where it is.
+/// View of one value of a document. The document must outlive the view and must not be moved.
 class JsonValue {
  public:
   /// Iterator over the items of a list or the members of an object, in file order.
@@ -44,22 +44,22 @@ class JsonValue {
   [[nodiscard]] bool is_whole() const;
   [[nodiscard]] bool is_number() const { return is_whole() || kind() == JsonKind::real; }
 
-  /// Name of a member of an object; empty for any other value.
+  /// The value's name as a member of an object; empty for the root and for items of lists.
   [[nodiscard]] std::string_view key() const;
 
   // Each of these may be called only on a value of its kind.
   [[nodiscard]] bool boolean() const;
-  [[nodiscard]] double number() const;          ///< Value of any number, rounded to double.
-  [[nodiscard]] std::int64_t integer() const;   ///< Value of a whole number; wraps beyond 2^63 - 1.
-  [[nodiscard]] std::uint64_t natural() const;  ///< Value of a whole number; wraps below 0.
+  [[nodiscard]] double number() const;          ///< A number of any kind, rounded to double.
+  [[nodiscard]] std::int64_t integer() const;   ///< A whole number; it wraps beyond 2^63 - 1.
+  [[nodiscard]] std::uint64_t natural() const;  ///< A whole number; it wraps below 0.
   [[nodiscard]] std::string_view text() const;
 
-  /// Number of items or members; 0 for other values.
+  /// Number of items of a list or members of an object; 0 for other values.
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] Iterator begin() const;
   [[nodiscard]] Iterator end() const;
-  /// Member with that name; none if there is none or the value is no object. Looks at each member
-  /// in turn.
+  /// The object's member named `key`; none if there is none or the value is no object. Takes time
+  /// in proportion to the number of members.
   [[nodiscard]] std::optional<JsonValue> find(std::string_view key) const;
   [[nodiscard]] bool contains(std::string_view key) const { return find(key).has_value(); }
 
@@ -68,37 +68,40 @@ class JsonValue {
   std::size_t node_;
 };
 
-/// Owner of the values of one text, as sim/json_reader.hpp reads it. The text need not outlive it.
+/// A parsed JSON text, which owns the values in it (read by sim/json_reader.hpp). The text need not
+/// outlive the document.
 class JsonDocument {
  public:
   JsonDocument() = default;
   JsonDocument(JsonDocument&&) = default;
   JsonDocument& operator=(JsonDocument&&) = default;
-  JsonDocument(const JsonDocument&) = delete;  ///< Names are views of this document's letters.
+  /// Not copied, because names are views of this document's own letters.
+  JsonDocument(const JsonDocument&) = delete;
   JsonDocument& operator=(const JsonDocument&) = delete;
   ~JsonDocument() = default;
 
   [[nodiscard]] JsonValue root() const { return {*this, 0}; }
   [[nodiscard]] std::size_t value_count() const { return nodes_.size(); }
-  /// Number of steps that reading took: one for each value written and one for each member looked
-  /// at again. Linear reading keeps it below a fixed multiple of the number of values.
+  /// Work that reading took: one step for each value and one for each member compared again when
+  /// repeated names were looked for. Linear reading keeps it below a fixed multiple of the number
+  /// of values.
   [[nodiscard]] std::size_t reading_steps() const { return reading_steps_; }
 
  private:
   friend class JsonValue;
   friend class JsonBuilder;
 
-  /// Name index of the root and of items of lists, which have no name.
+  /// Name index of values without a name: the root, and items of lists.
   static constexpr std::uint32_t kNoName = (1U << 28U) - 1;
 
-  /// One value. The contents of a list or an object follow it, and `bits` is the index at which
-  /// they end.
+  /// One value. What a list or object contains follows it in `nodes_`.
   struct Node {
-    std::uint32_t name : 28;  ///< Index of the member's name, or kNoName.
+    std::uint32_t name : 28;  ///< Index of the value's name in `names_`, or kNoName.
     std::uint32_t kind : 4;
-    /// Number of letters of a text, items of a list or members of an object.
+    /// Number of bytes of a text, of items of a list, or of members of an object.
     std::uint32_t size = 0;
-    /// Value of a number, offset of a text's first letter, or index at which a list or object ends.
+    /// Bits of a number, offset of a text's first byte in `letters_`, or index in `nodes_` at which
+    /// a list or object ends.
     std::uint64_t bits = 0;
   };
   static_assert(sizeof(Node) == 16);

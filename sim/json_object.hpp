@@ -13,25 +13,27 @@
 
 namespace sluice::sim {
 
-/// Parses `text`. Throws BadRequest `WHERE: line L, column C: ...`, also for a key given twice in
-/// one object. NaN, Infinity and numbers beyond double are kept as marks that every typed access of
-/// JsonObject refuses, so that the error names the field.
+/// Parses `text`, which messages call `where`. Throws BadRequest `WHERE: line L, column C: ...`,
+/// also for a key given twice in one object. NaN, Infinity and numbers beyond double are kept as
+/// marks that every typed access of JsonObject refuses, so that the error names the field.
 [[nodiscard]] JsonDocument parse_json(std::string_view text, std::string_view where);
 
-/// Contents of a file (`-` is standard input). Throws BadRequest naming the file and the reason.
+/// Contents of the file at `path`; `-` is standard input. Throws BadRequest naming the file and the
+/// reason.
 [[nodiscard]] std::string read_text_file(const std::string& path);
 
-/// Short text of `value` on one line, for messages.
+/// `value` as a short text on one line, for messages.
 [[nodiscard]] std::string describe(const JsonValue& value);
 
 class JsonObjects;
 
-/// Typed read access to one object of a document that outlives it. Every error is a BadRequest that
-/// begins with `WHERE: FIELD`. A field that is null counts as absent.
+/// Typed read access to one object of a document, which must outlive it. Every error is a
+/// BadRequest that begins with `WHERE: FIELD`. A field that is null counts as absent. Accesses
+/// named find_ return none for an absent field; the others throw.
 class JsonObject {
  public:
-  /// `where` names the file, or the file and an object in it ("g.json: task \"load0\""). Throws if
-  /// `value` is no object.
+  /// Reads `value`, which messages call `where`: the file, or the file and an object in it
+  /// ("g.json: task \"load0\""). Throws BadRequest if `value` is no object.
   JsonObject(const JsonValue& value, std::string where);
   JsonObject(const JsonDocument& document, std::string where)
       : JsonObject(document.root(), std::move(where)) {}
@@ -40,20 +42,22 @@ class JsonObject {
   [[nodiscard]] bool has(std::string_view key) const;
   [[nodiscard]] std::vector<std::string> keys() const;
 
-  [[nodiscard]] double number(std::string_view key) const;  ///< A number, which must be finite.
+  /// The field's number, which must be finite.
+  [[nodiscard]] double number(std::string_view key) const;
   [[nodiscard]] std::int64_t integer(std::string_view key) const;
   [[nodiscard]] bool boolean(std::string_view key) const;
   [[nodiscard]] std::string text(std::string_view key) const;
-  /// A text as a view that lives as long as the document.
+  /// The field's text as a view that is valid as long as the document.
   [[nodiscard]] std::string_view text_view(std::string_view key) const;
   [[nodiscard]] std::vector<std::string> texts(std::string_view key) const;
   [[nodiscard]] std::vector<std::string_view> text_views(std::string_view key) const;
   [[nodiscard]] std::vector<double> numbers(std::string_view key) const;
   [[nodiscard]] JsonObject object(std::string_view key) const;
-  /// The objects of a list. Throws if one item is no object, before any is read.
+  /// The field's list of objects. Throws BadRequest, before any object is read, if an item is no
+  /// object.
   [[nodiscard]] JsonObjects objects(std::string_view key) const;
 
-  /// Value of `member`, which must be one of json()'s, as number() would give it by name.
+  /// The number that `member`, a member of json(), holds; checked and refused as number() does.
   [[nodiscard]] double number_of(const JsonValue& member) const;
 
   [[nodiscard]] std::optional<double> find_number(std::string_view key) const;
@@ -62,14 +66,15 @@ class JsonObject {
   [[nodiscard]] std::optional<std::string> find_text(std::string_view key) const;
   [[nodiscard]] std::optional<JsonObject> find_object(std::string_view key) const;
 
-  /// The untyped value of a field; throws if it is absent.
+  /// The untyped value of a field. Throws BadRequest if it is absent.
   [[nodiscard]] JsonValue value(std::string_view key) const;
   [[nodiscard]] const JsonValue& json() const { return value_; }
 
-  /// Throws naming the first key that is not among `known` and the nearest one that is.
+  /// Throws BadRequest if the object has a key that is not in `known`, naming that key and the
+  /// known one nearest to it.
   void refuse_unknown(std::initializer_list<std::string_view> known) const;
 
-  /// Throws BadRequest `WHERE: KEY: REASON`.
+  /// Throws BadRequest `WHERE: KEY: REASON`, where WHERE names the object.
   [[noreturn]] void fail(std::string_view key, const std::string& reason) const;
 
  private:
@@ -79,7 +84,8 @@ class JsonObject {
   std::string where_;
 };
 
-/// The objects of a list, each made when a loop comes to it: a long list takes no memory.
+/// List of objects, each of which is made when a loop comes to it, so that a long list takes no
+/// memory.
 class JsonObjects {
  public:
   class Iterator {
@@ -100,9 +106,10 @@ class JsonObjects {
     std::size_t index_;
   };
 
-  /// Makes an empty list.
+  /// Makes a list of no objects.
   JsonObjects() = default;
-  /// Throws if `list` holds anything but objects. Item i (from 0) is called `where[i]`.
+  /// Reads the list `list`. Throws BadRequest if it holds anything but objects. Messages call item
+  /// i (from 0) `where[i]`.
   JsonObjects(const JsonValue& list, std::string where);
 
   [[nodiscard]] std::size_t size() const { return list_ ? list_->size() : 0; }

@@ -16,29 +16,31 @@ namespace sluice::sim {
 /// whole text has proved to be JSON.
 enum class RepeatedKey : std::uint8_t { at_once, at_the_end };
 
-/// Additional conditions under which a reader refuses a text.
+/// Conditions besides JSON's own under which a reader refuses a text.
 struct JsonRules {
   RepeatedKey repeated_key = RepeatedKey::at_the_end;
-  /// Largest number of lists and objects around a value; none for no limit.
+  /// Largest number of lists and objects that may surround a value; none for no limit.
   std::optional<std::size_t> most_levels = std::nullopt;
 };
 
-/// Why a text was not read.
+/// Why a text was not read: the kind of fault, and where or what it is.
 struct JsonFault {
   enum class Kind : std::uint8_t { syntax, number_beyond_double, repeated_key, depth, size };
   Kind kind;
-  /// Number of bytes read up to and including the fault, for `syntax`; 0 for others.
+  /// Number of bytes read up to and including the fault, for kind `syntax`; 0 for the other kinds.
   std::size_t byte = 0;
-  std::string detail = {};  ///< The JSON library's message, or the repeated name.
+  /// The JSON library's message for `syntax`, or the name given twice for `repeated_key`.
+  std::string detail = {};
 
-  /// Whether the text might be JSON except for NaN, Infinity or a number that no double holds.
+  /// Whether the text may be JSON but for NaN, Infinity or a number beyond double, which
+  /// parse_json() can replace and then parse the text.
   [[nodiscard]] bool may_be_mended() const {
     return kind == Kind::syntax || kind == Kind::number_beyond_double;
   }
 };
 
-/// Reads a text of less than 4 GiB. The document takes 16 bytes per value and a byte for each
-/// letter of a text, and stores each name of members once.
+/// Reads a JSON text of less than 4 GiB. The document takes 16 bytes a value and a byte for each
+/// byte of its texts, and stores each name of members once.
 [[nodiscard]] std::variant<JsonDocument, JsonFault> read_json(std::string_view text,
                                                               const JsonRules& rules = {});
 

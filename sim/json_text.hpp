@@ -8,9 +8,9 @@
 
 namespace sluice::sim {
 
-/// The shortest decimal that reads back as `number`, which must be finite.
+/// The shortest decimal text that reads back as `number`, which must be finite.
 [[nodiscard]] std::string json_number(double number);
-/// Nanoseconds as a JSON number of seconds.
+/// `duration` as a JSON number of seconds.
 [[nodiscard]] std::string json_seconds(Duration duration);
 /// `text` quoted and escaped as a JSON string.
 [[nodiscard]] std::string json_string(std::string_view text);
@@ -19,7 +19,7 @@ namespace sluice::sim {
 class JsonSeparator {
  public:
   explicit JsonSeparator(std::string_view between = ", ") : between_(between) {}
-  /// Returns nothing the first time, and the separator afterwards.
+  /// Returns an empty text at the first call, and the separator at every later one.
   std::string_view next() {
     const std::string_view separator = first_ ? std::string_view() : between_;
     first_ = false;

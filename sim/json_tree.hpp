@@ -11,7 +11,7 @@
 
 namespace sluice::sim {
 
-/// Tree whose keys keep their file order.
+/// JSON tree that can be changed and written, and whose keys keep their file order.
 using Json = nlohmann::ordered_json;
 
 /// Builds trees from values. `Tree` is nlohmann's json or ordered_json; a file that uses this class
@@ -57,8 +57,8 @@ class JsonTreeBuilder {
     open.push_back({&tree, value.begin(), value.end()});
   }
 
-  /// Appends a null to `tree` and returns it. Lists, and objects in file order, have reserved room
-  /// for all items, so that none moves.
+  /// Appends a null to `tree`, a list or an object, and returns it. Lists and objects in file order
+  /// have room for all items, so that pointers to earlier ones stay valid.
   static Tree& added(Tree& tree, const JsonValue& child) {
     if (tree.is_array()) {
       return tree.template get_ref<typename Tree::array_t&>().emplace_back();

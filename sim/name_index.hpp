@@ -10,16 +10,18 @@
 
 namespace sluice::sim {
 
-/// A hash table in two flat arrays: looking up an absent name reads one slot, a present one needs
-/// one more comparison. The names must outlive the index.
+/// Index from names to positions 0, 1, ... in the order of adding: a hash table in two flat arrays.
+/// Looking up an absent name mostly reads one slot, a present one takes one more comparison. The
+/// names must outlive the index.
 class NameIndex {
  public:
-  /// An index of at most `most` names, each given to add() once.
+  /// Makes an empty index with room for `most` names.
   explicit NameIndex(std::size_t most) : slots_(std::bit_ceil(2 * most + 2)) {
     names_.reserve(most);
   }
 
-  /// Adds `name` at the next position; returns false, and adds nothing, if the name is known.
+  /// Adds `name` at the next position; returns false, and adds nothing, if the index has it
+  /// already.
   bool add(std::string_view name) {
     const std::size_t hash = std::hash<std::string_view>{}(name);
     Slot& slot = slots_[slot_of(name, hash)];
@@ -45,7 +47,8 @@ class NameIndex {
 
   static std::uint32_t tag_of(std::size_t hash) { return static_cast<std::uint32_t>(hash >> 32U); }
 
-  /// Slot of the name, or the empty slot where it belongs; at most half of the slots are full.
+  /// Slot of `name`, or the empty slot where it belongs. There always is one, as at most half of
+  /// the slots are full.
   [[nodiscard]] std::size_t slot_of(std::string_view name, std::size_t hash) const {
     std::size_t at = hash & (slots_.size() - 1);
     while (slots_[at].position != kEmpty &&

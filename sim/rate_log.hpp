@@ -8,9 +8,9 @@
 
 namespace sluice::sim {
 
-/// A change of a task's rate: from `at` plus `fraction_ns` (below one nanosecond, if a latency ends
-/// between instants) the task runs at `rate` until its next change or its end. Fixed times have
-/// rate 1 unless something slows them.
+/// A change of a task's rate: from `at` plus `fraction_ns` (0 to below 1 nanosecond; not 0 if a
+/// latency ends between instants) the task runs at `rate` until its next change or its end. Fixed
+/// times have rate 1 unless something slows them.
 struct RateChange {
   TaskId task;
   Instant at;
@@ -18,17 +18,19 @@ struct RateChange {
   Rate rate;
 };
 
-/// Simulates as simulate() does and appends every change of a rate, in order of time.
+/// Simulates as simulate() does, and appends every change of a task's rate to `log`, in order of
+/// time.
 [[nodiscard]] Timeline simulate(const FrozenGraph& graph, std::vector<RateChange>& log);
 
-/// Amount of one link in use from an instant on.
+/// Use of one link by all tasks together, from instant `at` until the link's next entry.
 struct LinkUse {
   LinkId link;
   Instant at;
   Rate used;
 };
 
-/// Use of every link at each instant at which it changes, in order of time.
+/// Use of every link of `graph`, which it simulates: an entry for each link and each instant at
+/// which its use changes, in order of time.
 [[nodiscard]] std::vector<LinkUse> link_use(const TaskGraph& graph);
 
 }  // namespace sluice::sim

@@ -7,7 +7,7 @@
 
 namespace sluice::sim {
 
-/// The result as one JSON object and a newline; times in seconds.
+/// The simulation's result as one JSON object and a newline, with times in seconds.
 [[nodiscard]] std::string write_result(const TaskGraph& graph, const Timeline& timeline);
 
 }  // namespace sluice::sim

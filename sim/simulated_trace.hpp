@@ -6,8 +6,8 @@
 
 namespace sluice::sim {
 
-/// Trace with one span per task, in file order. A raw graph has no kinds of task, so `kind` is
-/// "fixed" or "flow", and `bytes` is 0.
+/// Trace of a simulation with one span per task, in file order. A task of a graph file has no kind
+/// of its own, so `kind` is "fixed" or "flow", and `bytes` is 0.
 [[nodiscard]] Trace simulated_trace(const TaskGraph& graph, const Timeline& timeline);
 
 }  // namespace sluice::sim

@@ -23,32 +23,36 @@ namespace sluice::sim {
 /// shared. After the first few events nothing is allocated.
 class Simulation {
  public:
-  /// `log` may be null.
+  /// Prepares a run over `graph`, which must outlive it. Changes of rates are appended to `log`,
+  /// which may be null.
   Simulation(const FrozenGraph& graph, std::vector<RateChange>* log);
   Timeline run();
 
  private:
   enum class Phase : std::uint8_t { idle, latency, flowing, fixed };
   struct LaneState {
-    std::uint32_t task = 0;  ///< The task that runs, or waits at the head of its lane.
+    std::uint32_t task = 0;  ///< The task that runs on the lane, or waits at its head.
     Phase phase = Phase::idle;
     bool waits_for_pool = false;
     std::int64_t start = 0;
-    std::int64_t since = 0;  ///< Time at which `remaining` was computed, plus since_fraction.
+    std::int64_t since = 0;  ///< Instant, plus since_fraction, at which `remaining` was computed.
     double since_fraction = 0;
-    /// Amount left, times 1e9, so that dividing by a rate gives nanoseconds.
+    /// Amount that the running task has left, times 1e9, so that dividing by its rate gives
+    /// nanoseconds.
     double remaining = 0;
     double rate = 0;
   };
-  /// Rest of a lane with a boost.
+  /// Rest of one lane that has a boost.
   struct RestState {
     LaneRest rest;
-    std::int64_t since = 0;  ///< Time at which `rest` was updated, plus since_fraction.
+    std::int64_t since = 0;  ///< Instant, plus since_fraction, at which `rest` was updated.
     double since_fraction = 0;
   };
   struct PoolState {
     double capacity = 0;
-    double slack = 0;  ///< Largest rounding error of sums of fractional amounts.
+    /// Rounding error that the sum of fractional amounts may have, by which `held` may exceed
+    /// `capacity`.
+    double slack = 0;
     double held = 0;
     double peak = 0;
     std::vector<std::uint32_t> waiting;
@@ -81,13 +85,13 @@ class Simulation {
   EventQueue queue_;
   FairShare shares_;
   std::vector<LaneState> lanes_;
-  /// Rest of each lane; empty if no lane has a boost.
+  /// Rest by lane, none for a lane without boost; empty if no lane has one.
   std::vector<std::optional<RestState>> rests_;
   std::vector<PoolState> pools_;
-  /// Number of predecessors of each task that have not ended.
+  /// Number of predecessors that have not ended yet, by task.
   std::vector<std::uint32_t> pending_;
-  std::vector<std::uint32_t> due_;  ///< Lanes whose task ends at this instant.
-  /// Tasks that may start at this instant if pools have room.
+  std::vector<std::uint32_t> due_;  ///< Lanes whose task ends at the present instant.
+  /// Tasks that may start at the present instant if pools have room.
   std::vector<std::uint32_t> ready_;
   std::vector<std::uint32_t> expired_;
   std::int64_t now_ = 0;

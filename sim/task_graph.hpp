@@ -38,14 +38,16 @@ struct Pool {
   std::string name;
   Amount capacity;
 };
-/// While a task of lane `from` runs past its latency, tasks of lane `on` are slowed by `factor`.
+/// Slowdown of one lane by another: while a task of lane `from` runs past its latency, tasks of
+/// lane `on` run at `factor` times their speed.
 struct Interference {
   LaneId on;
   LaneId from;
   double factor;
 };
 
-/// Boost of a lane: its tasks run faster after it rested (sim/boost.hpp).
+/// Boost of a lane, whose tasks run faster after it rested. sim/boost.hpp has the equation and what
+/// the numbers mean.
 struct Boost {
   LaneId lane;
   double gain;
@@ -65,7 +67,8 @@ struct Hold {
   Amount amount;
 };
 
-/// Work that moves `amount` at the weighted max-min rate of its links, at most `cap`.
+/// Work that moves `amount` at a rate of at most `cap`: the flow's weighted max-min share of its
+/// links.
 struct Flow {
   Amount amount;
   std::optional<Rate> cap = std::nullopt;
@@ -76,16 +79,19 @@ struct Flow {
 struct Task {
   std::string id;
   LaneId lane{};
-  std::vector<TaskId> after = {};  ///< Predecessors; may name tasks that are added later.
+  /// Tasks that must end before this one starts; they may be added later.
+  std::vector<TaskId> after = {};
   Seconds latency{0};
-  std::variant<Seconds, Flow> work = Seconds(0);  ///< A fixed time, or a flow.
+  /// A fixed time, or a flow, that follows the latency.
+  std::variant<Seconds, Flow> work = Seconds(0);
   std::vector<Hold> acquire = {};
   std::vector<Hold> release = {};
-  /// Share of its lane's boost that the task takes, 0 to 1, if the lane has one.
+  /// Share (0 to 1) of its lane's boost by which the task gets faster; without effect if the lane
+  /// has none.
   double boosts = 0;
 };
 
-/// The tasks that delimit a graph's period, which is end(last) - end(first).
+/// The two tasks that delimit a graph's period, which is end(last) - end(first).
 struct Period {
   TaskId first;
   TaskId last;
@@ -99,7 +105,7 @@ class TaskGraph {
   void add_interference(Interference interference);
   void add_boost(Boost boost);
   TaskId add_task(Task task);
-  /// Makes room for `count` tasks, so that adding them moves none.
+  /// Makes room for `count` tasks in all, so that adding them moves none.
   void reserve_tasks(std::size_t count) { tasks_.reserve(count); }
   void set_period(Period period) { period_ = period; }
   void set_capacity(LinkId link, Rate capacity) { links_[index(link)].capacity = capacity; }

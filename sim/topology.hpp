@@ -9,12 +9,12 @@
 namespace sluice::sim {
 
 enum class Edges : std::uint8_t {
-  dependencies,           ///< Predecessors (`after`) only.
-  dependencies_and_lanes  ///< Predecessors, and the previous task on the same lane.
+  dependencies,           ///< Each task's predecessors (`after`) only.
+  dependencies_and_lanes  ///< Each task's predecessors, and the task before it on its lane.
 };
 
-/// All tasks in an order in which each comes after everything it waits for. Throws BadRequest
-/// naming the tasks of a cycle.
+/// All tasks of `graph` in an order in which each comes after everything that it waits for by
+/// `edges`. Throws BadRequest naming the tasks of a cycle.
 [[nodiscard]] std::vector<TaskId> topological_order(const TaskGraph& graph, Edges edges);
 
 }  // namespace sluice::sim

@@ -9,20 +9,20 @@
 
 namespace sluice::sim {
 
-/// Source of the instants of a span.
+/// Clock that gave a span's instants.
 enum class SpanSource : std::uint8_t { simulated, cupti, event, clock };
 
 struct TraceSpan {
-  std::string id;  ///< Task id, equal in predicted and measured traces.
+  std::string id;  ///< Id of the task, which is the same in predicted and measured traces.
   std::string lane;
-  std::string kind;  ///< Task kind ("forward", "load_weights", ...).
+  std::string kind;  ///< Kind of the task, such as "forward" or "load_weights".
   Instant start;
   Instant end;
-  Bytes bytes;  ///< Bytes moved by the task; zero for compute.
+  Bytes bytes;  ///< Bytes that the task moved; zero for a computation.
   SpanSource source = SpanSource::simulated;
 };
 
-/// Spans in the order of the step graph's file.
+/// Spans of one simulated or measured run, in the order in which the step graph has its tasks.
 struct Trace {
   std::vector<TraceSpan> spans;
 };

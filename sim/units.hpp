@@ -7,7 +7,7 @@
 
 namespace sluice {
 
-/// A number with a dimension. `Tag` names the dimension; `Rep` is its representation.
+/// A number with a dimension. `Tag` names the dimension; `Rep` is the type of the number.
 template <class Tag, class Rep>
 class Quantity {
  public:
@@ -47,7 +47,7 @@ using Flops = Quantity<struct FlopsTag, double>;
 using FlopsPerSecond = Quantity<struct FlopsPerSecondTag, double>;
 /// Amount that a flow moves, in the unit of its links (bytes, parameters, core-seconds, ...).
 using Amount = Quantity<struct AmountTag, double>;
-using Rate = Quantity<struct RateTag, double>;  ///< Amount per second.
+using Rate = Quantity<struct RateTag, double>;  ///< Amount per second, in the unit of a link.
 
 using Seconds = std::chrono::duration<double>;
 

@@ -106,6 +106,36 @@ double parse(std::string_view text, std::string_view field, std::span<const Unit
                     " (for example \"" + example + "\")");
 }
 
+bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
+
+/// `text` without a leading plus and without underscores between digits: "+1_000" is "1000".
+std::string plain_digits(std::string_view text) {
+  if (text.size() > 1 && text.front() == '+' && text[1] != '-') text.remove_prefix(1);
+  std::string digits;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool between =
+        i > 0 && i + 1 < text.size() && is_digit(text[i - 1]) && is_digit(text[i + 1]);
+    if (text[i] != '_' || !between) digits += text[i];
+  }
+  return digits;
+}
+
+/// What to write in place of "15,000" and "$15k": `: write 15000`; empty for other texts.
+std::string digits_hint(std::string_view text) {
+  std::string digits;
+  for (const char letter : text) {
+    if (letter != ',' && letter != '$') digits += letter;
+  }
+  if (!digits.empty() && (digits.back() == 'k' || digits.back() == 'K')) {
+    digits.pop_back();
+    digits += "000";
+  }
+  for (const char letter : digits) {
+    if (!is_digit(letter)) return "";
+  }
+  return digits.empty() || digits == text ? "" : ": write " + digits;
+}
+
 /// Three significant digits with the largest unit of `units` (ascending) that leaves at least one.
 std::string scaled(double value, std::span<const UnitName> units) {
   const UnitName* chosen = &units.front();
@@ -152,20 +182,22 @@ double parse_per_second(std::string_view text, std::string_view field) {
 
 double parse_number(std::string_view text, std::string_view field) {
   text = trimmed(text);
+  const std::string digits = plain_digits(text);
   double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number)) {
-    refuse(field, quoted(text) + " is not a number");
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc() || end != digits.data() + digits.size() || !std::isfinite(number)) {
+    refuse(field, quoted(text) + " is not a number" + digits_hint(text));
   }
   return number;
 }
 
 std::int64_t parse_count(std::string_view text, std::string_view field) {
   text = trimmed(text);
+  const std::string digits = plain_digits(text);
   std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    refuse(field, quoted(text) + " is not a whole number");
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc() || end != digits.data() + digits.size()) {
+    refuse(field, quoted(text) + " is not a whole number" + digits_hint(text));
   }
   if (number < 0) refuse(field, quoted(text) + " must not be negative");
   return number;

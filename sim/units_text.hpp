@@ -19,13 +19,13 @@ namespace sluice::planner {
 [[nodiscard]] BytesPerSecond parse_bytes_per_second(std::string_view text, std::string_view field);
 [[nodiscard]] FlopsPerSecond parse_flops_per_second(std::string_view text, std::string_view field);
 [[nodiscard]] Seconds parse_seconds(std::string_view text, std::string_view field);
-/// Parses a pure number, with an optional prefix K, M, G, T for rates of things ("5.7 G/s" and
-/// "5.7e9/s" are parameters per second).
+/// Parses a pure number; "5.7 G" and "5.7e9" are equal, with prefixes K, M, G and T (powers of
+/// 1000).
 [[nodiscard]] double parse_number(std::string_view text, std::string_view field);
 [[nodiscard]] double parse_per_second(std::string_view text, std::string_view field);
 [[nodiscard]] std::int64_t parse_count(std::string_view text, std::string_view field);
 
-/// Formats for people, with three significant digits: "23.9 GiB", "55.4 GB/s", "12.3 ms", "690
+/// Texts for people, with three significant digits: "23.9 GiB", "55.4 GB/s", "12.3 ms", "690
 /// TFLOP/s", "7.62 G".
 [[nodiscard]] std::string format_bytes(Bytes bytes);
 [[nodiscard]] std::string format_rate(BytesPerSecond rate);
@@ -33,7 +33,7 @@ namespace sluice::planner {
 [[nodiscard]] std::string format_seconds(Seconds time);
 [[nodiscard]] std::string format_amount(double number);
 
-/// Formats so that parsing gives the same bytes again: "24 GiB", "1000 B".
+/// Text of `bytes` from which parse_bytes() gives the same number: "24 GiB", "1000 B".
 [[nodiscard]] std::string format_exact(Bytes bytes);
 
 }  // namespace sluice::planner

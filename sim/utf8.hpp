@@ -10,14 +10,14 @@ namespace sluice::sim {
 
 struct CodePoint {
   char32_t value;
-  std::size_t bytes;  ///< Length of the encoding, 1 to 4.
+  std::size_t bytes;  ///< Number of bytes of its encoding, 1 to 4.
 };
 
-/// The code point at `at`, or none if the bytes there are not UTF-8 (overlong forms and surrogates
-/// included).
+/// The code point that begins at byte `at` of `text`; none if the bytes there are not UTF-8
+/// (overlong forms and surrogates included).
 [[nodiscard]] std::optional<CodePoint> code_point_at(std::string_view text, std::size_t at);
 
-/// Offset of the first byte that is not UTF-8, if any.
+/// Offset of the first byte of `text` that is not UTF-8; none if all of it is.
 [[nodiscard]] std::optional<std::size_t> first_not_utf8(std::string_view text);
 
 void append_utf8(std::string& text, char32_t value);

@@ -5,10 +5,10 @@
 
 namespace sluice {
 
-/// Version number, such as "0.1.0".
+/// Version number of this program, such as "0.1.0".
 [[nodiscard]] std::string_view version();
-/// Commit the program was built from, with "+" appended if tracked files differed from it;
-/// "unknown" outside a git checkout.
+/// Commit that the program was built from, with "+" appended if tracked files differed from it;
+/// "unknown" if it was built outside a git checkout.
 [[nodiscard]] std::string_view commit();
 
 }  // namespace sluice

@@ -4,6 +4,7 @@
 
 #include "cli/shown/amount_bar.hpp"
 #include "engine/model_files/mapped_file.hpp"
+#include "planner/runs/data_file.hpp"
 #include "profiler/training/train_state.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
@@ -57,9 +58,9 @@ bool is_dataset(const planner::RunConfig& config) {
   using planner::DataFormat;
   if (config.data_format == DataFormat::bytes) return false;
   if (config.data_format != DataFormat::automatic) return config.data_format != DataFormat::text;
-  const std::string extension = config.data->extension().string();
+  const std::string extension = planner::only_data(config).extension().string();
   return config.dataset_dir || extension == ".jsonl" || extension == ".json" ||
-         extension == ".ndjson";
+         extension == ".ndjson" || extension == ".npy";
 }
 
 }  // namespace
@@ -82,7 +83,7 @@ Evaluated open_evaluated(ForwardSubject& subject) {
     opened.vocabulary = opened.dataset->vocabulary();
   } else {
     config.packing = planner::Packing::stream;  // A text is one document.
-    opened.text = read_text(subject, *config.data);
+    opened.text = read_text(subject, planner::only_data(config));
     opened.tokens = std::ssize(opened.text.tokens);
     opened.vocabulary = *std::ranges::max_element(opened.text.tokens) + 1;
     if (config.seq_len == 0) config.seq_len = std::min(kUsualSeqLen, opened.tokens - 1);

@@ -1,4 +1,4 @@
-// The text that `eval` computes a loss on: windows of a text file, or all sequences of a data set.
+// Text that `eval` computes a loss on: windows of a text file, or all sequences of a data set.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace sluice::cli {
 
-/// A text as tokens of the subject's tokenizer, or as bytes if there is none.
+/// A text file as tokens of the subject's tokenizer, or with each byte as a token if there is none;
+/// `bytes` is its length.
 struct EvaluatedText {
   std::vector<std::int32_t> tokens;
   std::int64_t bytes = 0;
@@ -25,8 +26,8 @@ struct Evaluated {
   std::int64_t tokens = 0, vocabulary = 0;
 };
 
-/// Opens the subject's `data` and fills in sizes that were not given. Throws BadRequest naming data
-/// or --stride.
+/// Opens the text that the subject's `data` names, and fills in the subject's sizes that were not
+/// given. Throws BadRequest naming data or --stride.
 [[nodiscard]] Evaluated open_evaluated(ForwardSubject& subject);
 
 }  // namespace sluice::cli

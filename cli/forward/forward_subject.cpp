@@ -9,6 +9,7 @@
 #include "cli/shown/prediction_table.hpp"
 #include "cli/words/parse_run.hpp"
 #include "engine/backends/backend.hpp"
+#include "engine/datasets/usable_tokenizer.hpp"
 #include "engine/forward/forward_weights.hpp"
 #include "engine/model_files/model_folder.hpp"
 #include "planner/requests/prediction_json.hpp"
@@ -130,15 +131,8 @@ std::unique_ptr<engine::Device> ForwardSubject::load(const planner::Job& job,
 
 std::unique_ptr<engine::Tokenizer> ForwardSubject::open_tokenizer() {
   if (request_.config.data_format == planner::DataFormat::bytes) return nullptr;
-  const engine::TokenizerPlace& place = tokenizer_place();
-  if (place.folder && std::filesystem::exists(*place.folder / "tokenizer.json")) {
-    return std::make_unique<engine::Tokenizer>(
-        engine::Tokenizer::from_file(*place.folder / "tokenizer.json"));
-  }
-  if (place.bytes) return nullptr;
-  throw BadRequest("model: " + place.folder.value_or(word_).string() +
-                   " has weights and no tokenizer.json: put the tokenizer's files there, or state "
-                   "data_format=bytes to take byte values as tokens");
+  const auto tokenizer = engine::usable_tokenizer(tokenizer_place());
+  return tokenizer ? std::make_unique<engine::Tokenizer>(tokenizer->load()) : nullptr;
 }
 
 void require_vocabulary(std::int64_t tokens, std::int64_t vocab) {

@@ -1,4 +1,4 @@
-// The subject of `eval` and `generate`: a model folder, a run, or a checkpoint of one.
+// Subject of `eval` and `generate`: a model folder, a run, or a checkpoint of a run.
 #pragma once
 
 #include <filesystem>
@@ -19,7 +19,7 @@
 
 namespace sluice::cli {
 
-/// A verb of the form `sluice VERB MODEL|RUNDIR [flags]`.
+/// Name, usage line and own flags of a verb of the form `sluice VERB MODEL|RUNDIR [flags]`.
 struct ForwardVerb {
   std::string name, usage;
   std::vector<planner::VerbFlag> flags;
@@ -27,29 +27,36 @@ struct ForwardVerb {
 
 class ForwardSubject {
  public:
-  /// Reads the command line; `--help` prints the verb's help and throws HelpShown. Machine, limits
-  /// and sizes come from flags and, for a run, its run.yaml, whose training settings are ignored.
+  /// Reads a verb's command line; `--help` prints its help and throws HelpShown. Machine, limits
+  /// and sizes come from flags and, for a run, from its run.yaml, whose training settings are
+  /// ignored.
   ForwardSubject(const Arguments& arguments, const ForwardVerb& verb);
 
   [[nodiscard]] const planner::RunArguments& request() const { return request_; }
   [[nodiscard]] planner::RunConfig& config() { return request_.config; }
   /// Creates a device and loads the weights to where `graph` keeps them, showing a bar. They come
-  /// from the model's folder, or from the checkpoint (of a run, the newest intact one). Throws
+  /// from the model's folder, or from the checkpoint (for a run, its newest intact one). Throws
   /// BadRequest if there are none.
   [[nodiscard]] std::unique_ptr<engine::Device> load(const planner::Job& job,
                                                      const planner::ResolvedMachine& machine,
                                                      const planner::StepGraph& graph);
-  /// Folder that the weights were loaded from: the model's or the checkpoint's.
+  /// Folder that the weights were loaded from: the model's or the checkpoint's. Empty before they
+  /// are loaded.
   [[nodiscard]] const std::string& weights_from() const { return weights_from_; }
   /// Where the tokenizer lies: in the model's folder, or with the run.
   [[nodiscard]] const engine::TokenizerPlace& tokenizer_place();
+  /// Folder that holds the tokenizer's files: the model's, or the run's copies. None if there is
+  /// none.
+  [[nodiscard]] std::optional<std::filesystem::path> model_folder() {
+    return tokenizer_place().folder;
+  }
   /// The tokenizer; null if every byte is a token. Throws BadRequest if a model with weights has no
   /// tokenizer.
   [[nodiscard]] std::unique_ptr<engine::Tokenizer> open_tokenizer();
 
  private:
   const engine::StateSource& open_weights(const planner::ModelShape& shape);
-  /// The subject's checkpoint; null if the subject is a model folder or name.
+  /// The checkpoint of the run or of its folder; null if the subject is a model folder or name.
   const engine::Checkpoint* checkpoint();
 
   std::string word_;
@@ -61,14 +68,14 @@ class ForwardSubject {
   std::string weights_from_;
 };
 
-/// Throws BadRequest if `tokens`, one more than the largest token id, is above the model's `vocab`.
+/// Throws BadRequest if `tokens`, the largest token id plus one, is above the model's `vocab`.
 void require_vocabulary(std::int64_t tokens, std::int64_t vocab);
 
-/// Prints the refusal `fits: false` with the tier and remedies, as JSON or as a table; returns the
-/// exit code.
+/// Prints a refusal for lack of memory (`fits: false` with tier and remedies) as JSON or as a
+/// table; returns the exit code.
 int refuse_forward(const planner::Infeasible& infeasible, bool json);
 
-/// Plan and memory of forward passes, as JSON fields and as text.
+/// Plan and memory of forward passes, as JSON and as text.
 [[nodiscard]] sim::Json forward_json(const planner::ForwardPrediction& prediction);
 [[nodiscard]] std::string forward_table(const planner::ForwardPrediction& prediction);
 

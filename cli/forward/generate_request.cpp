@@ -58,9 +58,15 @@ ForwardVerb generate_verb() {
   using Takes = planner::VerbFlag::Takes;
   return {
       "generate",
-      "sluice generate MODEL|RUNDIR --prompt TEXT [--max-new-tokens N] [--temperature T] [flags]",
+      "sluice generate MODEL|RUNDIR --prompt TEXT [--chat] [--max-new-tokens N] [--temperature T] "
+      "[flags]",
       {{"--prompt", Takes::value, "text to continue"},
        {"--prompt-file", Takes::value, "file with the text to continue"},
+       {"--chat", Takes::nothing,
+        "the prompt is a message: render it with the model's chat template"},
+       {"--messages", Takes::value,
+        "file with a conversation to answer, as JSON: a list of messages, or an object with "
+        "messages and tools; renders it as --chat does"},
        {"--max-new-tokens", Takes::value, "generate at most this many tokens (128)"},
        {"--temperature", Takes::value,
         "temperature of sampling; 0 takes the most likely token (0)"},
@@ -80,10 +86,13 @@ GenerateRequest read_generate_request(const RunArguments& arguments) {
   GenerateRequest request;
   const auto text = arguments.value("--prompt");
   const auto file = arguments.value("--prompt-file");
-  if (text.has_value() == file.has_value()) {
-    throw BadRequest("prompt: give --prompt TEXT or --prompt-file FILE");
+  request.conversation = arguments.value("--messages");
+  if (text.has_value() + file.has_value() + request.conversation.has_value() != 1) {
+    throw BadRequest("prompt: give --prompt TEXT, --prompt-file FILE or --messages FILE");
   }
-  request.prompt = text ? *text : planner::read_whole_file(*file);
+  request.prompt =
+      text ? *text : planner::read_whole_file(file ? *file : request.conversation.value());
+  request.chat = request.conversation || arguments.has("--chat");
   request.new_tokens = count_of(arguments, "--max-new-tokens", request.new_tokens);
   if (request.new_tokens < 1) throw BadRequest("--max-new-tokens: must be at least 1");
   constexpr double kHottest = 100;

@@ -13,7 +13,10 @@
 namespace sluice::cli {
 
 struct GenerateRequest {
-  std::string prompt;
+  std::string prompt;  ///< The text to continue; with `conversation`, its JSON.
+  /// File that the prompt's conversation comes from; none where the prompt is a text.
+  std::optional<std::string> conversation;
+  bool chat = false;  ///< Whether a chat template renders the prompt.
   std::int64_t new_tokens = 128;
   engine::SamplerSettings sampler;
   std::vector<std::string> stops;
@@ -25,12 +28,13 @@ struct GenerateRequest {
 /// Reads the flags of `generate`. Throws BadRequest naming the flag.
 [[nodiscard]] GenerateRequest read_generate_request(const planner::RunArguments& arguments);
 
-/// The prompt's tokens, or its bytes without a tokenizer. Throws BadRequest if there are none.
+/// Tokens of the request's prompt, or its bytes where `tokenizer` is null. Throws BadRequest if
+/// there are none.
 [[nodiscard]] std::vector<std::int32_t> prompt_tokens(const GenerateRequest& request,
                                                       engine::Tokenizer* tokenizer);
 
-/// Tokens that end the generation: `eos_token_id` of the folder's generation_config.json, else of
-/// its config.json; empty without either.
+/// Ids of tokens that end the generation: `eos_token_id` of the folder's generation_config.json,
+/// else of its config.json; empty without either.
 [[nodiscard]] std::vector<std::int32_t> end_tokens(
     const std::optional<std::filesystem::path>& folder);
 

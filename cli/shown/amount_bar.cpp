@@ -6,11 +6,15 @@
 #include <cstdio>
 #include <memory>
 
+#include "cli/shown/terminal_width.hpp"
 #include "sim/units_text.hpp"
 #include "sim/warning.hpp"
 
 namespace sluice::cli {
 namespace {
+
+constexpr int kBarWidth = 24;
+constexpr int kLeastBar = 4;  ///< A shorter bar says nothing.
 
 /// Text of the bar: "loading weights 34 %, 1.20 min left".
 std::string amount_text(const std::string& what, std::int64_t done, std::int64_t all,
@@ -44,13 +48,16 @@ void AmountBar::show(std::int64_t done, std::int64_t all) {
 }
 
 void AmountBar::draw(std::int64_t done, std::int64_t all, Seconds elapsed) {
-  constexpr int kWidth = 24;
   const int percent = static_cast<int>(100 * static_cast<double>(done) / static_cast<double>(all));
   if (percent <= drawn_) return;
   drawn_ = percent;
-  char bar[kWidth + 1] = {};
-  for (int i = 0; i < kWidth; ++i) bar[i] = i * 100 < percent * kWidth ? '#' : '.';
-  std::fprintf(stderr, "\r[%s] %s\x1b[K", bar, amount_text(what_, done, all, elapsed).c_str());
+  const std::string text = amount_text(what_, done, all, elapsed);
+  const int room =
+      terminal_width() - static_cast<int>(text.size()) - 4;  // Brackets, a space, an end.
+  const int width = std::min(kBarWidth, room);
+  std::string bar;
+  for (int i = 0; i < width; ++i) bar += i * 100 < percent * width ? '#' : '.';
+  show_in_place(width < kLeastBar ? text : "[" + bar + "] " + text);
 }
 
 std::function<void(std::int64_t, std::int64_t)> amount_shown(const std::string& what) {

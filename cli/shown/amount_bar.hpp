@@ -11,18 +11,18 @@
 
 namespace sluice::cli {
 
-/// A bar on stderr if that is a terminal. Elsewhere a line from time to time, and none if the work
+/// Bar on stderr if that is a terminal. Elsewhere a line every `line_every`, and none if the work
 /// is done before the first is due.
 class AmountBar {
  public:
-  /// `what` names the work ("loading weights"). Its time starts here.
+  /// Starts the clock of the work that `what` names ("loading weights"); nothing is shown yet.
   explicit AmountBar(std::string what, Seconds line_every = Seconds(10));
-  /// Ends the bar's line.
+  /// Ends the bar's line on the terminal.
   ~AmountBar();
   AmountBar(const AmountBar&) = delete;  // A terminal has one current line.
   AmountBar& operator=(const AmountBar&) = delete;
 
-  /// Updates the bar; may be called from any thread.
+  /// Shows that `done` of `all` units of the work are done; may be called from any thread.
   void show(std::int64_t done, std::int64_t all);
 
  private:
@@ -30,15 +30,16 @@ class AmountBar {
   void draw(std::int64_t done, std::int64_t all, Seconds elapsed);
 
   std::string what_;
-  /// Time from line to line, and time of the last line since the beginning.
+  /// Time from line to line, and time from the beginning to the last line.
   Seconds line_every_, said_{0};
   Clock::time_point begin_ = Clock::now();
   bool terminal_;
   std::mutex mutex_;
-  int drawn_ = -1;  ///< Percentage last drawn.
+  int drawn_ = -1;  ///< Percentage that was drawn last; -1 before the first.
 };
 
-/// A bar that leaves its line when the function goes.
+/// Function that shows progress on an AmountBar for `what`. The bar ends its line when the function
+/// is destroyed.
 [[nodiscard]] std::function<void(std::int64_t done, std::int64_t all)> amount_shown(
     const std::string& what);
 

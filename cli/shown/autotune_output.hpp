@@ -1,4 +1,4 @@
-// Output of `sluice autotune`: lines and tables for the terminal, parts of its JSON.
+// Output of `sluice autotune`: lines and tables for the terminal, and parts of its JSON.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace sluice::cli {
 
-/// A prediction counts as right if the measurement is within this share of it.
+/// Largest error of a prediction that counts as right: |predicted / measured - 1|.
 inline constexpr double kTuneTolerance = 0.05;
 
 [[nodiscard]] std::string iteration_head();
@@ -27,8 +27,8 @@ inline constexpr double kTuneTolerance = 0.05;
 [[nodiscard]] sim::Json to_json(const profiler::Verification& verification);
 [[nodiscard]] sim::Json to_json(const profiler::SweepCurve& curve);
 
-/// The tuned settings as JSON (docs/schemas/autotune.schema.json), without the names of the files
-/// that hold them.
+/// Result of `autotune` as JSON (docs/schemas/autotune.schema.json), without the names of the files
+/// that hold it.
 [[nodiscard]] sim::Json tuned_json(const profiler::TuneOutcome& outcome,
                                    const std::optional<planner::ChosenSizes>& sizes,
                                    const std::optional<profiler::Verification>& verification,

@@ -10,7 +10,7 @@
 
 namespace sluice::cli {
 
-/// Path of the HTML page of an `autotune` run, unless another file is named.
+/// Default path of the HTML page of an `autotune` run, in the user's store.
 [[nodiscard]] std::filesystem::path report_file(const planner::Store& store,
                                                 const planner::Prediction& of);
 

@@ -42,10 +42,11 @@ std::optional<Bytes> free_disk(const std::filesystem::path& path) {
 std::string times_table(const planner::RunConfig& config, const profiler::RunTimes& times,
                         std::int64_t first_step) {
   return fmt::format(
-      "run          {} of {} steps in {}: training {}, {} evaluations {}, checkpoints {}\n",
+      "run          {} of {} steps in {}: training {}, {} evaluations {}{}\n",
       config.steps - first_step, config.steps, planner::format_seconds(times.all()),
       planner::format_seconds(times.training), times.evaluations,
-      planner::format_seconds(times.evaluation), planner::format_seconds(times.saving));
+      planner::format_seconds(times.evaluation),
+      times.saving > Seconds(0) ? ", checkpoints " + planner::format_seconds(times.saving) : "");
 }
 
 std::string saving_table(const planner::RunConfig& config, const planner::SavingPlan& saving) {
@@ -73,7 +74,8 @@ std::string saving_table(const planner::RunConfig& config, const planner::Saving
 
 std::string dry_run_json(const planner::RunConfig& config, const planner::Job& job,
                          const planner::ChosenPlan& plan, const planner::SavingPlan& saving,
-                         const profiler::RunTimes& times, std::int64_t first_step) {
+                         const profiler::RunTimes& times, std::int64_t first_step,
+                         const std::optional<profiler::PackingAdvice>& advice) {
   const planner::Prediction& prediction = plan.step().prediction;
   ordered_json out;
   out["fits"] = true;
@@ -100,6 +102,13 @@ std::string dry_run_json(const planner::RunConfig& config, const planner::Job& j
                         {"all_s", times.saving.count()},
                         {"disk_bytes", saving.disk.count()},
                         {"disk_free_bytes", free ? ordered_json(free->count()) : nullptr}};
+  if (advice) {
+    out["padding"] = {{"share", advice->padding},
+                      {"sequences", advice->sequences},
+                      {"packed_sequences", advice->packed_sequences},
+                      {"packed_steps", advice->packed_steps},
+                      {"packed_s", advice->packed_time.count()}};
+  }
   out["plan_source"] = to_string(plan.source);
   out["plan_hash"] = prediction.plan_hash;
   out["job_hash"] = prediction.job_hash;

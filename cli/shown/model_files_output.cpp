@@ -9,7 +9,7 @@
 #include "cli/shown/model_table.hpp"
 #include "engine/model_files/model_folder.hpp"
 #include "engine/model_files/tokenizer_place.hpp"
-#include "engine/tokenizer/tokenizer.hpp"
+#include "engine/tokenizer/tokenizer_folder.hpp"
 #include "planner/files/whole_file.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
@@ -22,8 +22,11 @@ using std::filesystem::path;
 /// Most names of tensors that one line of text lists.
 constexpr std::size_t kMostNames = 4;
 
-/// The kind of model in a tokenizer.json: "BPE", "Unigram", ...
-std::string kind_of(const path& file) {
+/// The kind of a tokenizer: of a tokenizer.json that of its model ("BPE", "Unigram", ...).
+std::string kind_of(const engine::TokenizerFolder& tokenizer) {
+  const path& file = tokenizer.main_file();
+  if (tokenizer.form == engine::TokenizerForm::vocabulary_and_merges) return "BPE";
+  if (tokenizer.form == engine::TokenizerForm::sentencepiece) return "SentencePiece";
   const sim::JsonDocument json = sim::parse_json(planner::read_whole_file(file), file.string());
   const auto model = sim::JsonObject(json, file.string()).find_object("model");
   return model ? model->find_text("type").value_or("BPE") : "BPE";
@@ -31,26 +34,20 @@ std::string kind_of(const path& file) {
 
 void find_tokenizer_in(const engine::TokenizerPlace& place, ModelFiles& files) {
   if (place.folder) {
-    for (const char* name : {"tokenizer.json", "tokenizer.model", "vocab.json"}) {
-      const path file = *place.folder / name;
-      if (!std::filesystem::exists(file)) continue;
-      files.tokenizer_file = file.string();
-      if (std::string(name) != "tokenizer.json") {
-        files.tokenizer_problem =
-            "is not read: make a tokenizer.json of it (transformers: "
-            "AutoTokenizer.from_pretrained, then save_pretrained)";
-        return;
-      }
-      files.tokenizer_kind = kind_of(file);
-      (void)engine::Tokenizer::from_file(file);  // Refuses what is not read.
+    const auto found = engine::find_tokenizer(*place.folder);
+    if (const auto* tokenizer = std::get_if<engine::TokenizerFolder>(&found)) {
+      files.tokenizer_file = tokenizer->main_file().string();
+      (void)tokenizer->load();  // Refuses what is not read.
+      files.tokenizer_kind = kind_of(*tokenizer);
+      return;
+    }
+    const auto& none = std::get<engine::NoTokenizer>(found);
+    if (!place.bytes || none.has_files) {
+      files.tokenizer_problem = none.why;
       return;
     }
   }
-  if (place.bytes) {
-    files.tokenizer_kind = "bytes";
-    return;
-  }
-  files.tokenizer_problem = "no tokenizer in " + place.folder.value_or("").string();
+  files.tokenizer_kind = "bytes";
 }
 
 std::optional<std::string> template_in(const path& folder) {

@@ -8,11 +8,11 @@
 
 namespace sluice::cli {
 
-/// One line per phase: bytes used and left in each tier.
+/// Text with one line for each phase (load, step, save): bytes used and left in each tier.
 [[nodiscard]] std::string phases_table(const planner::PhaseMemory& phases);
 [[nodiscard]] std::string wear_text(const planner::SsdWear& wear);
-/// Memory by phase, checkpoint, SSD wear and nearest validated case; days and cost if they are
-/// known.
+/// Text about memory by phase, checkpoint, SSD wear and nearest validated case; and days and cost
+/// if they are known.
 [[nodiscard]] std::string needs_table(const planner::RunNeeds& needs,
                                       const planner::RunMoney& money);
 

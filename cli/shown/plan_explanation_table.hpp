@@ -7,8 +7,8 @@
 
 namespace sluice::cli {
 
-/// The explanation as lines: what bounds the step, the waterfall from the bound to the step, which
-/// resource to relax first, the next best plan.
+/// Lines that explain a plan's step: what bounds it, the waterfall from the bound to the step,
+/// which resource to have more of first, and the next bottleneck.
 [[nodiscard]] std::string explanation_table(const planner::PlanExplanation& explanation);
 
 }  // namespace sluice::cli

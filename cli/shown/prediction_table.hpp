@@ -15,7 +15,7 @@ namespace sluice::cli {
 [[nodiscard]] std::string remedies_table(const std::vector<planner::Remedy>& remedies);
 [[nodiscard]] std::string memory_table(const planner::Memory& memory);
 
-/// Writes to standard output; main checks that the output was taken.
+/// Writes `text` to standard output; main checks at the end that the output was taken.
 void print(const std::string& text);
 
 }  // namespace sluice::cli

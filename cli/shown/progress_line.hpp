@@ -3,15 +3,14 @@
 
 #include <unistd.h>
 
-#include <cstdio>
 #include <string>
 
-#include "sim/message_line.hpp"
+#include "cli/shown/terminal_width.hpp"
 
 namespace sluice::cli {
 
-/// A line that is overwritten in place on a terminal, and not shown elsewhere. Erased on
-/// destruction.
+/// Line on stderr that is overwritten in place on a terminal, and not shown elsewhere. It is erased
+/// on destruction.
 class ProgressLine {
  public:
   ProgressLine() : shown_(isatty(STDERR_FILENO) != 0) {}
@@ -20,9 +19,7 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void show(const std::string& text) const {
-    if (!shown_) return;
-    std::fprintf(stderr, "\r\033[K%s", sim::message_line(text).c_str());
-    std::fflush(stderr);
+    if (shown_) show_in_place(text);
   }
 
  private:

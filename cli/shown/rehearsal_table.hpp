@@ -1,4 +1,4 @@
-// Tables that `sluice train --rehearse` prints for people.
+// Texts that `sluice train --rehearse` prints for people.
 #pragma once
 
 #include <string>
@@ -8,10 +8,11 @@
 
 namespace sluice::cli {
 
-/// Table of predicted and measured times, the bound, and the kinds of values found.
+/// Text of a table with predicted and measured times, the bound, and the kinds of values found in
+/// the state.
 [[nodiscard]] std::string rehearsal_table(const profiler::Rehearsed& run);
 
-/// Text for an Infeasible of plan_rehearsal.
+/// Text that says what a host lacks for a rehearsal; `lack` is the Infeasible of plan_rehearsal.
 [[nodiscard]] std::string too_small_table(const planner::Infeasible& lack);
 
 }  // namespace sluice::cli

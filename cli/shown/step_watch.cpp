@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
+#include "cli/shown/terminal_width.hpp"
 #include "sim/units_text.hpp"
 #include "sim/warning.hpp"
 
@@ -78,7 +78,7 @@ void StepWatch::say(Clock::time_point now) {
                            planner::format_seconds(now - began_) + " of " +
                            planner::format_seconds(predicted_) + " predicted";
   if (terminal_) {
-    std::fprintf(stderr, "\r%s\x1b[K", text.c_str());
+    show_in_place(text);
   } else {
     sim::tell(text);
   }

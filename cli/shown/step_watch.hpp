@@ -13,26 +13,27 @@
 
 namespace sluice::cli {
 
-/// Reports on stderr how far a step is, once it has run for some seconds: how much of its work the
-/// lane predicted to be busiest has done, and how much of the predicted time has passed. On a
+/// Reporter on stderr of how far a step is, once it has run for some seconds: how much of its work
+/// the lane predicted to be busiest has done, and how much of the predicted time has passed. On a
 /// terminal the line is updated in place; elsewhere lines are printed from time to time. A thread
 /// of its own reads the meter.
 class StepWatch {
  public:
   using Clock = std::chrono::steady_clock;
-  /// Predicted work of one lane in a step.
+  /// Predicted busy time of one lane in a step.
   struct LaneWork {
     planner::LaneKind lane = planner::LaneKind::compute;
     Duration work{0};
   };
   struct Times {
-    /// Time from a step's beginning to its first report.
+    /// Time from a step's beginning to the first report about it.
     Clock::duration silent = std::chrono::seconds(5);
     Clock::duration look_every = std::chrono::seconds(1);
     Clock::duration line_every = std::chrono::minutes(1);
   };
 
-  /// `meter` must outlive this object, and must be used for one step after another.
+  /// Watches steps through `meter`, which must outlive this object and must be used for one step
+  /// after another.
   StepWatch(const profiler::LaneMeter& meter, const planner::Prediction& prediction)
       : StepWatch(meter, prediction, Times()) {}
   StepWatch(const profiler::LaneMeter& meter, const planner::Prediction& prediction, Times times);
@@ -41,7 +42,7 @@ class StepWatch {
   StepWatch& operator=(const StepWatch&) = delete;
 
   void begins(std::int64_t step);
-  /// Ends the reports; to be called when no step runs any more.
+  /// Ends the reports; call it when no step runs any more.
   void ends();
 
  private:
@@ -54,9 +55,9 @@ class StepWatch {
   const Times times_;
   const bool terminal_;
 
-  std::mutex mutex_;  ///< Guards the members below, and the terminal's line.
+  std::mutex mutex_;  ///< Guards the members declared after it, and the terminal's line.
   std::condition_variable changed_;
-  std::int64_t step_ = 0;  ///< The running step; 0 if none runs.
+  std::int64_t step_ = 0;  ///< Number of the running step; 0 if none runs.
   Clock::time_point began_, said_;
   bool over_ = false;
   std::thread thread_;

@@ -9,6 +9,9 @@
 namespace sluice::cli {
 namespace {
 
+/// Time at the end of a run that gets a line of its own.
+constexpr Seconds kWorthSaying(1);
+
 using profiler::TokenRates;
 using profiler::TrainedRun;
 
@@ -71,6 +74,10 @@ std::string result_table(const TrainedRun& run) {
     text += row("stall of a save", planner::format_seconds(run.saving.stall),
                 planner::format_seconds(*stall), "median");
   }
+  if (run.hashing >= kWorthSaying) {
+    text += row("hashing the state", "", planner::format_seconds(run.hashing),
+                "at the end; --no-hashes leaves it out");
+  }
   if (run.result.steps > 0) {
     text += fmt::format("\n  loss {:.4f} after {} steps", run.result.loss, run.result.steps);
     if (!run.result.validation.empty()) {
@@ -80,7 +87,11 @@ std::string result_table(const TrainedRun& run) {
     }
     text += fmt::format("; from token frequencies alone {:.4f}\n", run.unigram_entropy);
   }
-  text += fmt::format("  weights {}\n  run folder {}\n", run.weights_sha256, run.folder);
+  if (const std::int64_t skipped = run.result.skipped_steps; skipped > 0) {
+    text += fmt::format("  {} of the steps had no target to learn and updated nothing\n", skipped);
+  }
+  if (!run.weights_sha256.empty()) text += fmt::format("  weights {}\n", run.weights_sha256);
+  text += fmt::format("  run folder {}\n", run.folder);
   if (run.checkpoint) text += fmt::format("  checkpoint {}\n", run.checkpoint->string());
   return text + ssd_line(run);
 }

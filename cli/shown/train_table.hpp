@@ -7,7 +7,7 @@
 
 namespace sluice::cli {
 
-/// Table of predicted and measured values for the terminal.
+/// Text of a table with the predicted and measured values of a run.
 [[nodiscard]] std::string result_table(const profiler::TrainedRun& run);
 
 }  // namespace sluice::cli

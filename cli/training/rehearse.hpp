@@ -7,8 +7,9 @@
 
 namespace sluice::cli {
 
-/// Predicts, rehearses and prints; returns the exit code. Throws BadRequest for flags that a
-/// rehearsal does not support, Error(not_converged) if values did not stay finite and normal.
+/// Predicts and rehearses the requested run, prints the results and returns the exit code. Throws
+/// BadRequest for flags that a rehearsal does not support, Error(not_converged) if values did not
+/// stay finite and normal.
 int rehearse(planner::RunArguments request, InterruptFlag& interrupt);
 
 }  // namespace sluice::cli

@@ -1,4 +1,5 @@
-// Observers that show a run on the terminal (bars, a line per step), and tell signals of it.
+// Observers that show a run on the terminal (bars, a line per step), and tell the signal handlers
+// of it.
 #pragma once
 
 #include "cli/shown/progress.hpp"
@@ -7,10 +8,11 @@
 
 namespace sluice::cli {
 
-/// Observer that shows the progress of any run and tells `interrupt` of it.
+/// Observer that shows the progress of any run, and tells `interrupt` which files to remove and
+/// when a save is possible.
 class ShownRun : public profiler::RunObserver {
  public:
-  /// `interrupt` must outlive this object.
+  /// Observes one run; `interrupt` must outlive this object.
   explicit ShownRun(InterruptFlag& interrupt) : interrupt_(interrupt) {}
 
   profiler::AmountShown amount(const std::string& what) override;
@@ -21,8 +23,8 @@ class ShownRun : public profiler::RunObserver {
   InterruptFlag& interrupt_;
 };
 
-/// Observer of a run of `sluice train`: prints lines if stderr is no terminal and `otherwise` says
-/// so.
+/// Observer of a run of `sluice train`: shows steps by a bar if stderr is a terminal, else as
+/// `otherwise` says.
 class ShownTraining : public ShownRun {
  public:
   ShownTraining(InterruptFlag& interrupt, Progress::Where otherwise)
@@ -35,7 +37,7 @@ class ShownTraining : public ShownRun {
   Progress::Where otherwise_;
 };
 
-/// Observer of a rehearsal: prints a line per step, or none.
+/// Observer of a rehearsal: prints a line for each step, or none.
 class ShownRehearsal : public ShownRun {
  public:
   enum class Lines { none, each };

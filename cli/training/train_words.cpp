@@ -14,6 +14,7 @@ std::vector<planner::VerbFlag> train_flags() {
       {"--rehearse", Takes::nothing,
        "time the true steps on a host that is too small: no data, no weights, nothing saved"},
       {"--no-checkpoint", Takes::nothing, "write no checkpoints (12 bytes a parameter)"},
+      {"--no-hashes", Takes::nothing, "do not hash the last state"},
       {"--json", Takes::nothing,
        "one JSON object (docs/schemas/train-result.schema.json, dry-run.schema.json)"},
       {"--trace-out", Takes::value, "write three consecutive measured steps"}};
@@ -25,6 +26,7 @@ profiler::TrainOptions train_options(const planner::RunArguments& words) {
   options.trace_out = words.value("--trace-out");
   options.dry = words.has("--dry-run");
   options.saves = !words.has("--no-checkpoint");
+  options.hashes = !words.has("--no-hashes");
   return options;
 }
 

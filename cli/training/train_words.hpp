@@ -13,8 +13,8 @@ inline constexpr char kTrainUsage[] =
     "[--trace-out T.json] [run flags]";
 [[nodiscard]] std::vector<planner::VerbFlag> train_flags();
 
-/// Reads the flags that state how to execute the run. Throws BadRequest if the run to continue is
-/// not named.
+/// Reads the flags of `sluice train` that state how to execute the run. Throws BadRequest if the
+/// run to continue is not named.
 [[nodiscard]] profiler::TrainOptions train_options(const planner::RunArguments& words);
 
 }  // namespace sluice::cli

@@ -21,19 +21,20 @@ class InterruptFlag {
   InterruptFlag(const InterruptFlag&) = delete;  // Restores the handlers that it replaced.
   InterruptFlag& operator=(const InterruptFlag&) = delete;
 
-  /// Names files, and folders that are removed if empty, which a signal before `will_save` removes
-  /// in this order. Call it once.
+  /// Names files, and folders that are removed if empty, which a signal before will_save() removes
+  /// in this order. May be called only once.
   void will_take_back(const std::vector<std::filesystem::path>& paths);
-  /// Makes signals set the flag from now on; the reader of the flag saves and stops.
+  /// Makes signals set the flag from now on; whoever reads the flag saves and stops.
   void will_save() const;
   [[nodiscard]] const std::atomic<bool>& flag() const;
 
  private:
   std::vector<std::string> names_;
-  std::vector<const char*> beginnings_;  ///< Pointers into `names_`, ended by a null.
+  /// Pointers to the letters of `names_`, ended by a null, which a signal handler may read.
+  std::vector<const char*> beginnings_;
 };
 
-/// Message for a signal that came before there was anything to save.
+/// Message for a signal that comes before there is anything to save.
 inline constexpr char kNothingToSave[] =
     "sluice: interrupted before the first step: there is nothing to save\n";
 

@@ -1,4 +1,4 @@
-// Flags about tokens and money, shared by predict and buy.
+// Flags about tokens and money that predict and buy share.
 #pragma once
 
 #include <optional>
@@ -8,10 +8,12 @@
 
 namespace sluice::cli {
 
-/// Value of --tokens: "10G", "10B" (billion), "1.5T", "2e9". Throws BadRequest.
+/// Number of tokens that --tokens states: "10G", "10B" (billion), "1.5T", "2e9"; none without the
+/// flag. Throws BadRequest.
 [[nodiscard]] std::optional<double> token_count(const planner::RunArguments& request);
 
-/// Value of a flag that must be a number above 0; none if the flag is absent. Throws BadRequest.
+/// Number that the flag `flag` states, which must be above 0; none without the flag. Throws
+/// BadRequest.
 [[nodiscard]] std::optional<double> positive_number(const planner::RunArguments& request,
                                                     const char* flag);
 

@@ -1,4 +1,4 @@
-// Command lines of verbs that take a RUN: planner::parse_run with --help.
+// Parsing of command lines of verbs that take a RUN: planner::parse_run with --help.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,11 @@
 
 namespace sluice::cli {
 
-/// Whether a verb accepts runs whose time model has terms switched off (`term.NAME=off`).
+/// Whether a verb accepts runs that switch terms of the model of time off (`term.NAME=off`).
 enum class Terms {
-  all,  ///< Refuses them, because it executes what is predicted or gives advice based on it.
+  /// Only runs with all terms on, because the verb executes what is predicted or gives advice based
+  /// on it.
+  all,
   any,
 };
 

@@ -1,4 +1,4 @@
-// The verbs of the program: one free function each, in cli/<verb>.cpp; main finds them in a table.
+// Verbs of the program: one free function each, in cli/<verb>.cpp; main finds them in a table.
 #pragma once
 
 #include <span>
@@ -7,12 +7,12 @@
 
 namespace sluice::cli {
 
-/// Command line after the verb.
+/// Words of the command line after the verb.
 struct Arguments {
   std::vector<std::string> strings;
 };
 
-/// Function of a verb. Returns the exit code of the process; refusals are thrown as sluice::Error.
+/// Function of a verb. Returns the process's exit code; refusals are thrown as sluice::Error.
 using VerbFunction = int (*)(const Arguments&);
 
 struct Verb {
@@ -21,7 +21,7 @@ struct Verb {
   VerbFunction run;
 };
 
-/// Every verb this build has, in the order `sluice --help` lists them.
+/// Every verb that this build has, in the order in which `sluice --help` lists them.
 [[nodiscard]] std::span<const Verb> verbs();
 
 // Declares the function of every verb that cli/words/verbs.def lists, whether or not this build has

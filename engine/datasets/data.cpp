@@ -9,6 +9,7 @@
 #include <bit>
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 
@@ -66,7 +67,41 @@ void WindowedText::cut(const std::filesystem::path& file, std::int64_t tokens,
                      " need " + std::to_string(2 * seq_len_ + 1) +
                      ": give more text or a smaller seq_len");
   }
-  training_ = windows_ - std::max<std::int64_t>(1, windows_ / 20);
+  divide(windows_);
+}
+
+void WindowedText::divide(std::int64_t windows) {
+  windows_ = windows;
+  training_ = windows - std::max<std::int64_t>(1, windows / 20);
+}
+
+void WindowedText::leave_out(const std::filesystem::path& file,
+                             const std::function<bool(std::int64_t window)>& learns) {
+  const std::int64_t all = windows_;
+  std::vector<std::int64_t> kept;
+  for (std::int64_t window = 0; window < all; ++window) {
+    if (learns(window)) kept.push_back(window);
+  }
+  if (kept.size() < 2) {
+    throw BadRequest("data: " + file.string() + ": " + std::to_string(kept.size()) + " of " +
+                     std::to_string(all) + " windows of seq_len " + std::to_string(seq_len_) +
+                     " have a token to learn, and training with validation needs two: give more "
+                     "answers, or another seq_len");
+  }
+  left_out_ = all - std::ssize(kept);
+  if (left_out_ == 0) return;
+  const std::int64_t trained = std::ranges::lower_bound(kept, training_) - kept.begin();
+  const bool both = trained > 0 && trained < std::ssize(kept);
+  divide(std::ssize(kept));
+  if (divided_ && both) training_ = trained;
+  read_ = std::move(kept);
+}
+
+void WindowedText::take_all_windows() {
+  if (left_out_ == 0) return;
+  divide(windows_ + left_out_);
+  left_out_ = 0;
+  read_.clear();
 }
 
 void WindowedText::set_windows(std::int64_t training, std::int64_t validation,
@@ -75,6 +110,7 @@ void WindowedText::set_windows(std::int64_t training, std::int64_t validation,
   tokens_ = tokens;
   windows_ = training + validation;
   training_ = training;
+  divided_ = true;
 }
 
 std::int64_t WindowedText::training_window(std::int64_t position) const {
@@ -86,7 +122,7 @@ void WindowedText::read(std::int64_t position, std::span<std::int32_t> inputs,
                         std::span<std::int32_t> targets) {
   const auto length = static_cast<std::size_t>(seq_len_);
   for (std::size_t at = 0; at < inputs.size(); at += length, ++position) {
-    read_window(training_window(position), &inputs[at], &targets[at]);
+    read_window(number_of(training_window(position)), &inputs[at], &targets[at]);
   }
 }
 
@@ -95,12 +131,13 @@ void WindowedText::read_validation(std::int64_t first, std::span<std::int32_t> i
   const auto length = static_cast<std::size_t>(seq_len_);
   for (std::size_t at = 0; at < inputs.size(); at += length, ++first) {
     check(first < validation_windows(), "a validation window exists");
-    read_window(training_ + first, &inputs[at], &targets[at]);
+    read_window(number_of(training_ + first), &inputs[at], &targets[at]);
   }
 }
 
-ByteText::ByteText(const std::filesystem::path& file, std::int64_t seq_len, std::int64_t seed)
-    : WindowedText(seq_len, seed), file_(file) {
+ByteText::ByteText(const std::filesystem::path& file, std::int64_t seq_len, std::int64_t seed,
+                   const std::filesystem::path& name)
+    : WindowedText(seq_len, seed), file_(file), name_(name.empty() ? file : name) {
   struct stat status {};
   if (::stat(file.c_str(), &status) != 0) {
     throw BadRequest("data: cannot read " + file.string() + ": " + std::strerror(errno) +
@@ -117,7 +154,7 @@ ByteText::ByteText(const std::filesystem::path& file, std::int64_t seq_len, std:
 
 ByteText::~ByteText() { ::close(descriptor_); }
 
-std::string ByteText::description() const { return "bytes of " + file_.string(); }
+std::string ByteText::description() const { return "bytes of " + name_.string(); }
 
 double ByteText::unigram_entropy() const { return engine::unigram_entropy(file_); }
 
@@ -148,6 +185,15 @@ std::string ByteText::hash() const {
     sha.update(std::span<const std::byte>(buffer).first(static_cast<std::size_t>(got)));
     at += got;
   }
+}
+
+std::string padding_text(const WindowedText& text) {
+  const std::int64_t sequences = text.training_windows() + text.validation_windows();
+  const auto places = static_cast<double>(sequences * text.seq_len());
+  char padding[32];
+  std::snprintf(padding, sizeof padding, "%.1f %% padding",
+                100 * (1 - static_cast<double>(text.used_places()) / places));
+  return padding;
 }
 
 double entropy_of(std::span<const std::int64_t> counts) {

@@ -1,163 +1,209 @@
 #include "engine/datasets/document_text.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <nlohmann/json.hpp>
 
-#include "engine/datasets/example_file.hpp"
-#include "engine/datasets/packing.hpp"
-#include "engine/model_files/written_file.hpp"
+#include "engine/datasets/mixture.hpp"
 #include "planner/files/hash.hpp"
 #include "sim/error.hpp"
+#include "sim/warning.hpp"
 
 namespace sluice::engine {
 namespace {
 
 using planner::Packing;
 
-/// Version of the cache's contents: to be increased whenever equal files would give other tokens.
-constexpr std::int64_t kDocumentVersion = 1;
-
-std::string tokens_hash(const DocumentText::Source& source) {
-  const bool chat = source.format.conversations();
-  return planner::CanonicalText("sluice/documents")
-      .add("version", kDocumentVersion)
-      .add("records", read_record(source.examples).sha256)
-      .add("tokenizer", read_record(source.tokenizer).sha256)
-      .add("format", source.format.canonical())
-      .add("template", chat ? source.chat.canonical() : source.end_of_text.value_or(""))
-      .hash();
-}
-
-/// Reads the examples and passes on the tokens of each.
-void make_documents(const DocumentText::Source& source, const DocumentCache::AddDocument& add,
-                    const TextProgress& progress) {
-  Tokenizer tokenizer = Tokenizer::from_file(source.tokenizer);
-  std::optional<TokenId> end;
-  if (source.end_of_text) {
-    end = tokenizer.find(*source.end_of_text);
-    if (!end) {
-      throw BadRequest(source.tokenizer.string() + ": has no token \"" + *source.end_of_text +
-                       "\", the eos_token of tokenizer_config.json");
-    }
+/// Tells what was left out of a data set, each time that it is opened.
+void tell_of(const DocumentRows& rows, const RowCounts& counts) {
+  const std::string line = left_out_line(counts.left_out);
+  if (!line.empty()) sim::warn("data: " + rows.name + ": " + line);
+  if (counts.replaced_surrogates > 0) {
+    sim::warn("data: " + rows.name + ": " + std::to_string(counts.replaced_surrogates) +
+              " lone surrogates (half of a character's escape) are read as U+FFFD");
   }
-  const auto text_tokens = [&](const std::string& text, const std::string& where) {
-    try {
-      std::vector<TokenId> ids = tokenizer.encode(text, Tokenizer::SpecialTokens::around);
-      if (end && (ids.empty() || ids.back() != *end)) ids.push_back(*end);
-      return ids;
-    } catch (const BadRequest& error) {
-      throw BadRequest(where + ": " + source.format.text + ": " + error.what());
-    }
-  };
-  read_examples(
-      source.examples,
-      [&](const nlohmann::json& object, const std::string& where) {
-        const Example example = read_example(object, source.format, where);
-        if (const auto* text = std::get_if<std::string>(&example)) {
-          add(text_tokens(*text, where));
-        } else {
-          add(learnt_tokens(tokenizer, source.chat.render(std::get<Conversation>(example), where),
-                            where));
-        }
-        return Reading::goes_on;
-      },
-      progress);
 }
 
 }  // namespace
 
-DocumentText::DocumentText(const Source& source, Packing packing, std::int64_t seq_len,
-                           std::int64_t seed, const TextProgress& progress)
+DocumentText::DocumentText(Source source, Packing packing, std::int64_t seq_len, std::int64_t seed,
+                           const TextProgress& progress)
     : WindowedText(seq_len, seed),
-      source_(source),
+      source_(std::move(source)),
       packing_(packing),
-      tokens_hash_(tokens_hash(source)) {
-  cache_ = std::make_unique<DocumentCache>(
-      source.cache / (tokens_hash_ + ".documents"),
-      [&](const DocumentCache::AddDocument& add) { make_documents(source, add, progress); });
+      layout_(packing, seq_len) {
+  open_sets(progress);
   for (const LearntToken token : cache_->tokens()) {
     vocabulary_ = std::max<std::int64_t>(vocabulary_, id_of(token) + 1);
   }
   if (packing == Packing::stream) {
-    cut(source.examples, std::ssize(cache_->tokens()), "tokens");
+    cut_stream();
   } else {
     cut_pieces();
   }
 }
 
-void DocumentText::add_pieces(std::int64_t document, std::vector<Piece>& pieces) {
+bool DocumentText::is_mixture() const {
+  const DocumentRows& first = source_.sets.front();
+  return source_.sets.size() > 1 || first.weight != 1 || first.num_samples;
+}
+
+bool DocumentText::is_text(std::int64_t document) const {
+  const std::size_t set =
+      set_of_document_.empty()
+          ? 0
+          : static_cast<std::size_t>(set_of_document_[static_cast<std::size_t>(document)]);
+  return source_.sets[set].format.kind == planner::DataFormat::jsonl;
+}
+
+std::string DocumentText::names() const {
+  std::string names;
+  for (const DocumentRows& set : source_.sets) {
+    names.append(names.empty() ? "" : ", ").append(set.name);
+  }
+  return names;
+}
+
+void DocumentText::open_sets(const TextProgress& progress) {
+  std::vector<std::unique_ptr<DocumentCache>> opened;
+  planner::CanonicalText mixture("sluice/mixture");
+  for (const DocumentRows& rows : source_.sets) {
+    const std::string hash = rows.hash(source_.tokens);
+    opened.push_back(std::make_unique<DocumentCache>(
+        source_.cache / (hash + ".documents"), [&](const DocumentCache::AddDocument& add) {
+          return make_documents(rows, source_.tokens, add, progress).text();
+        }));
+    const DocumentCache& set = *opened.back();
+    RowCounts counts = RowCounts::of_text(set.note());
+    if (set.note().empty()) counts.read = counts.used = set.documents();
+    if (rows.strict && !counts.left_out.empty()) {
+      // An earlier reading was not strict: what it left out is listed now.
+      (void)make_documents(
+          rows, source_.tokens, [](std::span<const LearntToken>) {}, progress);
+    }
+    tell_of(rows, counts);
+    counts_.push_back(std::move(counts));
+    tokens_hash_ = hash;
+    mixture.add("documents", hash)
+        .add("weight", rows.weight)
+        .add("samples", rows.num_samples.value_or(0));
+  }
+  if (!is_mixture()) {
+    cache_ = std::move(opened.front());
+    return;
+  }
+  tokens_hash_ = mixture.hash();
+  open_mixture(opened);
+}
+
+void DocumentText::open_mixture(const std::vector<std::unique_ptr<DocumentCache>>& sets) {
+  std::vector<MixedSet> mixed;
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    const DocumentRows& rows = source_.sets[i];
+    MixedSet set{.documents = sets[i]->documents(), .passes = rows.weight};
+    if (rows.num_samples && set.documents > 0) {
+      set.passes *= static_cast<double>(*rows.num_samples) / static_cast<double>(set.documents);
+    }
+    mixed.push_back(set);
+  }
+  const MixedOrder order = mixed_order(mixed);
+  training_documents_ = order.training;
+  for (const MixedDocument& each : order.documents) set_of_document_.push_back(each.set);
+  cache_ = std::make_unique<DocumentCache>(
+      source_.cache / (tokens_hash_ + ".documents"), [&](const DocumentCache::AddDocument& add) {
+        for (const MixedDocument& each : order.documents) {
+          add(sets[static_cast<std::size_t>(each.set)]->document(each.document));
+        }
+        return std::string();
+      });
+}
+
+void DocumentText::cut_stream() {
+  const std::int64_t all = std::ssize(cache_->tokens());
+  if (training_documents_) {
+    // Windows begin anew where the documents of validation do.
+    const std::int64_t trained = cache_->start(*training_documents_);
+    const auto windows = [this](std::int64_t tokens) {
+      return std::max<std::int64_t>(0, (tokens - 1) / seq_len());
+    };
+    windows_of_training_ = windows(trained);
+    if (windows_of_training_ < 1 || windows(all - trained) < 1) {
+      throw BadRequest("data: " + names() + " hold " + std::to_string(trained) +
+                       " tokens to train and " + std::to_string(all - trained) +
+                       " to validate, and each needs " + std::to_string(seq_len() + 1) +
+                       ": give more text or a smaller seq_len");
+    }
+    set_windows(windows_of_training_, windows(all - trained), all);
+  } else {
+    cut(names(), all, "tokens");
+  }
+  leave_out(names(),
+            [this](std::int64_t window) { return learnt_within(stream_window(window)) > 0; });
+}
+
+DocumentPiece DocumentText::stream_window(std::int64_t window) const {
+  if (!training_documents_ || window < windows_of_training_) {
+    return {window * seq_len(), seq_len()};
+  }
+  const std::int64_t first = cache_->start(*training_documents_);
+  return {first + (window - windows_of_training_) * seq_len(), seq_len()};
+}
+
+void DocumentText::add_pieces(std::int64_t document, std::vector<DocumentPiece>& pieces) {
   std::int64_t first = cache_->start(document);
   std::int64_t places = cache_->start(document + 1) - first - 1;
-  if (!source_.format.conversations()) {
+  if (is_text(document)) {
     for (; places > 0; first += seq_len(), places -= seq_len()) {
       pieces.push_back({first, std::min(places, seq_len())});
     }
     return;
   }
   const bool too_long = places > seq_len();
-  places = std::min(places, seq_len());
-  const auto targets = places < 1 ? std::span<const LearntToken>()
-                                  : cache_->tokens().subspan(static_cast<std::size_t>(first) + 1,
-                                                             static_cast<std::size_t>(places));
-  if (std::ranges::none_of(targets, is_learnt)) {
+  const DocumentPiece piece{first, std::min(places, seq_len())};
+  if (learnt_within(piece) == 0) {
     ++left_out_;
     return;
   }
   cut_off_ += too_long ? 1 : 0;
-  pieces.push_back({first, places});
+  pieces.push_back(piece);
+}
+
+std::int64_t DocumentText::learnt_within(const DocumentPiece& piece) const {
+  if (piece.places < 1) return 0;
+  return std::ranges::count_if(cache_->tokens().subspan(static_cast<std::size_t>(piece.first) + 1,
+                                                        static_cast<std::size_t>(piece.places)),
+                               is_learnt);
 }
 
 void DocumentText::cut_pieces() {
-  std::vector<std::vector<Piece>> documents;
+  std::vector<std::vector<DocumentPiece>> documents;
+  std::size_t training = 0;  // Of a mixture: documents before those of validation.
   for (std::int64_t document = 0; document < cache_->documents(); ++document) {
-    std::vector<Piece> pieces;
+    std::vector<DocumentPiece> pieces;
     add_pieces(document, pieces);
     if (!pieces.empty()) documents.push_back(std::move(pieces));
+    if (training_documents_ && document < *training_documents_) training = documents.size();
   }
   if (documents.size() < 2) {
-    throw BadRequest("data: " + source_.examples.string() + " holds " +
-                     std::to_string(documents.size()) + " documents to learn within " +
-                     std::to_string(seq_len() + 1) +
+    throw BadRequest("data: " + names() + " holds " + std::to_string(documents.size()) +
+                     " documents to learn within " + std::to_string(seq_len() + 1) +
                      " tokens, and training with validation needs two: give more, or a larger "
                      "seq_len");
   }
-  const std::size_t validation = std::max<std::size_t>(1, documents.size() / 20);
+  const std::size_t twentieth = std::max<std::size_t>(1, documents.size() / 20);
+  const bool divided = training > 0 && training < documents.size();
+  if (!divided) training = documents.size() - twentieth;
   const auto joined = [&documents](std::size_t begin, std::size_t end) {
-    std::vector<Piece> all;
+    std::vector<DocumentPiece> all;
     for (std::size_t i = begin; i < end; ++i) {
       all.insert(all.end(), documents[i].begin(), documents[i].end());
     }
     return all;
   };
-  const std::size_t training = documents.size() - validation;
-  const std::int64_t trained = add_sequences(joined(0, training));
-  set_windows(trained, add_sequences(joined(training, documents.size())),
+  const std::int64_t trained = layout_.add(joined(0, training));
+  set_windows(trained, layout_.add(joined(training, documents.size())),
               std::ssize(cache_->tokens()));
 }
 
-std::int64_t DocumentText::add_sequences(const std::vector<Piece>& pieces) {
-  const std::int64_t before = std::ssize(sequences_);
-  if (packing_ == Packing::off) {
-    for (const Piece& piece : pieces) {
-      pieces_.push_back(piece);
-      sequences_.push_back(std::ssize(pieces_));
-    }
-    return std::ssize(sequences_) - before;
-  }
-  std::vector<std::int64_t> lengths;
-  lengths.reserve(pieces.size());
-  for (const Piece& piece : pieces) lengths.push_back(piece.places);
-  for (const std::vector<std::int64_t>& sequence : packed(lengths, seq_len())) {
-    for (const std::int64_t piece : sequence) {
-      pieces_.push_back(pieces[static_cast<std::size_t>(piece)]);
-    }
-    sequences_.push_back(std::ssize(pieces_));
-  }
-  return std::ssize(sequences_) - before;
-}
-
-void DocumentText::read_piece(const Piece& piece, std::int32_t* inputs,
+void DocumentText::read_piece(const DocumentPiece& piece, std::int32_t* inputs,
                               std::int32_t* targets) const {
   const LearntToken* token = cache_->tokens().data() + piece.first;
   for (std::int64_t i = 0; i < piece.places; ++i) {
@@ -167,28 +213,23 @@ void DocumentText::read_piece(const Piece& piece, std::int32_t* inputs,
 }
 
 void DocumentText::read_window(std::int64_t window, std::int32_t* inputs, std::int32_t* targets) {
-  if (packing_ == Packing::stream) {
-    return read_piece({window * seq_len(), seq_len()}, inputs, targets);
-  }
-  std::int64_t at = 0;
-  const auto begin_document = [&] {
-    // Attention and positions start again at this mark (planner::Role::tokens).
-    if (packing_ == Packing::documents) inputs[at] = ~inputs[at];
-  };
-  const auto sequence = static_cast<std::size_t>(window);
-  for (std::int64_t i = sequences_[sequence]; i < sequences_[sequence + 1]; ++i) {
-    const Piece& piece = pieces_[static_cast<std::size_t>(i)];
-    read_piece(piece, inputs + at, targets + at);
-    begin_document();
-    at += piece.places;
-  }
-  if (at == seq_len()) return;
-  std::fill(inputs + at, inputs + seq_len(), 0);
-  std::fill(targets + at, targets + seq_len(), kPaddingTarget);
-  begin_document();
+  if (packing_ == Packing::stream) return read_piece(stream_window(window), inputs, targets);
+  layout_.fill(
+      window, inputs, targets,
+      [this](const DocumentPiece& piece, std::int32_t* into_inputs, std::int32_t* into_targets) {
+        read_piece(piece, into_inputs, into_targets);
+      });
 }
 
 std::string DocumentText::hash() const {
+  planner::CanonicalText text("sluice/sequences");
+  text.add("documents", tokens_hash_).add("packing", planner::to_string(packing_));
+  if (left_out_windows() > 0) text.add("windows_left_out", left_out_windows());
+  return text.hash();
+}
+
+std::optional<std::string> DocumentText::hash_of_all_windows() const {
+  if (left_out_windows() == 0 || is_mixture()) return std::nullopt;
   return planner::CanonicalText("sluice/sequences")
       .add("documents", tokens_hash_)
       .add("packing", planner::to_string(packing_))
@@ -203,24 +244,43 @@ double DocumentText::unigram_entropy() const {
   return entropy_of(counts);
 }
 
+std::optional<PackedSequences> DocumentText::if_packed() const {
+  if (packing_ != Packing::off) return std::nullopt;
+  const auto training = static_cast<std::size_t>(training_windows());
+  const std::span<const DocumentPiece> pieces = layout_.pieces();
+  return PackedSequences{.training = packed_sequences(pieces.first(training), seq_len()),
+                         .validation = packed_sequences(pieces.subspan(training), seq_len())};
+}
+
+std::int64_t DocumentText::used_places() const {
+  return packing_ == Packing::stream ? WindowedText::used_places() : layout_.places();
+}
+
 std::string DocumentText::description() const {
-  const bool chat = source_.format.conversations();
+  const bool chat = std::ranges::any_of(
+      source_.sets, [](const DocumentRows& set) { return set.format.conversations(); });
   std::string text = std::to_string(cache_->documents()) +
-                     (chat ? " conversations of " : " documents of ") + source_.examples.string() +
-                     " by " + source_.tokenizer.string();
-  if (chat) text += ", chat template " + source_.chat.name;
-  if (packing_ == Packing::stream) return text + "; " + std::to_string(tokens()) + " in a stream";
-  std::int64_t places = 0;
-  for (const Piece& piece : pieces_) places += piece.places;
-  const std::int64_t sequences = training_windows() + validation_windows();
-  char padding[32];
-  std::snprintf(
-      padding, sizeof padding, "%.1f %% padding",
-      100 * (1 - static_cast<double>(places) / static_cast<double>(sequences * seq_len())));
-  text += "; " + std::to_string(sequences) + " sequences, " + padding;
-  if (cut_off_ > 0) text += "; " + std::to_string(cut_off_) + " cut off at seq_len";
-  if (left_out_ > 0) {
-    text += "; " + std::to_string(left_out_) + " left out: nothing to learn within seq_len";
+                     (chat ? " conversations of " : " documents of ") + names() + " by " +
+                     source_.tokens.tokenizer.main_file().string();
+  if (chat) text += ", chat template " + source_.tokens.chat.name();
+  if (packing_ == Packing::stream) {
+    text += "; " + std::to_string(tokens()) + " in a stream";
+    if (left_out_windows() > 0) {
+      text += "; " + std::to_string(left_out_windows()) + " of " +
+              std::to_string(training_windows() + validation_windows() + left_out_windows()) +
+              " windows left out: nothing to learn in them";
+    }
+  } else {
+    const std::int64_t sequences = training_windows() + validation_windows();
+    text += "; " + std::to_string(sequences) + " sequences, " + padding_text(*this);
+    if (cut_off_ > 0) text += "; " + std::to_string(cut_off_) + " cut off at seq_len";
+    if (left_out_ > 0) {
+      text += "; " + std::to_string(left_out_) + " left out: nothing to learn within seq_len";
+    }
+  }
+  for (const RowCounts& each : counts_) {
+    const std::string line = left_out_line(each.left_out);
+    if (!line.empty()) text += "; " + line;
   }
   return text;
 }

@@ -2,69 +2,78 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "engine/datasets/chat_template.hpp"
 #include "engine/datasets/data.hpp"
 #include "engine/datasets/document_cache.hpp"
-#include "engine/datasets/example_format.hpp"
-#include "engine/tokenizer/tokenizer.hpp"
+#include "engine/datasets/document_maker.hpp"
+#include "engine/datasets/sequence_layout.hpp"
 
 namespace sluice::engine {
 
-/// Examples of a data file, cut into tokens by a tokenizer. Tokens are kept in
-/// `cache`/HASH.documents, where HASH covers the file's and the tokenizer's bytes, the format and
-/// the template.
+/// Examples of one or several data sets, cut into tokens by a tokenizer. Tokens of each set are
+/// kept in `cache`/HASH.documents, where HASH covers the bytes of its files and of the tokenizer,
+/// the format and the template; a mixture of sets is kept in a file of its own.
 ///
 /// A document of n tokens takes n - 1 places, because its last token is only a target. The last
-/// twentieth of the documents (at least one) is validation. Texts longer than seq_len + 1 tokens
-/// are cut into pieces, which count as documents. Conversations are truncated at that length, and
-/// left out if nothing to learn remains. Places behind the last document of a sequence are padding.
+/// twentieth of the documents of each set (at least one) is validation. Texts longer than
+/// seq_len + 1 tokens are cut into pieces, which count as documents. Conversations are truncated at
+/// that length, and left out if nothing to learn remains. Places behind the last document of a
+/// sequence are padding.
 class DocumentText : public WindowedText {
  public:
   struct Source {
-    std::filesystem::path examples;
-    ExampleFormat format;
-    std::filesystem::path tokenizer;  ///< Path of tokenizer.json.
-    std::filesystem::path cache;      ///< Folder for cut tokens; created if absent.
-    ChatTemplate chat = {};           ///< Template for conversations.
-    /// Token appended to each text whose tokens do not already end with it.
-    std::optional<std::string> end_of_text = std::nullopt;
+    std::vector<DocumentRows> sets;
+    DocumentTokens tokens;
+    std::filesystem::path cache;  ///< Folder for cut tokens; created if absent.
   };
   /// Opens the source, cutting it into tokens unless the cache holds them; `progress` is called
-  /// meanwhile. `packing` must not be automatic. Throws BadRequest naming file, line and field of a
-  /// refused example, or if there are fewer than two documents; EnvironmentError if the cache
-  /// cannot be written.
-  DocumentText(const Source& source, planner::Packing packing, std::int64_t seq_len,
-               std::int64_t seed, const TextProgress& progress = nullptr);
+  /// meanwhile. Rows that are left out are told on stderr. `packing` must not be automatic. Throws
+  /// BadRequest for data that are refused, or if there are fewer than two documents;
+  /// EnvironmentError if the cache cannot be written or a file cannot be read here.
+  DocumentText(Source source, planner::Packing packing, std::int64_t seq_len, std::int64_t seed,
+               const TextProgress& progress = nullptr);
 
   [[nodiscard]] std::string hash() const override;
+  [[nodiscard]] std::optional<std::string> hash_of_all_windows() const override;
   [[nodiscard]] double unigram_entropy() const override;
   [[nodiscard]] std::int64_t vocabulary() const override { return vocabulary_; }
   [[nodiscard]] std::string description() const override;
+  [[nodiscard]] std::optional<PackedSequences> if_packed() const override;
+  [[nodiscard]] std::int64_t used_places() const override;
+  [[nodiscard]] DataSummary summary(std::int64_t shown_rows) const override;
 
  private:
-  /// Tokens first .. first + places of the cache: `places` inputs, and as many targets shifted by
-  /// one.
-  struct Piece {
-    std::int64_t first, places;
-  };
   void read_window(std::int64_t window, std::int32_t* inputs, std::int32_t* targets) override;
+  void open_sets(const TextProgress& progress);
+  void open_mixture(const std::vector<std::unique_ptr<DocumentCache>>& sets);
+  [[nodiscard]] bool is_mixture() const;
+  [[nodiscard]] std::string names() const;
+  void cut_stream();
   void cut_pieces();
-  void add_pieces(std::int64_t document, std::vector<Piece>& pieces);
-  /// Appends sequences made of `pieces` and returns their number.
-  std::int64_t add_sequences(const std::vector<Piece>& pieces);
-  void read_piece(const Piece& piece, std::int32_t* inputs, std::int32_t* targets) const;
+  void add_pieces(std::int64_t document, std::vector<DocumentPiece>& pieces);
+  void read_piece(const DocumentPiece& piece, std::int32_t* inputs, std::int32_t* targets) const;
+  [[nodiscard]] std::int64_t learnt_within(const DocumentPiece& piece) const;
+  /// Tokens of a window of a stream, the windows that are left out included.
+  [[nodiscard]] DocumentPiece stream_window(std::int64_t window) const;
+  /// Whether a document is cut into pieces where it is too long, rather than cut off.
+  [[nodiscard]] bool is_text(std::int64_t document) const;
 
   Source source_;
   planner::Packing packing_;
   std::string tokens_hash_;
   std::unique_ptr<DocumentCache> cache_;
+  std::vector<RowCounts> counts_;  ///< One for each set.
+  /// Number of documents of a mixture that are trained; those behind them are validation.
+  std::optional<std::int64_t> training_documents_;
+  std::vector<std::int64_t> set_of_document_;  ///< Of a mixture: the set of each document.
+  /// Of a stream of a mixture: windows of the documents that are trained.
+  std::int64_t windows_of_training_ = 0;
   std::int64_t vocabulary_ = 0;
-  std::vector<Piece> pieces_;  ///< Pieces in the order of the sequences.
-  /// Index of each sequence's first piece, and the number of pieces at the end.
-  std::vector<std::int64_t> sequences_ = {0};
+  SequenceLayout layout_;
   std::int64_t cut_off_ = 0, left_out_ = 0;
 };
 

@@ -1,28 +1,33 @@
 #include "engine/datasets/learnt_tokens.hpp"
 
-#include <string_view>
+#include <algorithm>
 
-#include "engine/tokenizer/normal_form.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
 namespace {
 
-/// A learnt range of bytes [begin, end) of the text as the tokenizer cuts it.
+/// A learnt range of bytes [begin, end) of the text.
 struct LearntRange {
   std::size_t begin, end;
 };
 
-std::vector<LearntRange> learnt_ranges(const std::vector<ChatPiece>& pieces, bool composed) {
+std::vector<LearntRange> learnt_ranges(const std::vector<ChatPiece>& pieces) {
   std::vector<LearntRange> ranges;
-  std::string before;
-  const auto length = [&] { return composed ? normal_form_c(before).size() : before.size(); };
+  std::size_t begin = 0;
   for (const ChatPiece& piece : pieces) {
-    const std::size_t begin = piece.learnt ? length() : 0;
-    before += piece.text;
-    if (piece.learnt && !piece.text.empty()) ranges.push_back({begin, length()});
+    const std::size_t end = begin + piece.text.size();
+    if (piece.learnt && begin < end) ranges.push_back({begin, end});
+    begin = end;
   }
   return ranges;
+}
+
+/// Whether any byte of the token's place is learnt; of an empty place, the byte that it stands
+/// before.
+bool is_learnt_by(const std::vector<LearntRange>& ranges, const PlacedToken& token) {
+  const auto range = std::ranges::upper_bound(ranges, token.begin, {}, &LearntRange::end);
+  return range != ranges.end() && range->begin < std::max(token.end, token.begin + 1);
 }
 
 }  // namespace
@@ -31,32 +36,16 @@ std::vector<LearntToken> learnt_tokens(Tokenizer& tokenizer, const std::vector<C
                                        const std::string& where) {
   std::string text;
   for (const ChatPiece& piece : pieces) text += piece.text;
-  std::vector<TokenId> ids;
+  const std::vector<LearntRange> ranges = learnt_ranges(pieces);
+  std::vector<LearntToken> tokens;
   try {
-    ids = tokenizer.encode(text, Tokenizer::SpecialTokens::none);
+    for (const PlacedToken& token : tokenizer.encode_with_offsets(text)) {
+      tokens.push_back(is_learnt_by(ranges, token) ? token.id : ~token.id);
+    }
   } catch (const BadRequest& error) {
     throw BadRequest(where + ": " + error.what());
   }
-  std::vector<std::size_t> ends;
-  ends.reserve(ids.size());
-  std::size_t length = 0;
-  for (const TokenId id : ids) ends.push_back(length += tokenizer.bytes_of(id).size());
-  const bool as_it_is = length == text.size();
-  const bool composed = !as_it_is && tokenizer.composes() && length == normal_form_c(text).size();
-  if (!as_it_is && !composed) {
-    throw BadRequest(where + ": the tokenizer leaves out or adds text, so that the assistant's " +
-                     "tokens cannot be told apart: take the example out");
-  }
-  std::size_t begin = 0;
-  std::size_t range = 0;
-  const std::vector<LearntRange> ranges = learnt_ranges(pieces, composed);
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    while (range < ranges.size() && ranges[range].end <= begin) ++range;
-    const bool learnt = range < ranges.size() && ends[i] > ranges[range].begin;
-    begin = ends[i];
-    if (!learnt) ids[i] = ~ids[i];
-  }
-  return ids;
+  return tokens;
 }
 
 }  // namespace sluice::engine

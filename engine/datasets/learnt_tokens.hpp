@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/datasets/chat_template.hpp"
+#include "engine/chat/chat_template.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 
 namespace sluice::engine {
@@ -14,9 +14,9 @@ using LearntToken = std::int32_t;
 [[nodiscard]] constexpr bool is_learnt(LearntToken token) { return token >= 0; }
 [[nodiscard]] constexpr TokenId id_of(LearntToken token) { return token < 0 ? ~token : token; }
 
-/// The tokens of the pieces' joined text. A token is learnt if any part of it lies in a learnt
-/// piece, as in transformers' assistant_masks. Throws BadRequest `WHERE: ...` if the text is not
-/// UTF-8, or if the tokenizer changes it so that its pieces cannot be told apart.
+/// The tokens of the pieces' joined text. A token is learnt if any part of its place in that text
+/// (Tokenizer::encode_with_offsets) lies in a learnt piece, as in transformers' assistant_masks.
+/// Throws BadRequest `WHERE: ...` if the text is not UTF-8.
 [[nodiscard]] std::vector<LearntToken> learnt_tokens(Tokenizer& tokenizer,
                                                      const std::vector<ChatPiece>& pieces,
                                                      const std::string& where);

@@ -11,10 +11,8 @@
 namespace sluice::engine {
 
 /// The text of a run, cut by the tokenizer of the model's folder, or read as bytes if there is
-/// none. Its format is the run's, else the registry's, else what the file's name and first example
-/// suggest; JSON of an unknown form is read as plain text, with a warning on stderr. `cache`:
-/// folder for cut tokens; `progress` is called while tokens are cut. Throws BadRequest for data
-/// that are refused.
+/// none. `cache`: folder for cut tokens; `progress` is called while tokens are cut. Throws
+/// BadRequest for data that are refused.
 [[nodiscard]] std::unique_ptr<WindowedText> open_text(const planner::RunConfig& run,
                                                       const std::filesystem::path& cache,
                                                       const TextProgress& progress = nullptr);

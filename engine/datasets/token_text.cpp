@@ -30,27 +30,26 @@ TokenText::TokenText(const Files& files, std::int64_t seq_len, std::int64_t seed
                      const TextProgress& progress)
     : WindowedText(seq_len, seed), files_(files) {
   if (!std::filesystem::is_regular_file(files.text)) {
-    throw BadRequest("data: there is no file " + files.text.string() +
-                     " (give the path of a text file)");
+    throw BadRequest("data: there is no file " + name() + " (give the path of a text file)");
   }
   hash_ = planner::CanonicalText("sluice/tokens")
               .add("version", kCacheVersion)
               .add("text", read_record(files.text).sha256)
-              .add("tokenizer", read_record(files.tokenizer).sha256)
+              .add("tokenizer", files.tokenizer.hash())
               .hash();
   const std::filesystem::path cache = files.cache / (hash_ + ".tokens");
   if (!std::filesystem::exists(cache)) {
-    Tokenizer tokenizer = Tokenizer::from_file(files.tokenizer);
+    Tokenizer tokenizer = files.tokenizer.load();
     const MappedFile text(files.text);
     try {
       write_cache(cache,
                   tokenizer.encode(text_of_file(text), Tokenizer::SpecialTokens::none, progress));
     } catch (const BadRequest& error) {
-      throw BadRequest("data: " + files.text.string() + ": " + error.what());
+      throw BadRequest("data: " + name() + ": " + error.what());
     }
   }
   cache_ = std::make_unique<MappedFile>(cache);
-  cut(files.text, std::ssize(stream()), "tokens");
+  cut(name(), std::ssize(stream()), "tokens");
   vocabulary_ = *std::ranges::max_element(stream()) + 1;
 }
 
@@ -66,8 +65,11 @@ double TokenText::unigram_entropy() const {
 }
 
 std::string TokenText::description() const {
-  return std::to_string(tokens()) + " tokens of " + files_.text.string() + " by " +
-         files_.tokenizer.string();
+  return std::to_string(tokens()) + " tokens of " + name() + " by " + files_.tokenizer.main_file().string();
+}
+
+std::string TokenText::name() const {
+  return files_.name.empty() ? files_.text.string() : files_.name;
 }
 
 void TokenText::read_window(std::int64_t window, std::int32_t* inputs, std::int32_t* targets) {

@@ -7,7 +7,7 @@
 
 #include "engine/datasets/data.hpp"
 #include "engine/model_files/mapped_file.hpp"
-#include "engine/tokenizer/tokenizer.hpp"
+#include "engine/tokenizer/tokenizer_folder.hpp"
 
 namespace sluice::engine {
 
@@ -17,8 +17,9 @@ class TokenText : public WindowedText {
  public:
   struct Files {
     std::filesystem::path text;
-    std::filesystem::path tokenizer;  ///< Path of tokenizer.json.
+    TokenizerFolder tokenizer;
     std::filesystem::path cache;      ///< Folder for cut tokens; created if absent.
+    std::string name = {};            ///< Name of the text for messages; empty for its path.
   };
   /// Opens the text, cutting it into tokens unless the cache holds them; `progress` is called
   /// meanwhile. Throws BadRequest if a file is missing, the text is too short or not UTF-8, or the
@@ -30,10 +31,12 @@ class TokenText : public WindowedText {
   [[nodiscard]] double unigram_entropy() const override;
   [[nodiscard]] std::int64_t vocabulary() const override { return vocabulary_; }
   [[nodiscard]] std::string description() const override;
+  [[nodiscard]] DataSummary summary(std::int64_t shown_rows) const override;
 
  private:
   void read_window(std::int64_t window, std::int32_t* inputs, std::int32_t* targets) override;
   [[nodiscard]] std::span<const std::int32_t> stream() const;
+  [[nodiscard]] std::string name() const;
 
   Files files_;
   std::string hash_;

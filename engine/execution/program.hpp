@@ -1,4 +1,4 @@
-// The program of one step: the repeating template of a step graph, bound to addresses.
+// The program of one step: the tasks that every step repeats, bound to addresses.
 #pragma once
 
 #include <array>
@@ -12,20 +12,21 @@
 
 namespace sluice::engine {
 
-/// A predecessor of a task in the step template, either in the same step (distance 0) or in the
-/// step before (distance 1).
+/// A predecessor of a task of a step, either in the same step (distance 0) or in the step before
+/// (distance 1).
 struct Dependency {
   std::uint32_t task;
   std::uint32_t distance;
 };
 
-/// The template that all steps repeat: the tasks of step 2 of a step graph with their predecessors
-/// and lane order.
+/// The tasks of one step, which every step repeats, with their addresses, predecessors and lane
+/// order. They are those of step 2 of a step graph.
 class Program {
  public:
-  /// Derives the template and binds every access to an address in `device`'s arenas. A `window`, if
-  /// given, takes the place of the host arena. Throws std::logic_error if the graph is not periodic
-  /// or an access lies outside its tensor or arena.
+  /// Takes the tasks of one step from `graph`, whose three steps must be alike, and binds every
+  /// access to an address in `device`'s arenas. In a rehearsal `window` gives the offsets in the
+  /// host arena, which is smaller than the layout's. Throws std::logic_error if the steps differ or
+  /// an access lies outside its tensor or arena.
   Program(const planner::StepGraph& graph, Device& device,
           const planner::HostWindow* window = nullptr);
 

@@ -91,7 +91,7 @@ std::vector<AdamWSpan> adamw_spans(const planner::UnitTensors& unit) {
 
 void adamw_update(const AdamWOperands& operands, std::span<const AdamWSpan> spans,
                   const AdamWStep& step, ThreadPool& pool, int threads, AdamWPart part) {
-  if (spans.empty()) return;
+  if (spans.empty() || step.changes_nothing) return;
   const std::int64_t elements = std::min(part.count, spans.back().end - part.first);
   const std::int64_t blocks = (elements + kUpdateBlock - 1) / kUpdateBlock;
   const auto update = fastest().update;

@@ -32,6 +32,9 @@ struct AdamWStep {
   float eps;
   float minus_decay;      ///< -lr * weight_decay
   float minus_step_size;  ///< -lr / (1 - beta1^t)
+  /// Whether the step changes no element, because it has no target to learn from: decay and
+  /// momentum alone would still move the weights.
+  bool changes_nothing = false;
 };
 
 /// Scale that brings a global gradient norm to at most settings.clip, as PyTorch's clip_grad_norm_:
@@ -72,7 +75,8 @@ struct AdamWPart {
 };
 
 /// Updates those elements of `spans` that lie in `part`, in fixed blocks over at most `threads`
-/// workers of `pool`. The result depends neither on threads nor on the instruction set.
+/// workers of `pool`. The result depends neither on threads nor on the instruction set. A step that
+/// changes nothing touches no element.
 void adamw_update(const AdamWOperands& operands, std::span<const AdamWSpan> spans,
                   const AdamWStep& step, ThreadPool& pool, int threads, AdamWPart part = {});
 

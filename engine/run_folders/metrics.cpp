@@ -81,6 +81,10 @@ void MetricsFile::append(const StepMetrics& m) {
     line.add(
         ",\"rehearsal\":true,\"loss\":null,\"loss_bits\":null,\"grad_norm\":null,"
         "\"grad_norm_bits\":null");
+  } else if (m.skipped) {
+    line.add(
+        ",\"skipped\":true,\"loss\":null,\"loss_bits\":null,\"grad_norm\":null,"
+        "\"grad_norm_bits\":null");
   } else {
     line.add(",\"loss\":%s,\"loss_bits\":\"%016" PRIx64 "\",\"grad_norm\":%s",
              JsonNumber(m.loss).text, std::bit_cast<std::uint64_t>(m.loss),

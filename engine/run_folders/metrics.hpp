@@ -30,6 +30,8 @@ struct StepMetrics {
   /// Tokens that are not padding, including those that are only read.
   std::int64_t useful_tokens = 0;
   std::int64_t target_tokens = 0;  ///< Tokens that the loss is the mean of.
+  /// Whether the step had no target and made no update: loss and norm are then written as null.
+  bool skipped = false;
   /// Model FLOPs utilisation; none if the machine's peak is not known.
   std::optional<double> mfu{};
   /// Share of the step's time in which each lane was busy, by LaneKind; none for lanes that the

@@ -4,11 +4,13 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <thread>
 
 #include "engine/model_files/state_pieces.hpp"
 #include "engine/state/training_state.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "planner/files/hash.hpp"
+#include "planner/requests/phase_memory.hpp"
 
 namespace sluice::engine {
 namespace {
@@ -40,6 +42,14 @@ std::vector<Window> windows_of(const planner::ModelShape& shape, std::span<const
   return windows;
 }
 
+/// Threads that hash: all cores, as long as their pieces take no more memory than state_threads()
+/// pieces of state do.
+std::int64_t hashing_threads() {
+  constexpr std::int64_t kMost =
+      planner::kStateThreads * planner::kStatePiece * planner::kStatePieceBytes / kHashedPiece;
+  return std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, kMost);
+}
+
 using Digest = std::array<std::uint8_t, 32>;
 
 std::string sha256_of(std::span<const Digest> digests) {
@@ -52,8 +62,8 @@ std::vector<Digest> digests_of(const TrainingState& state, const std::vector<Win
   std::vector<Digest> digests(windows.size());
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
-  const auto threads = static_cast<std::size_t>(state_threads());
-  planner::parallel_for(threads, state_threads(), [&](std::size_t) {
+  const std::int64_t threads = hashing_threads();
+  planner::parallel_for(static_cast<std::size_t>(threads), threads, [&](std::size_t) {
     std::vector<std::byte> memory(kHashedPiece);  // Each thread has its own.
     for (std::size_t i = next++; i < windows.size(); i = next++) {
       const Window& window = windows[i];

@@ -93,7 +93,7 @@ class TrainingState : public StateSource {
   /// SHA-256 that identifies the moments: computed as weights_sha256 is, over m and then v of every
   /// tensor.
   [[nodiscard]] std::string state_sha256() const;
-  /// Both hashes, computed on state_threads() threads.
+  /// Both hashes, computed on all cores, as many as the memory of state_threads() serves.
   [[nodiscard]] StateHashes hashes(const HashProgress& progress = nullptr) const;
 
   /// Reads elements of this state from wherever its devices hold them.

@@ -2,6 +2,7 @@
 // before the text is cut into words.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -9,23 +10,23 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/tokenizer/byte_pairs.hpp"
+#include "engine/tokenizer/token_model.hpp"
 
 namespace sluice::engine {
 
 struct AddedToken {
   std::string content;
   TokenId id = 0;
-  bool special = false;     ///< Whether decoding may leave it out as a special token.
-  bool normalized = false;  ///< Whether it is searched for in the normalised text.
-  bool takes_left = false,
-       /// Whether it includes the white space on its left or right ("lstrip", "rstrip").
-      takes_right = false;
+  bool special = false;      ///< Whether decoding may leave it out as a special token.
+  bool normalized = false;   ///< Whether it is searched for in the normalised text.
+  bool single_word = false;  ///< Whether it is none where a letter stands beside it.
+  bool takes_left = false;   ///< Whether it includes the white space on its left ("lstrip").
+  bool takes_right = false;  ///< Whether it includes the white space on its right ("rstrip").
 };
 
-/// A piece of a text: an added token, or the text between two added tokens.
+/// Bytes [begin, end) of a text: an added token, or the text between two added tokens.
 struct TextPart {
-  std::string_view text;
+  std::size_t begin, end;
   std::optional<TokenId> token;
 };
 
@@ -33,12 +34,17 @@ struct TextPart {
 /// not overlap.
 class AddedTokenFinder {
  public:
+  /// Of tokens with the same content the first one counts.
   explicit AddedTokenFinder(std::vector<AddedToken> tokens);
   void split(std::string_view text, const std::function<void(const TextPart&)>& part) const;
 
  private:
-  std::vector<AddedToken> tokens_;  ///< The tokens, longest first.
-  std::string first_bytes_;         ///< Bytes with which any of the tokens begins.
+  [[nodiscard]] const AddedToken* find(std::string_view text) const;
+
+  std::vector<AddedToken> tokens_;
+  TextMap<std::size_t> by_content_;
+  /// Lengths of the tokens that begin with each byte, longest first.
+  std::array<std::vector<std::size_t>, 256> lengths_;
 };
 
 }  // namespace sluice::engine

@@ -32,6 +32,21 @@ const std::array<std::string, 256>& byte_letters() {
   return texts;
 }
 
+char32_t letter_of(unsigned char byte) {
+  static const std::array<char32_t, 256> all = letters();
+  return all[byte];
+}
+
+void write_byte_letters(AlignedText& text) {
+  const std::string old(text.text());
+  AlignedText::Edit edit(text);
+  for (const char byte : old) {
+    const auto value = static_cast<unsigned char>(byte);
+    edit.put(letter_of(value), (value & 0xc0U) == 0x80 ? 1 : 0);
+  }
+  edit.finish();
+}
+
 std::optional<std::string> bytes_of_letters(std::string_view token) {
   static const std::map<char32_t, char> bytes = [] {
     std::map<char32_t, char> made;

@@ -1,13 +1,14 @@
-// Unicode normalisation form C (NFC), as the tokenizers library computes it.
+// Unicode's normalisation forms NFC, NFD, NFKC and NFKD, as the tokenizers library computes them.
 #pragma once
 
-#include <string>
-#include <string_view>
+#include "engine/tokenizer/aligned_text.hpp"
 
 namespace sluice::engine {
 
-/// NFC of `text` (UTF-8): UAX #15 by utf8proc, except that the marks of unicode_tables.hpp are left
-/// where they are.
-[[nodiscard]] std::string normal_form_c(std::string_view text);
+enum class NormalForm { nfc, nfd, nfkc, nfkd };
+
+/// Brings `text` into a normal form: UAX #15 with utf8proc's tables, of which only what Unicode 9
+/// knew is used, as the library has it (unicode_properties.hpp).
+void normalize(AlignedText& text, NormalForm form);
 
 }  // namespace sluice::engine

@@ -12,29 +12,37 @@
 #include <vector>
 
 #include "engine/tokenizer/added_tokens.hpp"
-#include "engine/tokenizer/byte_pairs.hpp"
-#include "engine/tokenizer/split_pattern.hpp"
+#include "engine/tokenizer/decoder.hpp"
+#include "engine/tokenizer/normalizer.hpp"
+#include "engine/tokenizer/pre_tokenizer.hpp"
+#include "engine/tokenizer/token_model.hpp"
 
 namespace sluice::engine {
 
-/// Checked contents of a tokenizer.json: byte-level BPE as in GPT-2, Llama 3, Qwen2 and Qwen3.
+/// Checked contents of a tokenizer.json.
 struct TokenizerParts {
-  bool composes = false;  ///< Whether text is normalised to NFC.
-  /// Patterns applied in order, each to the pieces left by the one before.
-  std::vector<SplitPattern> patterns;
-  /// Whether a piece of text that does not begin with a space gets one in front.
-  bool prefix_space = false;
-  std::unique_ptr<BytePairs> pairs;
+  Normalizers normalizers;
+  PreTokenizers pre_tokenizers;
+  std::unique_ptr<TokenModel> model;
   std::vector<AddedToken> added;
   std::vector<TokenId> before, after;  ///< Special tokens added before and after a text.
+  Decoders decoders;
+  /// Whether tokens are joined by spaces: there is no decoder.
+  bool spaces_between = false;
 };
 
 /// Parses a tokenizer.json. Throws BadRequest `WHERE: FIELD: ...` naming the field and the
-/// unsupported kind (of model, normaliser, pre-tokenizer, post-processor or decoder).
+/// unsupported kind (of model, normalizer, pre-tokenizer, post-processor or decoder).
 [[nodiscard]] TokenizerParts read_tokenizer(const std::string& json, const std::string& where);
 
 /// Called with the number of bytes of text cut so far and of all; may be empty.
 using TextProgress = std::function<void(std::int64_t done, std::int64_t all)>;
+
+/// A token and the bytes [begin, end) of the text that it was made from.
+struct PlacedToken {
+  TokenId id;
+  std::size_t begin, end;
+};
 
 /// Encodes and decodes text. Only one thread may use a tokenizer at a time.
 class Tokenizer {
@@ -50,34 +58,33 @@ class Tokenizer {
   /// after (<|begin_of_text|>). Calls `progress` every MiB.
   [[nodiscard]] std::vector<TokenId> encode(std::string_view text, SpecialTokens special,
                                             const TextProgress& progress = nullptr);
+  /// The tokens of `text` without the model's own around it, each with its place in `text`: whole
+  /// characters, from the first to the last that any part of the token comes from. These are the
+  /// library's offsets in bytes, before a post-processor trims white space off them. Tokens made of
+  /// parts of one character share its place, and a token that the tokenizer inserts has the place
+  /// of a neighbour.
+  [[nodiscard]] std::vector<PlacedToken> encode_with_offsets(std::string_view text);
+
   /// Whether decoding keeps special tokens or leaves them out.
   enum class Special { kept, skipped };
+  /// The text of `ids`, as the library's but for one thing: the content of an added token is
+  /// decoded as it is, where a ByteLevel decoder of the library takes its letters for bytes.
   [[nodiscard]] std::string decode(std::span<const TokenId> ids, Special special) const;
-
-  /// Bytes of text that one token stands for; empty if there is no such token.
-  [[nodiscard]] std::string bytes_of(TokenId id) const;
-  /// Whether text is normalised to NFC before it is cut, so that tokens may stand for other bytes
-  /// than the text's own.
-  [[nodiscard]] bool composes() const { return parts_.composes; }
 
   /// Id of a token, whether added or of the vocabulary.
   [[nodiscard]] std::optional<TokenId> find(const std::string& token) const;
 
  private:
-  void encode_plain(std::string_view text, std::vector<TokenId>& ids);
-  void encode_piece(std::string_view text, std::size_t pattern, std::vector<TokenId>& ids);
-
+  class Encoding;
   struct Token {
-    std::string text;
+    DecodedToken decoded;
     bool special = false;
   };
 
   TokenizerParts parts_;
   AddedTokenFinder in_text_, in_normalized_;
   std::unordered_map<TokenId, Token> tokens_;
-  /// Bytes of the current text that are done, counted in its normal form.
-  std::int64_t done_ = 0;
-  std::function<void()> tell_;  ///< Progress callback of the current text; may be empty.
+  bool needs_places_ = false;
 };
 
 }  // namespace sluice::engine

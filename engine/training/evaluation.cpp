@@ -98,7 +98,7 @@ std::int64_t Evaluation::for_each_task(std::int64_t windows, const ReadWindows& 
   return targets;
 }
 
-double Evaluation::mean_loss(std::int64_t windows, const ReadWindows& read) {
+std::optional<double> Evaluation::mean_loss(std::int64_t windows, const ReadWindows& read) {
   double sum = 0;
   const std::int64_t targets =
       for_each_task(windows, read, [&](const BoundTask& task, std::int64_t) {
@@ -109,7 +109,8 @@ double Evaluation::mean_loss(std::int64_t windows, const ReadWindows& read) {
         }
         return true;
       });
-  return sum / static_cast<double>(std::max<std::int64_t>(1, targets));
+  if (targets == 0) return std::nullopt;
+  return sum / static_cast<double>(targets);
 }
 
 std::optional<Evaluation::NotFinite> Evaluation::find_not_finite(std::int64_t windows,

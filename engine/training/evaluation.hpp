@@ -25,9 +25,10 @@ class Evaluation {
   /// Function that fills windows first .. first + n - 1 as [n, seq_len] inputs and targets.
   using ReadWindows = std::function<void(std::int64_t first, std::span<std::int32_t> inputs,
                                          std::span<std::int32_t> targets)>;
-  /// Mean cross-entropy of `windows` > 0 windows, in nats per target. It is summed by micro-batch
-  /// in order, so it does not depend on the plan. Call it only while no step runs.
-  [[nodiscard]] double mean_loss(std::int64_t windows, const ReadWindows& read);
+  /// Mean cross-entropy of `windows` > 0 windows, in nats per target; none without a target. It is
+  /// summed by micro-batch in order, so it does not depend on the plan. Call it only while no step
+  /// runs.
+  [[nodiscard]] std::optional<double> mean_loss(std::int64_t windows, const ReadWindows& read);
 
   /// Where the forward pass first produces a value that is not finite.
   struct NotFinite {

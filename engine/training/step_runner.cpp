@@ -98,18 +98,23 @@ void StepRunner::gather(const BoundTask& task, std::int64_t step) {
   StepResult& result = expected(step);
   const auto masked = std::ranges::count_if(targets, [](std::int32_t each) { return each < 0; });
   result.padding = std::ranges::count(targets, kPaddingTarget);
-  // A step without targets has no gradient, whatever it is divided by.
-  result.targets = std::max<std::int64_t>(1, std::ssize(targets) - masked);
+  result.targets = std::ssize(targets) - masked;
+  result.lr = learning_rate_(of_run);
   // Without clipping an update may run before `grads`; with it, `grads` completes the constants.
-  update_of(step) = adamw_step(job_.optimizer, learning_rate_(of_run), of_run,
-                               static_cast<float>(gradient_scale(result)));
+  set_update(step, result, gradient_scale(result));
+}
+
+void StepRunner::set_update(std::int64_t step, const StepResult& result, double scale) {
+  AdamWStep& update = update_of(step);
+  update = adamw_step(job_.optimizer, result.lr, before_ + step, static_cast<float>(scale));
+  update.changes_nothing = result.targets == 0;
 }
 
 void StepRunner::reduce(const BoundTask& task, std::int64_t step) {
   StepResult& result = expected(step);
   const std::int64_t of_run = before_ + step;
-  result.lr = learning_rate_(of_run);
-  result.loss = sum_of(task.access(Role::loss_sum)) / static_cast<double>(result.targets);
+  const std::int64_t targets = std::max<std::int64_t>(1, result.targets);
+  result.loss = sum_of(task.access(Role::loss_sum)) / static_cast<double>(targets);
   if (const BoundAccess* balance = task.find(Role::balance_loss)) {
     result.balance_loss = sum_of(*balance) / static_cast<double>(job_.micro_batches());
   }
@@ -119,9 +124,9 @@ void StepRunner::reduce(const BoundTask& task, std::int64_t step) {
                    last_not_finite(doubles_of(task.access(Role::norm_sum))), "");
   }
   if (job_.optimizer.clip) {
-    const double scale =
-        gradient_scale(result) * static_cast<double>(clip_scale(job_.optimizer, result.grad_norm));
-    update_of(step) = adamw_step(job_.optimizer, result.lr, of_run, static_cast<float>(scale));
+    set_update(
+        step, result,
+        gradient_scale(result) * static_cast<double>(clip_scale(job_.optimizer, result.grad_norm)));
   }
   result.end = std::chrono::steady_clock::now();
 }

@@ -21,13 +21,14 @@ namespace sluice::engine {
 
 /// Results of a step, computed by its `grads` task.
 struct StepResult {
-  double loss = 0;  ///< Mean cross-entropy of the step's targets.
+  double loss = 0;  ///< Mean cross-entropy of the step's targets; 0 without targets.
   /// Load-balancing loss of the experts, averaged over micro-batches; none for models without it.
   std::optional<double> balance_loss{};
   double grad_norm = 0;  ///< Global 2-norm of the unclipped gradient.
   double lr = 0;
-  std::int64_t targets = 0;                     ///< Number of tokens that the loss is the mean of.
-  std::int64_t padding = 0;                     ///< Number of positions without text.
+  std::int64_t targets = 0;  ///< Number of tokens that the loss is the mean of; without one, the
+                             ///< step updates nothing.
+  std::int64_t padding = 0;  ///< Number of positions without text.
   std::chrono::steady_clock::time_point end{};  ///< When `grads` ended.
 };
 
@@ -81,10 +82,13 @@ class StepRunner : public TaskRunner {
     return results_[static_cast<std::size_t>(step - first_)];
   }
   /// Factor from the device's gradients, which are of sum / tokens of the step, to those of sum /
-  /// targets.
+  /// targets; 0 without targets.
   [[nodiscard]] double gradient_scale(const StepResult& result) const {
+    if (result.targets == 0) return 0;
     return static_cast<double>(job_.tokens()) / static_cast<double>(result.targets);
   }
+  /// Sets the constants of a step's update, whose gradients are scaled by `scale`.
+  void set_update(std::int64_t step, const StepResult& result, double scale);
 
   /// Optimizer constants of a step, in a ring: an update may run while later steps have begun, but
   /// every step's forward pass waits for the updates of the step before it.

@@ -70,7 +70,7 @@ class Training {
  private:
   struct Stopped {};
 
-  /// Evaluates; none if a signal came in between.
+  /// Evaluates; none if a signal came in between, or the windows have no target.
   std::optional<double> evaluate() {
     const std::int64_t windows = std::min(options_.evaluation_windows, text_.validation_windows());
     const auto read = [this](std::int64_t first, std::span<std::int32_t> inputs,
@@ -79,8 +79,9 @@ class Training {
       text_.read_validation(first, inputs, targets);
     };
     try {
-      const double loss = session_.evaluation().mean_loss(windows, read);
-      result_.validation.emplace_back(session_.steps_done(), loss);
+      const std::optional<double> loss = session_.evaluation().mean_loss(windows, read);
+      if (!loss) return std::nullopt;
+      result_.validation.emplace_back(session_.steps_done(), *loss);
     } catch (const Stopped&) {
       return std::nullopt;
     }
@@ -117,8 +118,12 @@ class Training {
     // The first step of a chunk has no step before it to overlap with, and the second one's time
     // includes work left over from the first.
     result_.undisturbed.push_back(step > first_ + 1);
-    result_.loss = done.loss;
-    result_.balance_loss = done.balance_loss;
+    const bool skipped = done.targets == 0;
+    if (!skipped) {
+      result_.loss = done.loss;
+      result_.balance_loss = done.balance_loss;
+    }
+    result_.skipped_steps += skipped ? 1 : 0;
     StepMetrics line{.step = step,
                      .loss = done.loss,
                      .balance_loss = done.balance_loss,
@@ -128,7 +133,8 @@ class Training {
                      .predicted = options_.predicted_step,
                      .tokens = job_.tokens(),
                      .useful_tokens = job_.tokens() - done.padding,
-                     .target_tokens = done.targets};
+                     .target_tokens = done.targets,
+                     .skipped = skipped};
     result_.useful_tokens += line.useful_tokens;
     result_.padding_tokens += done.padding;
     result_.target_tokens += line.target_tokens;

@@ -46,8 +46,8 @@ struct TrainingOptions {
 struct TrainingResult {
   /// Number of the run's steps that are done.
   std::int64_t steps = 0;
-  double loss = 0;  ///< Loss of the last step.
-  /// Load-balancing loss of the last step; none for models without it.
+  double loss = 0;  ///< Loss of the last step that had a target.
+  /// Load-balancing loss of that step; none for models without it.
   std::optional<double> balance_loss{};
   std::vector<std::pair<std::int64_t, double>> validation;  ///< Step and loss of each evaluation.
   std::vector<Seconds> step_times;
@@ -56,6 +56,8 @@ struct TrainingResult {
   /// Numbers of positions in the steps of this program: with text, without text, and those that the
   /// loss is the mean of.
   std::int64_t useful_tokens = 0, padding_tokens = 0, target_tokens = 0;
+  /// Steps of this program that had no target and made no update.
+  std::int64_t skipped_steps = 0;
   MemoryPeaks peaks;
   bool interrupted = false;
   /// Why training stopped early: the disk refused a part of the state. The session's state is

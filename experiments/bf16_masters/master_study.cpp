@@ -94,7 +94,7 @@ StudyRun run_with(MasterType type, const Study& study) {
     const auto read = [&](std::int64_t first, auto inputs, auto targets) {
       study.text.read_validation(first, inputs, targets);
     };
-    run.validation.emplace_back(step, session->evaluation().mean_loss(study.windows, read));
+    run.validation.emplace_back(step, session->evaluation().mean_loss(study.windows, read).value());
     std::printf("masters in %s, step %lld: validation loss %.5f\n", name_of(type),
                 static_cast<long long>(step), run.validation.back().second);
     std::fflush(stdout);
@@ -182,7 +182,7 @@ void print_summary(const nlohmann::ordered_json& summary) {
 }
 
 void run(const planner::RunConfig& config, const fs::path& out, std::int64_t windows) {
-  if (!config.data) throw BadRequest("data is missing: set data: FILE in RUN.yaml");
+  if (config.data.empty()) throw BadRequest("data is missing: set data: FILE in RUN.yaml");
   if (config.steps < 1) throw BadRequest("steps: must be at least 1");
   const planner::Request planning = planner::resolve(config);
   engine::require_backend(planning.predictor.machine().profile.device);

@@ -1,4 +1,4 @@
-// The verdict of `sluice buy`: advice on its rows, the conclusion first.
+// The verdict of `sluice buy`: advice on the rows of its report, conclusion first.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace sluice::planner {
 
-/// Sentences on the report's rows, upgrades and elasticity: whether to rent or buy and which, what
-/// the other would cost, what binds, what to add, and how sure this is.
+/// Sentences that advise on the report's rows, upgrades and elasticity: whether to rent or buy and
+/// which machine, what the other choice would cost, what binds, what to add, and how sure this is.
 [[nodiscard]] std::vector<std::string> verdict(const BuyReport& report, const BuyRequest& request);
 
 }  // namespace sluice::planner

@@ -1,4 +1,4 @@
-// The conclusion of `sluice buy`: keep, rent or buy, and which machine.
+// Conclusion of `sluice buy`: keep, rent or buy, and which machine.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace sluice::planner {
 
-/// The first sentences of a verdict: what to do, and what the other choice costs.
+/// The first sentences of a verdict: what to do, and what the other choice would cost.
 [[nodiscard]] std::vector<std::string> conclusion(const BuyReport& report,
                                                   const BuyRequest& request);
 
-/// The row of a machine as its catalogue entry or file states it; null where there is none.
+/// The row of kind `machine` for the machine of this name or file; null where there is none.
 [[nodiscard]] const BuyRow* find_row(const std::vector<BuyRow>& rows, const std::string& machine);
 
 }  // namespace sluice::planner

@@ -1,4 +1,4 @@
-// Numbers and rows of a report in the words of its verdict.
+// Texts of a verdict for numbers and rows of a report.
 #pragma once
 
 #include <string>
@@ -7,18 +7,20 @@
 
 namespace sluice::planner {
 
-/// A number with `digits` decimals, such as "3.14".
+/// `value` with `digits` decimals as text, such as "3.14".
 [[nodiscard]] std::string decimal(double value, int digits);
-[[nodiscard]] std::string dollars(double value);  ///< An amount such as "12,345 USD".
-/// A duration such as "3.9 days" or "23.9 hours".
+[[nodiscard]] std::string dollars(double value);  ///< Amount of US dollars, such as "12,345 USD".
+/// Number of days as text, such as "3.9 days", or "23.9 hours" for less than a day.
 [[nodiscard]] std::string days_text(double days);
-/// A range such as "4.6 to 5.6 days".
+/// Range of days as text, such as "4.6 to 5.6 days".
 [[nodiscard]] std::string days_range(double low, double high);
-/// How long the request's tokens take, with the interval; tokens/s where no tokens were given.
+/// Text that says how long the request's tokens take on the row's machine, with the interval;
+/// tokens/s where no tokens were given.
 [[nodiscard]] std::string time_text(const BuyRow& row);
-/// What renting the machine costs by the hour, and the host memory that it must come with.
+/// Text that says what the row's machine rents for by the hour, and the host memory that it must
+/// come with.
 [[nodiscard]] std::string rent_text(const BuyRow& row);
-/// What buying the machine costs, and what it is sold with.
+/// Text that says what the row's machine costs to buy, and what it is sold with.
 [[nodiscard]] std::string buy_text(const BuyRow& row);
 
 }  // namespace sluice::planner

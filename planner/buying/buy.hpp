@@ -8,12 +8,13 @@
 
 namespace sluice::planner {
 
-/// Compares machines for a job. `config.machine` is a row and the base of upgrades and elasticity;
-/// where it is the default ("here") and not owned, the base is the machine that the verdict is
-/// about. Throws BadRequest for an unknown machine.
+/// Compares machines for a job. `config.machine` becomes a row, and upgrades and elasticity start
+/// from it; where it is the default ("here") and the user does not own it, they start from the
+/// machine that the verdict advises. Throws BadRequest for an unknown machine.
 [[nodiscard]] BuyReport buy(const RunConfig& config, const BuyRequest& request);
 
-/// The report on the rows of an earlier report, for another budget or number of days.
+/// Report on `rows`, those of an earlier report for the same run, for another budget or another
+/// number of days.
 [[nodiscard]] BuyReport advise(const RunConfig& config, const BuyRequest& request,
                                std::vector<BuyRow> rows);
 

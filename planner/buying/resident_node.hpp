@@ -1,5 +1,5 @@
-// The alternative to streaming: a rented node of eight GPUs that holds the model resident, by
-// roofline.
+// The alternative to streaming: a rented node of eight GPUs that holds the model in their memories,
+// by roofline.
 #pragma once
 
 #include <optional>
@@ -21,16 +21,16 @@ namespace sluice::planner {
 ///
 /// A bound, not a plan: no schedule on that node is faster, and real ones reach 0.5 to 0.8 of it.
 struct ResidentNode {
-  std::string name;  ///< Name in price files, such as "8x-h100-sxm".
+  std::string name;  ///< Name of the node in price files, such as "8x-h100-sxm".
   std::string gpu;
   bool fits = false;
-  Bytes needed{0}, capacity{0};  ///< Memory that one GPU needs, and that it has.
+  Bytes needed{0}, capacity{0};  ///< Bytes of memory that one GPU needs, and bytes that it has.
   Seconds step{0};
   double tokens_per_s = 0;
-  std::string limit = {};  ///< What bounds the step: "compute" or "nvlink".
+  std::string limit = {};  ///< What bounds the node's step: "compute" or "nvlink".
 };
 
-/// One node for each GPU of the catalogue that is sold in nodes of eight. A node is priced only by
+/// A node for each GPU of the catalogue that is sold in nodes of eight. A node is priced only by
 /// its own entry of a price file.
 [[nodiscard]] std::vector<ResidentNode> resident_nodes(const Job& job);
 

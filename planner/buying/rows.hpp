@@ -1,4 +1,4 @@
-// The rows of `sluice buy`: machines predicted for one job.
+// Rows of `sluice buy`: machines, each with its prediction for one job.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace sluice::planner {
 
-/// Rows of the request's machines, of those that need more memory with it added, and of resident
-/// nodes; those that fit first, fastest first.
+/// Rows of the request's machines, of machines that need more memory with that memory added, and of
+/// resident nodes; first those on which the job fits, fastest first.
 [[nodiscard]] std::vector<BuyRow> buy_rows(const RunConfig& config, const BuyRequest& request);
 
 }  // namespace sluice::planner

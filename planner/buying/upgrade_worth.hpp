@@ -1,4 +1,4 @@
-// The worth of an upgrade: time gained, and what is paid for it.
+// Worth of an upgrade: time gained, and what is paid for it.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,19 @@
 
 namespace sluice::planner {
 
-/// Adds the prices of turning `from` into `to`: the new parts alone for a user who owns `from`; the
-/// whole machine `to` for one who does not, which is compared with the budget.
+/// Writes to `upgrade` the prices of turning `from` into `to`: of the new parts alone for a user
+/// who owns `from`; of the whole machine `to` for one who does not.
 void add_price(Upgrade& upgrade, const Composition& from, const Composition& to,
                const BuyRequest& request);
 
-/// Amount of an upgrade to compare with the budget; none where no price is known.
+/// Amount in USD that an upgrade costs, to compare with the budget: of the parts for an owned
+/// machine, else of the whole machine. None where no price is known.
 [[nodiscard]] std::optional<double> asked_of_budget(const Upgrade& upgrade,
                                                     const BuyRequest& request);
 
-/// Computes what each upgrade does to step, days and budget, and sorts upgrades by that, best
-/// first. `before` is the base machine's step.
+/// Computes what each upgrade of `report` does to step, days and budget, and sorts upgrades by
+/// that, best first. `before` is the base machine's step (none where the job does not fit),
+/// `tokens_a_step` the tokens of one step.
 void judge_upgrades(BuyReport& report, const BuyRequest& request, std::optional<Duration> before,
                     std::int64_t tokens_a_step);
 

@@ -1,4 +1,4 @@
-// The models and machines that Sluice knows by name, built into the program.
+// The models and machines that Sluice knows by name; they are built into the program.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,8 @@
 namespace sluice::planner {
 
 struct CatalogueMachine {
-  /// Catalogue name, such as "h200"; its parts are in planner/catalogue/composed_machine.hpp.
+  /// Catalogue name, such as "h200"; the machine's parts are in
+  /// planner/catalogue/composed_machine.hpp.
   std::string name;
 };
 
@@ -27,19 +28,20 @@ struct CatalogueMachine {
 /// model.
 [[nodiscard]] ModelShape find_model(const std::string& name);
 
-/// The profile of a machine given as a catalogue name, a name with parts replaced ("rtx-4090 + 4x64
-/// GiB DDR5-5600", find_composition), a profile file, or "here": the newest probe in the user's
-/// store, else estimates from what the operating system states (here_estimate). Throws BadRequest.
+/// The profile of a machine, `name` being a catalogue name, a name with parts replaced ("rtx-4090 +
+/// 4x64 GiB DDR5-5600", find_composition), a profile file, or "here": the newest probe in the
+/// user's store (for `backend`, where given), else estimates from what the operating system states
+/// (here_estimate). Throws BadRequest.
 [[nodiscard]] MachineProfile find_machine(const std::string& name,
                                           std::optional<DeviceKind> backend = std::nullopt);
 
 /// Profile of this computer with the host backend, without any probe: cores, memory and disk as the
 /// operating system (and its cgroup) states them, everything else estimated with wide deviations,
-/// each labelled. Never reads the store.
+/// each labelled. Never reads the user's store.
 [[nodiscard]] MachineProfile here_estimate();
 
-/// Default device of the host backend: arena size, and rate of its paced link in each direction. A
-/// scaled PCIe: the ratio of link to compute is that of a GPU.
+/// Default device of the host backend: size of its arena, and bytes/s of its paced link in each
+/// direction. It is a scaled PCIe: the ratio of link to compute is that of a GPU.
 inline constexpr Bytes kHostBackendHbm = Bytes(256ll << 20);
 inline constexpr BytesPerSecond kHostBackendLink = BytesPerSecond(64e6);
 

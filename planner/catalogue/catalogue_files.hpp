@@ -1,4 +1,4 @@
-// The JSON files of planner/catalogue, as the build embeds them in the program.
+// Files of planner/catalogue, as the build embeds them in the program.
 #pragma once
 
 #include <string>
@@ -7,19 +7,20 @@
 namespace sluice::planner {
 
 struct CatalogueFile {
-  std::string name;  ///< File name without ".json".
+  std::string name;  ///< Name of the file, without ".json".
   std::string text;
 };
 
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_models_files();
-/// Profiles of whole machines that were measured.
+/// Profiles of whole machines, all measured.
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_machines_files();
-/// Profiles of machines whose GPU was measured and whose host was not; parts refer to them.
+/// Profiles of machines whose GPU was measured and whose host was not; GPU parts take their kernel
+/// rates from them.
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_gpus_files();
-/// Files gpus, cpus, ssds and builds (planner/catalogue/parts.hpp) and cases
+/// The files gpus, cpus, ssds and builds (planner/catalogue/parts.hpp) and cases
 /// (planner/catalogue/validated_case.hpp).
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_parts_files();
-/// Kernel models, each named as the machine whose kernels it describes.
+/// Kernel models; each file has the name of the machine whose kernels it describes.
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_kernels_files();
 
 }  // namespace sluice::planner

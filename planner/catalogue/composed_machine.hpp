@@ -17,26 +17,29 @@ struct Composition {
   friend bool operator==(const Composition&, const Composition&) = default;
 };
 
-/// A machine of the catalogue by its parts.
+/// A machine of the catalogue, stated by its parts.
 struct Build {
   std::string name;
   Composition parts;
-  /// Name of the measured profile in the catalogue that stands for these parts; none where none
-  /// does.
+  /// Name of the measured profile in the catalogue that stands for these parts; none where the
+  /// profile is composed of datasheets.
   std::optional<std::string> profile;
-  std::string share;  ///< The parts that `profile` was measured with, in words; empty for all.
+  /// Parts of the machine that `profile` was measured with, in words; empty for all.
+  std::string share;
 };
 /// All machines of the catalogue by their parts, sorted by name.
 [[nodiscard]] const std::vector<Build>& builds();
 [[nodiscard]] const Build* find_build(const std::string& name);
 
-/// Parts that replace those of a machine (`--gpu --cpu --ram --ssd`).
+/// Names of parts that replace those of a machine (`--gpu --cpu --ram --ssd`); none for parts that
+/// stay.
 struct PartFlags {
   std::optional<std::string> gpu, cpu, ram, ssd;
   [[nodiscard]] bool any() const { return gpu || cpu || ram || ssd; }
 };
-/// The machine `base` (a build or composed text; none for the build of `flags.gpu`) with parts
-/// replaced, as text that find_machine takes. Throws BadRequest naming the flag.
+/// Text, as find_machine() takes it, of the machine `base` with the parts of `flags` replaced.
+/// `base` is a build or such a text; none for the build of `flags.gpu`. Throws BadRequest naming
+/// the flag.
 [[nodiscard]] std::string composed_text(const std::optional<std::string>& base,
                                         const PartFlags& flags);
 
@@ -48,23 +51,23 @@ struct PartFlags {
 /// The shortest text that find_composition parses as `parts`.
 [[nodiscard]] std::string to_text(const Composition& parts);
 
-/// Whether there is a board for both. Superchips have their own CPU; GPUs sold in nodes need a
-/// server's.
+/// Whether there is a board for both parts. Superchips have their own CPU; GPUs sold in nodes need
+/// a server's.
 [[nodiscard]] bool goes_with(const GpuPart& gpu, const CpuPart& cpu);
 
-/// Throws BadRequest naming what does not go together, with the valid values: modules of another
-/// kind, a count or a size the board does not take, a speed no such module has, more PCIe lanes
-/// than the CPU has, a GPU that needs another CPU.
+/// Throws BadRequest, with the valid values, naming what does not go together: modules of another
+/// kind, a count or a size that the board does not take, a speed that no such module has, more PCIe
+/// lanes than the CPU has, a GPU that needs another CPU.
 void check_parts(const Composition& parts);
 
-/// MT/s at which the CPU runs the kit: the module's speed, at most what the CPU does with one or
-/// two modules a channel.
+/// MT/s at which the CPU runs the memory kit: the modules' speed, at most what the CPU allows with
+/// one or two modules a channel.
 [[nodiscard]] std::int64_t memory_speed(const CpuPart& cpu, const MemoryKit& kit);
-/// Peak rate of the host memory: channels x 8 bytes x MT/s.
+/// Peak rate of the host's memory: channels x 8 bytes x MT/s.
 [[nodiscard]] BytesPerSecond memory_peak(const CpuPart& cpu, const MemoryKit& kit);
 
-/// The profile of parts that check_parts accepts: every number comes from a part's datasheet, or by
-/// the rule in its note.
+/// The profile of a machine of `parts`, which check_parts() must accept: every number comes from a
+/// part's datasheet, or by the rule in its note.
 [[nodiscard]] MachineProfile compose(const Composition& parts);
 
 }  // namespace sluice::planner

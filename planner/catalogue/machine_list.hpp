@@ -1,4 +1,4 @@
-// The catalogue of machines as `sluice machines` lists it, and what this version does on each
+// The catalogue of machines as `sluice machines` lists it, and what this version does on each GPU
 // architecture.
 #pragma once
 
@@ -11,22 +11,22 @@
 
 namespace sluice::planner {
 
-/// How far this version supports an architecture.
+/// How far this version supports one GPU architecture; `examples` names GPUs of it.
 struct Support {
   const char* architecture;
   const char* examples;
-  const char* state;  ///< "tested", "compiled" or "predicted only".
+  const char* state;  ///< State of the support: "tested", "compiled" or "predicted only".
 };
 [[nodiscard]] std::span<const Support> support();
 
-/// Number of the profile's facts by source: measured, datasheet, estimated.
+/// Number of the profile's facts by source: "measured", "datasheet" and "estimated".
 [[nodiscard]] std::map<std::string, int> sources(const MachineProfile& profile);
 
-/// The profile of this computer, named "here", then those of the catalogue.
+/// Profiles of all machines: first this computer's, named "here", then those of the catalogue.
 [[nodiscard]] std::vector<MachineProfile> listed_machines();
 
-/// The list as JSON (docs/schemas/machine-list.schema.json); pretty-printed, one newline at the
-/// end.
+/// The list of machines as JSON text (docs/schemas/machine-list.schema.json), pretty-printed, with
+/// one newline at the end.
 [[nodiscard]] std::string machine_list_json();
 
 }  // namespace sluice::planner

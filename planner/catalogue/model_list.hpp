@@ -10,21 +10,22 @@
 
 namespace sluice::planner {
 
-/// Bytes of a parameter's fp32 master weight, m and v.
+/// Bytes of one parameter's fp32 master weight, m and v together.
 inline constexpr std::int64_t kStateBytesAParameter = 12;
 
-/// A kind of unit of a model: embedding, block or head.
+/// A row of the model list for one kind of unit: embedding, block or head.
 struct UnitRow {
   const char* name;
-  std::size_t index;   ///< Index of the model's first unit of this kind.
+  /// Index of the model's first unit of this kind, in the order embedding, blocks, head.
+  std::size_t index;
   std::int64_t times;  ///< Number of units of this kind.
 };
 [[nodiscard]] std::array<UnitRow, 3> unit_rows(const ModelShape& shape);
 
-/// All models as JSON (docs/schemas/model-list.schema.json); pretty-printed, one newline at the
-/// end.
+/// All models as JSON text (docs/schemas/model-list.schema.json), pretty-printed, with one newline
+/// at the end.
 [[nodiscard]] std::string model_list_json();
-/// One model as JSON (docs/schemas/model.schema.json).
+/// One model as JSON text (docs/schemas/model.schema.json).
 [[nodiscard]] std::string model_json(const ModelShape& shape);
 
 }  // namespace sluice::planner

@@ -5,7 +5,8 @@
 
 namespace sluice::planner {
 
-/// All parts as JSON (docs/schemas/part-list.schema.json); pretty-printed, one newline at the end.
+/// All parts as JSON text (docs/schemas/part-list.schema.json), pretty-printed, with one newline at
+/// the end.
 [[nodiscard]] std::string part_list_json();
 
 }  // namespace sluice::planner

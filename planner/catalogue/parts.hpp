@@ -14,28 +14,29 @@ enum class HostLink {
   pcie3,
   pcie4,
   pcie5,
-  c2c,        ///< NVLink-C2C, one GPU per CPU.
-  c2c_shared  ///< NVLink-C2C, two GPUs per CPU.
+  c2c,        ///< NVLink-C2C between one CPU and one GPU.
+  c2c_shared  ///< NVLink-C2C between one CPU and two GPUs, which share it.
 };
 
 struct GpuPart {
   std::string name;
   std::string architecture;
   Bytes memory{0};
-  bool inline_ecc = false;  ///< A sixteenth of the memory holds check bits.
+  /// Whether a sixteenth of the memory holds check bits and cannot be used.
+  bool inline_ecc = false;
   BytesPerSecond bandwidth{0};
   FlopsPerSecond peak{0};  ///< Dense bf16 FLOP/s with fp32 accumulation.
-  /// Relative deviation of `peak`; above 0 where it is derived from another number.
+  /// Standard deviation of `peak` over `peak`; above 0 where it is derived from another number.
   double peak_deviation = 0;
   HostLink link = HostLink::pcie4;
   double watts = 0;
-  std::string like;  ///< Name of the measured GPU whose kernel curves it takes.
-  /// FLOP/s of large products; none where the rates measured on `like` hold unchanged.
+  std::string like;  ///< Name of the measured GPU whose kernel rates stand for this one's, scaled.
+  /// FLOP/s of large matrix products; none where the rates measured on `like` hold unchanged.
   std::optional<FlopsPerSecond> saturated;
-  double saturated_deviation = 0;  ///< Relative deviation of `saturated`.
-  /// How `saturated` was derived, in words for the note beside each rate scaled by it.
+  double saturated_deviation = 0;  ///< Standard deviation of `saturated` over `saturated`.
+  /// How `saturated` was derived, in words; the note of each rate scaled by it repeats them.
   std::string rule;
-  std::int64_t node_gpus = 1;  ///< Number of GPUs in the smallest host that it is sold in.
+  std::int64_t node_gpus = 1;  ///< Number of GPUs in the smallest host that this GPU is sold in.
   std::string source;
 };
 
@@ -43,15 +44,16 @@ struct GpuPart {
 struct CpuPart {
   std::string name;
   std::int64_t cores = 0;
-  int pcie = 0;            ///< PCIe generation of CPU and board.
-  std::int64_t lanes = 0;  ///< PCIe lanes for GPU and SSDs.
-  std::string memory;      ///< Kind of memory module, such as "DDR5".
+  int pcie = 0;            ///< PCIe generation of CPU and board, such as 4.
+  std::int64_t lanes = 0;  ///< Number of PCIe lanes for GPU and SSDs together.
+  std::string memory;      ///< Kind of memory modules that the board takes, such as "DDR5".
   std::int64_t channels = 0, slots = 0;
-  std::vector<std::int64_t> counts;      ///< Numbers of modules that work.
-  std::vector<std::int64_t> speeds;      ///< MT/s with one module a channel, then with two.
-  std::vector<std::int64_t> module_gib;  ///< Sizes of modules in GiB.
-  bool c2c = false;                      ///< Joined to its GPU by NVLink-C2C.
-  bool server = false;                   ///< Sold on boards of nodes with several GPU modules.
+  std::vector<std::int64_t> counts;  ///< Numbers of modules with which the board works.
+  /// Speeds of the memory in MT/s: with one module a channel, then with two.
+  std::vector<std::int64_t> speeds;
+  std::vector<std::int64_t> module_gib;  ///< Sizes of modules that the board takes, in GiB.
+  bool c2c = false;                      ///< Whether the CPU is joined to its GPU by NVLink-C2C.
+  bool server = false;  ///< Whether the CPU is sold on boards of nodes with several GPU modules.
   std::string source;
 };
 
@@ -60,7 +62,8 @@ struct SsdPart {
   int pcie = 0;
   Bytes size{0};
   BytesPerSecond read{0}, write{0};
-  double endurance = 0;  ///< Bytes that may be written in the drive's life, per byte of its size.
+  /// Bytes that may be written in the drive's life, per byte of its size, by its maker's rating.
+  double endurance = 0;
   std::string source;
 };
 
@@ -69,7 +72,7 @@ struct MemoryKit {
   std::int64_t count = 0;
   std::int64_t module_gib = 0;
   std::string kind;
-  std::int64_t speed = 0;  ///< Speed in MT/s.
+  std::int64_t speed = 0;  ///< Speed of the modules in MT/s.
   [[nodiscard]] Bytes total() const { return Bytes((count * module_gib) << 30); }
   friend bool operator==(const MemoryKit&, const MemoryKit&) = default;
 };
@@ -89,19 +92,19 @@ struct SsdSet {
 [[nodiscard]] const std::vector<CpuPart>& cpu_parts();
 [[nodiscard]] const std::vector<SsdPart>& ssd_parts();
 
-/// Finds a part by name. Throws BadRequest `FIELD: "name" is unknown; did you mean ...; one of
-/// ...`.
+/// The GPU part called `name`. Throws BadRequest `FIELD: "name" is unknown; did you mean ...; one
+/// of ...`, as find_cpu and find_ssd do.
 [[nodiscard]] const GpuPart& find_gpu(const std::string& name, const std::string& field = "gpu");
 [[nodiscard]] const CpuPart& find_cpu(const std::string& name, const std::string& field = "cpu");
 [[nodiscard]] const SsdPart& find_ssd(const std::string& name, const std::string& field = "ssd");
 
-/// Parses a memory kit. Throws BadRequest naming `field` and how to write it. Checks only the
-/// wording; check_parts() of planner/catalogue/composed_machine.hpp says whether a CPU takes the
-/// modules.
+/// Parses a memory kit such as "4x32 GiB DDR5-5600". Throws BadRequest naming `field` and how to
+/// write it. Checks only the wording; check_parts() of planner/catalogue/composed_machine.hpp says
+/// whether a CPU takes the modules.
 [[nodiscard]] MemoryKit parse_memory_kit(const std::string& text, const std::string& field = "ram");
 [[nodiscard]] SsdSet parse_ssd_set(const std::string& text, const std::string& field = "ssd");
 
-/// Speeds in MT/s that modules of a kind are made for, ascending.
+/// Speeds in MT/s, ascending, for which memory modules of this kind ("DDR5") are made.
 [[nodiscard]] const std::vector<std::int64_t>& module_speeds(const std::string& kind);
 
 [[nodiscard]] const char* to_string(HostLink link);

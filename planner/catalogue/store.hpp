@@ -11,8 +11,8 @@
 
 namespace sluice::planner {
 
-/// A folder with profiles/HASH.json, calibration/HASH.jsonl and plans/JOB-PROFILE.json. Folders are
-/// made on the first write.
+/// A folder of the user with profiles/HASH.json, calibration/HASH.jsonl and plans/JOB-PROFILE.json.
+/// Folders are made on the first write.
 class Store {
  public:
   explicit Store(std::filesystem::path root) : root_(std::move(root)) {}
@@ -20,10 +20,11 @@ class Store {
   [[nodiscard]] static Store of_user();
 
   [[nodiscard]] const std::filesystem::path& root() const { return root_; }
-  /// The profile written last for this device kind (for any kind where none is given).
+  /// The profile written last for this kind of device (for any kind where none is given); none
+  /// where there is none.
   [[nodiscard]] std::optional<MachineProfile> newest_profile(
       std::optional<DeviceKind> device = std::nullopt) const;
-  /// Writes the profile and returns the path of its file.
+  /// Writes the profile to the store and returns the path of its file.
   std::filesystem::path save(const MachineProfile& profile) const;
   [[nodiscard]] std::filesystem::path calibration_file(const std::string& profile_hash) const;
   [[nodiscard]] Calibration calibration(const std::string& profile_hash) const;

@@ -1,5 +1,5 @@
-// Predictions that were made before a run and then compared with it; they tell how far to trust a
-// similar prediction.
+// Predictions that were made before a run and compared with it afterwards; they tell how far to
+// trust a similar prediction.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,23 @@ namespace sluice::planner {
 struct ValidatedCase {
   std::string name;  ///< Name of the case's row in the folder of results that `source` cites.
   std::string gpu, architecture, model;
-  /// Parameters of the model, tokens of a sequence, and tokens of a step.
+  /// Number of the model's parameters, of tokens of a sequence, and of tokens of a step.
   std::int64_t parameters = 0, seq_len = 0, tokens = 0;
-  double measured = 0, predicted = 0;  ///< Tokens/s measured and predicted.
+  /// Tokens per second that were measured and that had been predicted.
+  double measured = 0, predicted = 0;
   std::string source;
-  /// Relative error of the prediction; positive where the run was faster than predicted.
+  /// Error of the prediction, relative to it: positive where the run was faster than predicted.
   [[nodiscard]] double error() const { return measured / predicted - 1; }
 };
 
 [[nodiscard]] const std::vector<ValidatedCase>& validated_cases();
 
-/// The case most similar to the job on the machine: another architecture counts as a factor of 8,
-/// and parameters, tokens a step and sequence length count by their ratios.
+/// The validated case that is most like `job` on `machine`: another architecture counts as a factor
+/// of 8, and parameters, tokens a step and sequence length count by their ratios.
 [[nodiscard]] const ValidatedCase& nearest_case(const Job& job, const MachineProfile& machine);
 
-/// One line on the case, such as "qwen2.5-7b on h200, 32768 tokens a step: measured 10.3 % fewer
-/// tokens/s than predicted".
+/// One line on the case `found`, such as "qwen2.5-7b on h200, 32768 tokens a step: measured 10.3 %
+/// fewer tokens/s than predicted".
 [[nodiscard]] std::string to_text(const ValidatedCase& found);
 
 }  // namespace sluice::planner

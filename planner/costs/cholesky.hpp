@@ -1,4 +1,4 @@
-// Solver for symmetric positive definite systems.
+// Solver for symmetric positive definite systems of equations.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,11 @@ namespace sluice::planner {
 /// Cholesky factor L of a symmetric positive definite matrix A = L L^T.
 class Cholesky {
  public:
-  /// Factorizes an n x n matrix given by rows, of which only the lower triangle is read. None where
-  /// the matrix is not positive definite.
+  /// Factorizes the n x n matrix given row by row, of which only the lower triangle is read. None
+  /// where it is not positive definite.
   [[nodiscard]] static std::optional<Cholesky> of(std::vector<double> matrix, std::size_t n);
 
-  /// The solution x of A x = `right`, n numbers.
+  /// The solution x of A x = `right`; both have n numbers.
   [[nodiscard]] std::vector<double> solve(std::vector<double> right) const;
   /// Logarithm of the determinant of A.
   [[nodiscard]] double log_determinant() const;

@@ -1,4 +1,4 @@
-// Slowdown of CPU updates by copies that share the host's memory and cores.
+// Rates of CPU updates beside copies that share the host's memory and cores.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,20 @@
 
 namespace sluice::planner {
 
-/// Rates of an update and of the copies that run at the same time.
+/// Rates of a CPU update and of copies while they run at the same time, each as a share of the
+/// fastest rate that it can have (FastestRates).
 struct SharedRates {
-  double update = 0;  ///< Rate of the update over the fastest update's rate.
-  /// Rates of the copies over the fastest copies' rates; 0 in a direction without a copy.
+  double update = 0;  ///< Rate of the update over FastestRates::update.
+  /// Rate of the copy in each direction over the fastest copy's in that direction; 0 where no copy
+  /// runs in it.
   double h2d = 0, d2h = 0;
-  bool computes = false;  ///< Whether the device computes at the same time.
+  bool computes = false;  ///< Whether the compute lane runs at the same time.
 };
 
-/// Rates of an update on every number of threads, beside copies in either direction and in both,
-/// with the device computing and not, by the simulator's sharing and interference. None where
-/// copies or updates of different sizes differ in rate or weight, as calibrated ones may, and where
-/// the device is the host, whose passes use its cores.
+/// Rates of an update beside copies, by the simulator's sharing and interference: an entry for each
+/// number of threads that `fastest` has, for copies to the device, from it and both, and for the
+/// compute lane idle and busy. None where copies or updates of different sizes differ in rate or
+/// weight, as calibrated ones may, and where the device is the host, whose passes use its cores.
 [[nodiscard]] std::optional<std::vector<SharedRates>> shared_rates(const Job& job,
                                                                    const ProfileCostModel& costs,
                                                                    const FastestRates& fastest);

@@ -15,11 +15,11 @@
 
 namespace sluice::planner {
 
-/// `count` matrix products of [m, k] by [k, n].
+/// Work of `count` matrix products, each of an [m, k] by a [k, n] matrix.
 struct Gemm {
-  /// The dimension that depends on the router, in products of experts (one for each of `count`):
-  /// the rows m of the forward product (rows) and of the input's gradient (rows_back), or the inner
-  /// dimension k of the weights' gradient (terms).
+  /// Dimension whose size depends on the router, in products of experts (one product for each of
+  /// `count` experts): the rows m of the forward product (rows), the rows m of the input's gradient
+  /// (rows_back), or the inner dimension k of the weights' gradient (terms).
   enum class Dealt { nothing, rows, rows_back, terms };
   std::int64_t m, n, k;
   std::int64_t count = 1;
@@ -46,88 +46,99 @@ inline constexpr std::int64_t kVocabularyMultiple = 64;
   return (vocab + kVocabularyMultiple - 1) / kVocabularyMultiple * kVocabularyMultiple;
 }
 
-/// Causal attention over `sequences` sequences of `length` tokens.
+/// Causal attention over `sequences` sequences of `length` tokens each; without `backward` the
+/// forward pass.
 struct AttentionWork {
   std::int64_t sequences = 0, length = 0, heads = 0, kv_heads = 0, head_dim = 0;
   bool backward = false;
-  std::int64_t prior = 0;  ///< Keys before the first query, from earlier chunks of the sequences.
-  /// Keys visible to a query, itself included; none for all.
+  /// Number of keys before the first query, from earlier chunks of the sequences.
+  std::int64_t prior = 0;
+  /// Number of keys visible to a query, itself included; none for all before it.
   std::optional<std::int64_t> window = std::nullopt;
   /// Bytes that a CUDA device reads and writes to add up gradients of keys and values over runs
   /// (planner/scratch/attention_shape.hpp).
   Bytes sums{0};
-  std::int64_t narrow_keys = 0;  ///< Keys read by runs of one head (see narrow_run_time).
+  /// Number of keys, summed over runs, that backward runs of one head read
+  /// (attention_keys_of_narrow_runs); they cost time of their own (narrow_run_time).
+  std::int64_t narrow_keys = 0;
 };
 
-/// FLOPs that the arithmetic needs, by the equations in planner/costs/work.cpp.
+/// FLOPs of the products' multiplications and additions, and of attention by the equations in
+/// planner/costs/work.cpp.
 [[nodiscard]] Flops flops(const Gemm& gemm);
 [[nodiscard]] Flops flops(const AttentionWork& attention);
 
-/// Work of one compute task or update; all quantities are exact.
+/// Work of one compute task or update; all numbers are exact, not estimates.
 struct Work {
   std::vector<Gemm> gemms;
   std::vector<AttentionWork> attention;
-  Bytes streamed{0};            ///< Bytes that element-wise kernels read and write.
-  std::int64_t kernels = 0;     ///< Number of kernel launches.
-  std::int64_t parameters = 0;  ///< Parameters that an optimizer update updates.
-  std::int64_t threads = 1;     ///< Threads of a CPU update.
+  Bytes streamed{0};         ///< Bytes of device memory that element-wise kernels read and write.
+  std::int64_t kernels = 0;  ///< Number of kernels that the task launches.
+  /// Number of parameters that an optimizer update updates; 0 for a compute task.
+  std::int64_t parameters = 0;
+  std::int64_t threads = 1;  ///< Number of threads of a CPU update.
   [[nodiscard]] Flops flops() const;
 };
 
-/// The pieces of a step that have a compute cost.
+/// Kinds of passes, which are the pieces of a step that have a compute cost.
 enum class Pass {
   embed_forward,
   block_forward,
-  block_route,    ///< With a mixture of experts: block_forward up to and with the router.
-  block_experts,  ///< With a mixture of experts: block_forward behind the router.
+  block_route,    ///< Forward pass of a block of experts up to and with its router.
+  block_experts,  ///< Forward pass of a block of experts behind its router.
   loss,
-  /// Final norm, head and loss without backward; with split sequences, of the last token alone.
+  /// Final norm, head and loss without their backward pass; where sequences are split, for the last
+  /// token alone.
   head_forward,
   block_recompute_input,
   block_recompute_selective,
-  block_recompute_attention,  ///< Rest of the record from x, k, v and the attention output.
-  block_recompute_kv,         ///< Rest of the record from x, k and v.
+  /// Recomputation of the rest of a record from x, k, v and the attention output.
+  block_recompute_attention,
+  block_recompute_kv,  ///< Recomputation of the rest of a record from x, k and v.
   block_backward,
   embed_backward,
   combine,
   norm
 };
 
-/// Work of `pass` for one micro-batch; for combine and norm, work on `unit` once a step. `position`
-/// is the number of the micro-batch's chunk in its sequence, where sequences are split.
+/// Work of `pass` for one micro-batch; of combine and norm, work on the whole of `unit`, once a
+/// step. `unit` is a plan's unit, of which its kind matters; `position` is the number of the
+/// micro-batch's chunk in its sequence, where sequences are split.
 [[nodiscard]] Work work_of(const Job& job, Pass pass, std::size_t unit, std::int64_t position = 0);
 
-/// Number of different experts that `tokens` tokens use on average with a router that favours none:
-/// E (1 - (1 - k / E)^T) rounded to the nearest, at least k.
+/// Number of different experts of one block that `tokens` tokens use on average with a router that
+/// favours none: E (1 - (1 - k / E)^T), rounded to the nearest and at least k, where E is
+/// experts.count, k experts.active and T tokens.
 [[nodiscard]] std::int64_t expected_experts(const Experts& experts, std::int64_t tokens);
 
-/// Name of a cost: tasks with equal keys have equal costs. "forward/block", "update/block/t1",
-/// "copy/h2d", ... plus the sizes that matter.
+/// Name of a cost, such as "forward/block", "update/block/t1" or "copy/h2d", with the sizes that
+/// matter. Tasks with equal keys have equal costs.
 struct CostKey {
   std::string name;
   friend bool operator==(const CostKey&, const CostKey&) = default;
   friend auto operator<=>(const CostKey&, const CostKey&) = default;
 };
 
-/// What a cost rests on.
+/// What a cost rests on: its own measurement, a fit to other measurements, or a datasheet.
 enum class Evidence { measured, fitted, datasheet };
 
-/// A task's timing for the simulator, before link names become link ids: its rate without
-/// contention, and what it uses.
+/// A task's timing for the simulator: its rate without contention, and the links it uses, still by
+/// name.
 struct TaskCost {
   Seconds latency{0};
-  Amount amount{0};  ///< Seconds of work (compute), bytes (copies) or parameters (updates).
-  Rate cap{0};       ///< Rate without contention, amount per second.
+  /// Size of the task: seconds for a compute task, bytes for a copy, parameters for an update.
+  Amount amount{0};
+  Rate cap{0};  ///< Amount per second of the task without contention.
   double weight = 1;
-  /// Name of each link used, and units of it per unit of amount.
+  /// Links that the task uses: the name of each, and its units used per unit of amount.
   std::vector<std::pair<std::string, double>> uses;
-  /// Share of the lane's boost that the task gains (boost_share), where the machine has a boost; 0
-  /// without products.
+  /// Share (0 to 1) of the compute lane's boost by which the task gets faster, where the machine
+  /// has a boost (boost_share); 0 for work without matrix products.
   double boosts = 0;
   Evidence evidence = Evidence::datasheet;
-  double relative_deviation = 0;  ///< Standard deviation of the time over its value.
-  /// The error of this cost is independent of others: it was measured, or scaled from measured
-  /// passes. Other costs err together with all that rest on the same facts.
+  double relative_deviation = 0;  ///< Standard deviation of the task's time over that time.
+  /// Whether the error of this cost is independent of those of others, because it was measured, or
+  /// scaled from measured passes. Other costs err together with all that rest on the same facts.
   bool errs_alone = false;
 };
 
@@ -138,9 +149,10 @@ enum class CopyDirection { h2d, d2h, disk_read, disk_write };
 class CostModel {
  public:
   virtual ~CostModel() = default;
-  /// The backend whose scratch and kernels the costs describe.
+  /// The device for which costs are: it decides which scratch and kernels they describe.
   [[nodiscard]] virtual DeviceKind device() const { return DeviceKind::host; }
-  /// A link of the machine and its capacity, which every step graph declares.
+  /// A link of the machine and its capacity in units per second; every step graph declares all
+  /// links.
   struct LinkCapacity {
     std::string name;
     Rate capacity;
@@ -149,8 +161,8 @@ class CostModel {
     std::string on, from;
     double factor;
   };
-  /// Boost of the compute lane: its rule by which rest makes tasks faster than their stated times
-  /// (sim/boost.hpp).
+  /// Boost of the compute lane, which makes tasks faster than their stated times after it rested
+  /// (sim/boost.hpp explains the numbers).
   struct LaneBoost {
     double gain, most;
     Seconds window;
@@ -159,10 +171,10 @@ class CostModel {
   };
   [[nodiscard]] virtual std::optional<LaneBoost> boost() const { return std::nullopt; }
   [[nodiscard]] virtual std::vector<LinkCapacity> links() const = 0;
-  /// Links of the disk, for graphs of plans that use it.
+  /// Links of the disk, which only graphs of plans that use the disk declare.
   [[nodiscard]] virtual std::vector<LinkCapacity> disk_links() const { return {}; }
-  /// Interference between lanes while the CPU optimizer has `threads` threads. For `threads` 0 each
-  /// pair's mildest factor, on which bounds over all plans rest.
+  /// Interference between lanes while the CPU optimizer has `threads` threads. For `threads` 0,
+  /// each pair's mildest factor over all thread counts; bounds over all plans rest on these.
   [[nodiscard]] virtual std::vector<LaneInterference> interference(std::int64_t threads) const = 0;
   [[nodiscard]] std::vector<LaneInterference> interference() const { return interference(0); }
   [[nodiscard]] virtual TaskCost compute(const CostKey& key, const Work& work) const = 0;
@@ -171,7 +183,7 @@ class CostModel {
   [[nodiscard]] virtual TaskCost cpu_update(const CostKey& key, const Work& work) const = 0;
   [[nodiscard]] virtual TaskCost launch(const CostKey& key, const Work& work) const = 0;
   [[nodiscard]] virtual TaskCost data(const CostKey& key, std::int64_t tokens) const = 0;
-  /// Hash of profile and calibration together, which predictions record.
+  /// Hash of the profile and the calibration together, by which a prediction names its cost model.
   [[nodiscard]] virtual std::string hash() const = 0;
 };
 

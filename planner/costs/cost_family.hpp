@@ -1,4 +1,4 @@
-// Calibrated costs of tasks that differ in size alone, as a line in that size.
+// Calibrated costs of tasks that differ only in size, as a straight line in that size.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,9 @@
 
 namespace sluice::planner {
 
-/// A cost key split into size and family: "update/cpu/t1/4096/gbf16" is size 4096 of the family
-/// "update/cpu/t1/" + "/gbf16". Views into the key's text.
+/// A cost key split into a size and the texts around it, which name its family:
+/// "update/cpu/t1/4096/gbf16" is size 4096 of the family "update/cpu/t1/" + "/gbf16". The texts are
+/// views into the key's.
 struct SizedKey {
   double size;
   std::string_view before, after;
@@ -19,7 +20,8 @@ struct SizedKey {
   }
 };
 
-/// Splits `key` at its last component that is a whole number; none where it has no such component.
+/// Splits `key` at its last component (between slashes) that is a whole number; none where it has
+/// no such component.
 [[nodiscard]] std::optional<SizedKey> sized(std::string_view key);
 
 struct SizedTime {
@@ -28,21 +30,21 @@ struct SizedTime {
 };
 
 /// What a profile says of a family of costs: size units per second (0 where it says nothing), and
-/// the fixed seconds of each task (0 where it states none).
+/// fixed seconds of each task (0 where it states none).
 struct FamilyRate {
   double per_second;
   double relative_deviation;
   double fixed_seconds = 0;
 };
 
-/// Seconds of `key` from the samples of its family, as a fixed time plus a time in proportion to
-/// size, neither negative. Fitted by least squares of relative errors, in which far-off samples
-/// count little. `stated` is one more, weak, observation for families whose samples are so small
-/// that their time is all but fixed. None for a key without size or a family without samples.
+/// Seconds of `key`, a fixed time plus a time in proportion to its size, neither negative, fitted
+/// to the samples of its family by least squares of relative errors, in which far-off samples count
+/// little. `stated` is one more, weak, observation for families whose samples are so small that
+/// their time is all but fixed. None for a key without size or a family without samples.
 [[nodiscard]] std::optional<SizedTime> from_family(const Calibration& calibration,
                                                    const CostKey& key, const FamilyRate& stated);
 
-/// Standard deviation of the mean of the sample's measurements, over its value.
+/// Standard deviation of the mean of the sample's measurements, over that mean.
 [[nodiscard]] double relative_deviation(const CalibrationSample& sample);
 
 }  // namespace sluice::planner

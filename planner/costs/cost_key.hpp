@@ -9,19 +9,21 @@
 
 namespace sluice::planner {
 
-/// Key of a pass. Units of one kind (embed, block, head) share it: `unit` only says which kind.
-/// `position` is the number of the chunk in its sequence, where sequences are split.
+/// Key of the cost of `pass`. Units of one kind (embed, block, head) share it: `unit` only says
+/// which kind. `position` is the number of the micro-batch's chunk in its sequence, where sequences
+/// are split.
 [[nodiscard]] CostKey compute_key(const Job& job, Pass pass, std::size_t unit,
                                   std::int64_t position = 0);
 [[nodiscard]] CostKey copy_key(CopyDirection direction, Bytes bytes);
 [[nodiscard]] CostKey cpu_update_key(const Job& job, std::int64_t threads, std::int64_t parameters);
 [[nodiscard]] CostKey device_update_key(const Job& job, std::int64_t parameters);
 
-/// The job in which a compute cost was measured, as far as its key tells: `like` with the sizes
-/// that the key names. None where it names none.
+/// The job in which the compute cost `cost` was measured, as far as the key tells: `like` with the
+/// sizes that the key names. None where it names none.
 [[nodiscard]] std::optional<Job> job_named_by(const CostKey& cost, const Job& like);
 
-/// Whether `pass` has a separate cost for each kind of unit; otherwise `unit` is ignored.
+/// Whether `pass` has a cost for each kind of unit (embed, block, head); for other passes the key
+/// leaves the unit out.
 [[nodiscard]] bool per_unit_kind(Pass pass);
 
 }  // namespace sluice::planner

@@ -11,13 +11,14 @@
 
 namespace sluice::planner {
 
-/// Whether calibrated values of `key` are amounts per second: true for copies and updates whose key
-/// names no size ("copy/h2d" is bytes/s after the latency, "update/cpu/t1" parameters/s; but
-/// "copy/h2d/4194304" is seconds).
+/// Whether calibrated values of `key` are amounts per second instead of seconds: true for copies
+/// and updates whose key names no size ("copy/h2d" is bytes/s after the latency, "update/cpu/t1"
+/// parameters/s; but "copy/h2d/4194304" is seconds).
 [[nodiscard]] bool is_rate(const CostKey& key);
 
-/// Calibration's key for the seconds between the end of a copy and the start of the lane's next one
-/// where nothing else delays it. Spans of copies do not hold them, so they add to a copy's latency.
+/// Key under which calibration has the seconds between the end of a copy and the start of the next
+/// one on its lane where nothing else delays that. Measured spans of copies do not include these
+/// seconds, so they add to a copy's latency.
 [[nodiscard]] CostKey hand_off_key(CopyDirection direction);
 
 /// The cost of every task, in this order of evidence:
@@ -76,7 +77,8 @@ class ProfileCostModel : public CostModel {
   [[nodiscard]] const CostSwitches& switches() const { return switches_; }
 
  private:
-  /// Cost of `amount` units at the calibrated rate or time of `key`, else at the profile's `rate`.
+  /// Cost of a task of `amount` units at the calibrated rate or time of `key` where there is one,
+  /// else at the profile's `rate` in units per second.
   [[nodiscard]] TaskCost at_rate(const CostKey& key, double amount, const Fact& rate) const;
   [[nodiscard]] TaskCost disk_transfer(const CostKey& key, CopyDirection direction,
                                        Bytes bytes) const;

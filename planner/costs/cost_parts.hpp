@@ -1,4 +1,4 @@
-// A task's time as the sum of its parts.
+// Sum of the parts of a task's time, with its deviation and evidence.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace sluice::planner {
 
-/// Relative standard deviation of a fact; 0 where it has no value.
+/// Standard deviation of a fact over its value; 0 where the value is 0.
 [[nodiscard]] inline double deviation_of(const Fact& fact) {
   return fact.value > 0 ? fact.deviation / fact.value : 0;
 }
@@ -16,14 +16,15 @@ namespace sluice::planner {
   return fact.source == Source::measured ? Evidence::fitted : Evidence::datasheet;
 }
 
-/// Sum of the parts of one task's time: seconds, their deviation (independent between parts), and
-/// the evidence that most of the time rests on.
+/// Sum of the parts of one task's time: seconds, their standard deviation (errors of parts are
+/// independent), and the evidence that most of the time rests on.
 class CostParts {
  public:
   void add(Seconds time, double relative_deviation, Evidence evidence);
-  /// Adds the seconds of `amount` at the rate `fact`; nothing where the rate is 0.
+  /// Adds the seconds that `amount` units take at the rate `fact` (units per second); nothing where
+  /// the rate is 0.
   void add_rate(double amount, const Fact& fact);
-  /// Adds `count` times the duration `fact`.
+  /// Adds `count` times the duration `fact`, which is in seconds.
   void add_times(double count, const Fact& fact);
 
   [[nodiscard]] Seconds total() const { return total_; }

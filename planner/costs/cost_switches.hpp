@@ -1,4 +1,4 @@
-// Switches for the terms of the model of time, to measure what each contributes.
+// Switches that turn terms of the model of time off, to measure what each contributes.
 #pragma once
 
 #include <array>
@@ -8,18 +8,19 @@
 
 namespace sluice::planner {
 
-/// The terms of the model of time that are on (docs/explanation/model-of-time.md).
+/// Switches of the model of time (docs/explanation/model-of-time.md): true for each term that is
+/// on.
 struct CostSwitches {
-  bool contention = true;  ///< Tasks share host DRAM and cores.
-  bool dispatch = true;    ///< Launching kernels takes the launcher time.
+  bool contention = true;  ///< Tasks that run at the same time share host DRAM and cores.
+  bool dispatch = true;    ///< Launching kernels takes time of the launch lane.
   /// Copies have a fixed time before their bytes flow, and kernels an overhead.
   bool latency = true;
-  bool interference = true;  ///< A lane slows another although no link is full.
+  bool interference = true;  ///< A lane that runs slows another although no link is full.
   bool boost = true;         ///< A device that rested computes faster.
   friend bool operator==(const CostSwitches&, const CostSwitches&) = default;
 };
 
-/// Every term of the model of time with its name.
+/// Every term of the model of time: its name, and its switch in CostSwitches.
 inline constexpr std::array<std::pair<const char*, bool CostSwitches::*>, 5> kCostTerms = {
     {{"contention", &CostSwitches::contention},
      {"dispatch", &CostSwitches::dispatch},
@@ -27,12 +28,12 @@ inline constexpr std::array<std::pair<const char*, bool CostSwitches::*>, 5> kCo
      {"interference", &CostSwitches::interference},
      {"boost", &CostSwitches::boost}}};
 
-/// Turns the term `name` on or off as `value` says. Throws BadRequest naming the nearest known
-/// term.
+/// Turns the term `name` on or off: `value` is "on" or "off". Throws BadRequest naming the nearest
+/// known term.
 void switch_term(CostSwitches& switches, const std::string& name, const std::string& value);
 
-/// Throws BadRequest naming a term that is off. Called before a prediction is executed or advice is
-/// given by it.
+/// Throws BadRequest naming a term that is off. Call it before a prediction is executed or advice
+/// is given by it.
 void require_all_terms(const CostSwitches& switches);
 
 /// Names of the terms that are off, in kCostTerms' order.

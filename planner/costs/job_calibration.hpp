@@ -1,4 +1,4 @@
-// A machine's calibration, completed for one job.
+// A machine's calibration, completed with what predictions of one job need.
 #pragma once
 
 #include "planner/costs/calibration.hpp"

@@ -1,4 +1,5 @@
-// Interference: how much lanes slow each other on a machine, by the threads of the CPU optimizer.
+// Interference: how much a machine's lanes slow each other, by number of threads of the CPU
+// optimizer.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +12,21 @@
 
 namespace sluice::planner {
 
-/// Calibration's key for the interference factor of a pair of lanes; a sample's value is the
-/// factor. `threads` is the CPU optimizer's, for a pair that the profile states by threads, else 0.
+/// Calibration's key for the interference factor of lane `from` on lane `on`; a sample's value is
+/// the factor. `threads` is the CPU optimizer's number of threads for a pair that the profile
+/// states by threads, else 0.
 [[nodiscard]] CostKey interference_key(const std::string& on, const std::string& from,
                                        std::int64_t threads = 0);
 
-/// Whether the profile states the pair separately for thread counts of the CPU optimizer.
+/// Whether the profile states the pair's factor separately for several thread counts of the CPU
+/// optimizer.
 [[nodiscard]] bool stated_by_threads(const MachineProfile& profile, const std::string& on,
                                      const std::string& from);
 
 /// Interference of every pair in the profile, and of copies in opposite directions where the
 /// profile has duplex rates and no such pair. A calibrated factor replaces the profile's. Between
-/// stated thread counts factors are linear in the count's logarithm, beyond them constant.
-/// `threads` 0 gives the largest factor of each pair.
+/// stated thread counts factors are linear in the count's logarithm, beyond them constant. For
+/// `threads` 0, the largest (mildest) factor of each pair.
 [[nodiscard]] std::vector<CostModel::LaneInterference> lane_interference(
     const MachineProfile& profile, const Calibration& calibration, std::int64_t threads);
 

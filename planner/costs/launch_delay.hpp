@@ -1,4 +1,4 @@
-// Launch delay: how much longer a GPU's kernels take to start while copies run.
+// Launch delay: how much later a GPU's kernels start while copies run.
 #pragma once
 
 #include "planner/costs/calibration.hpp"
@@ -8,14 +8,15 @@
 
 namespace sluice::planner {
 
-/// Calibration's key for the launch delay, in seconds a kernel, while copies in `direction` run.
-/// Kernel commands cross the link that copies fill, so each kernel starts later by about the same
-/// time whatever it computes (docs/design/prediction.md).
+/// Calibration's key for the launch delay: by how many seconds each kernel starts later while
+/// copies in `direction` run. Kernel commands cross the link that copies fill, so this time is
+/// about the same whatever the kernel computes (docs/design/prediction.md).
 [[nodiscard]] CostKey launch_delay_key(CopyDirection direction);
 
-/// `calibration` with compute's interference from copies adjusted to this job's kernels: the factor
-/// is multiplied by t / (t + delay x kernels), where t and kernels are the time and the kernels of
-/// one micro-batch's passes over blocks and its loss. Unchanged where no delay is known.
+/// `calibration` with the interference that copies cause on compute adjusted to this job's kernels:
+/// its factor is multiplied by t / (t + delay x kernels), where t and kernels are the time and the
+/// number of kernels of one micro-batch's passes over blocks and its loss. Unchanged where no
+/// launch delay is known.
 [[nodiscard]] Calibration with_launch_delays(const Job& job, const MachineProfile& profile,
                                              Calibration calibration);
 

@@ -1,4 +1,4 @@
-// Pools calibrated CPU updates over all numbers of threads.
+// Pooling of calibrated CPU updates over all numbers of threads.
 #pragma once
 
 #include "planner/costs/calibration.hpp"
@@ -6,13 +6,13 @@
 
 namespace sluice::planner {
 
-/// Scales the samples of CPU updates for a prediction. A run measures its own number of threads at
-/// its own time, but a shared host's rates drift. So each number's level (seconds over those by the
-/// profile's rates) is drawn towards the level common to all numbers, as far as its distance from
-/// it is explained by the drift between runs: a normal model of the machine's level, each number's
-/// and each run's, with the deviations that a probe saw between its repetitions. Unchanged where
-/// those agree or where no probe measured the rates. Numbers of threads that leave fewer than two
-/// cores to the engine's own threads are left out.
+/// `calibration` with its samples of CPU updates scaled for a prediction. A run measures its own
+/// number of threads at its own time, but a shared host's rates drift. So the level of each number
+/// of threads (seconds over those by the profile's rates) is drawn towards the level common to all,
+/// as far as its distance from it is explained by the drift between runs: a normal model of the
+/// machine's level, each thread count's and each run's, with the deviations that a probe saw
+/// between its repetitions. Unchanged where those agree or where no probe measured the rates.
+/// Thread counts that leave fewer than two cores to the engine's own threads are left out.
 [[nodiscard]] Calibration with_pooled_updates(const MachineProfile& profile,
                                               Calibration calibration);
 

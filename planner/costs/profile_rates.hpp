@@ -1,4 +1,4 @@
-// Rates of a machine profile that depend on a size: products, attention, CPU updates.
+// Rates of a machine profile that depend on a size: matrix products, attention, CPU updates.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace sluice::planner {
 
-/// FLOP/s of a product of `flops`: linear in log(FLOPs) between the profile's points, constant
-/// beyond them; the peak rate where the profile has no points.
+/// FLOP/s of a matrix product of `flops` FLOPs: linear in log(FLOPs) between the profile's points,
+/// constant beyond them; the peak rate where the profile has no points.
 [[nodiscard]] Fact gemm_rate(const MachineProfile& profile, Flops flops);
 
 /// Seconds of all `gemm.count` products of experts on a CUDA device, which are kernels of our own
@@ -21,29 +21,29 @@ namespace sluice::planner {
 /// + 64); terms come in tiles of 32, k / (k + 16). bytes: operands and results once, gradients of
 /// weights in fp32 in both directions. A profile without a curve gives flops / peak.
 [[nodiscard]] Seconds expert_product_time(const MachineProfile& profile, const Gemm& gemm);
-/// Rate of our kernels for products of experts over the matrix library's rate, for full tiles.
-/// Source: medians over products of Qwen3-30B-A3B and Mixtral-8x7B with 256 to 4096 rows an expert
-/// on an H200, each within 12 % (experiments/results/current/two-speed-memory, by
+/// Rate of Sluice's own kernels for products of experts over the matrix library's rate, for full
+/// tiles. Source: medians over products of Qwen3-30B-A3B and Mixtral-8x7B with 256 to 4096 rows an
+/// expert on an H200, each within 12 % (experiments/results/current/two-speed-memory, by
 /// experts_cuda_bench).
 [[nodiscard]] double expert_share(Gemm::Dealt dealt);
 inline constexpr double kExpertShareDeviation = 0.1;
 
-/// Seconds that runs of one head take beyond their share of the attention rate: 11.5 ns for each
-/// key that a run reads, with two runs in flight. Source: an H200 with cuDNN 9.19, 131072 tokens,
-/// 28 heads of 128, blocks of 4096 to 14592 queries, within 5 %
+/// Seconds that backward runs of one head (attention.narrow_keys) take beyond their share of the
+/// attention rate: 11.5 ns for each key that a run reads, with two runs in flight. Source: an H200
+/// with cuDNN 9.19, 131072 tokens, 28 heads of 128, blocks of 4096 to 14592 queries, within 5 %
 /// (experiments/results/current/long-context-131k-tokens).
 [[nodiscard]] Seconds narrow_run_time(const AttentionWork& attention);
 inline constexpr double kNarrowRunDeviation = 0.1;
 
-/// FLOP/s of causal attention of that shape: the profile's rate by keys seen and head dimension, at
-/// most its ceiling.
+/// FLOP/s of causal attention of that shape: the profile's rate, interpolated by keys seen and head
+/// dimension, at most its ceiling.
 [[nodiscard]] Fact attention_rate(const MachineProfile& profile, const AttentionWork& attention);
 
 /// Parameters/s of the CPU optimizer: linear between the profile's thread counts, beyond them the
 /// nearest. Throws BadRequest where the profile has no rate.
 [[nodiscard]] Fact update_rate(const MachineProfile& profile, std::int64_t threads);
-/// Relative deviation of CPU update rates between the repetitions of one probe, over all thread
-/// counts that it measured more than once; 0 where there is none.
+/// Standard deviation of CPU update rates between the repetitions of one probe over their mean, for
+/// all thread counts that it measured more than once together; 0 where there is none.
 [[nodiscard]] double update_rate_deviation(const MachineProfile& profile);
 
 }  // namespace sluice::planner

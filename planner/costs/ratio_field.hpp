@@ -1,5 +1,5 @@
-// Ratio of measured to profiled time for passes that were never measured, interpolated from those
-// that were.
+// Ratio of measured time to the profile's time for passes that were never measured, interpolated
+// from passes that were.
 #pragma once
 
 #include <array>
@@ -11,40 +11,43 @@
 
 namespace sluice::planner {
 
-/// Coordinates of a pass among passes over transformer layers.
+/// Place of a pass among passes over transformer layers, between which ratios are interpolated.
 struct PassPlace {
   Pass pass;
-  /// Logarithms of hidden size, head size, sequence length, and tokens of a micro-batch.
+  /// Logarithms of hidden size, head size, sequence length, and tokens of a micro-batch, in this
+  /// order.
   std::array<double, 4> log_sizes{};
-  /// Share of the profile's time that element-wise kernels and launches take.
+  /// Share (0 to 1) of the profile's time that element-wise kernels and launches take.
   double element_share = 0;
 };
 
-/// Ordinary kriging: a Gaussian process of unknown mean over the logarithms of ratios of measured
-/// to profiled time. Kernels of one family err alike where shapes are alike; forward passes and
-/// recomputation run the same ones; and the profile's rates of products and of element-wise kernels
-/// err independently, so that the ratio follows their share. The covariance was chosen by passes of
-/// five models on six H200 hosts (docs/design/prediction.md); all of it is multiplied by the most
-/// likely of 1, 2, 4, 8 and 16.
+/// Interpolates by ordinary kriging: a Gaussian process of unknown mean over the logarithms of
+/// ratios of measured time to the profile's time. Kernels of one family err alike where shapes are
+/// alike; forward passes and recomputation run the same ones; and the profile's rates of products
+/// and of element-wise kernels err independently, so that the ratio follows their share. The
+/// covariance was chosen by passes of five models on six H200 hosts (docs/design/prediction.md);
+/// all of it is multiplied by the most likely of 1, 2, 4, 8 and 16.
 class RatioField {
  public:
   struct Measured {
     PassPlace place;
-    double ratio;  ///< Measured time over the profile's time; positive.
+    double ratio;  ///< Measured time of the pass over its time by the profile; positive.
   };
   /// Fits the field to `measured`, which must not be empty.
   explicit RatioField(const std::vector<Measured>& measured);
 
   struct Estimate {
     double ratio;
-    double deviation;  ///< Relative standard deviation of the ratio at that place.
+    /// Standard deviation of the ratio's error at that place, relative to the ratio.
+    double deviation;
   };
   [[nodiscard]] Estimate at(const PassPlace& place) const;
 
  private:
   std::vector<PassPlace> places_;
-  double scale_ = 1;  ///< Factor of the prior standard deviations.
-  double mean_ = 0;   ///< Mean of the logarithms of ratios.
+  /// Factor of the covariance's standard deviations that fits the measured passes best.
+  double scale_ = 1;
+  double mean_ = 0;  ///< Estimated mean of the logarithms of ratios.
   std::optional<Cholesky> covariance_;
   std::vector<double> weights_;  ///< Inverse covariance times (logarithms - mean).
   std::vector<double> ones_;     ///< Inverse covariance times a vector of ones.

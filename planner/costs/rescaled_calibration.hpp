@@ -1,4 +1,4 @@
-// Conversion of a machine's calibration for a copy of the machine with other numbers.
+// A machine's calibration, converted for the same machine with other numbers in its profile.
 #pragma once
 
 #include "planner/costs/calibration.hpp"
@@ -6,8 +6,9 @@
 
 namespace sluice::planner {
 
-/// The calibration of a machine converted for a copy of it with other numbers: times of copies,
-/// updates, launches and compute scale with the profile's facts about them.
+/// `calibration` of the machine `measured`, converted for the machine `changed`, which is the same
+/// but for some numbers of its profile: times of copies, updates, launches and compute scale with
+/// the profile's facts about them.
 [[nodiscard]] Calibration rescaled(const Calibration& calibration, const MachineProfile& measured,
                                    const MachineProfile& changed);
 

@@ -1,4 +1,4 @@
-// Costs of passes that were never measured, derived from those that were.
+// Costs of passes that were never measured, derived from passes that were.
 #pragma once
 
 #include "planner/costs/calibration.hpp"
@@ -7,10 +7,10 @@
 
 namespace sluice::planner {
 
-/// `calibration` with samples for passes of `job` that have none: the profile's time, times the
-/// ratio of measured to profiled time of passes of any model and length (ratio_field.hpp). Passes
-/// over blocks and the loss inform each other; a pass over the embedding or a norm is informed by
-/// the same pass of other jobs alone.
+/// `calibration` with a derived sample for each pass of `job` that has none: the profile's time,
+/// times the ratio of measured to profiled time of passes of any model and length
+/// (ratio_field.hpp). Passes over blocks and the loss inform each other; a pass over the embedding
+/// or a norm is informed by the same pass of other jobs alone.
 [[nodiscard]] Calibration with_siblings(const Job& job, const MachineProfile& profile,
                                         Calibration calibration);
 

@@ -8,7 +8,8 @@
 
 namespace sluice::planner {
 
-/// A time after which nothing new is begun; a default deadline never comes.
+/// A time after which work that may be cut short begins nothing new; a default deadline never
+/// comes.
 class Deadline {
  public:
   using Clock = std::chrono::steady_clock;
@@ -24,7 +25,8 @@ class Deadline {
   [[nodiscard]] bool is_set() const { return at_ != Clock::time_point::max(); }
   [[nodiscard]] bool is_late() const { return is_set() && Clock::now() >= at_; }
   [[nodiscard]] Clock::duration left() const { return at_ - Clock::now(); }
-  /// The deadline at which `part` of the remaining time will be over.
+  /// The deadline at which the share `part` (0 to 1) of the time left will be over; one that never
+  /// comes if this one never comes.
   [[nodiscard]] Deadline part(double part) const {
     Deadline deadline = *this;
     if (!is_set()) return deadline;

@@ -1,4 +1,4 @@
-// A loop over independent indices on a few threads.
+// Loop over independent indices on a few threads.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace sluice::planner {
 
-/// Calls `body(i)` for i in 0 to count - 1, on up to `threads` threads including the caller.
-/// Rethrows the exception of the smallest index that threw.
+/// Calls `body(i)` for each i from 0 to count - 1, on up to `threads` threads including the caller,
+/// and waits for all calls. If calls throw, rethrows the exception of the smallest index.
 template <class Body>
 void parallel_for(std::size_t count, std::int64_t threads, const Body& body) {
   std::atomic<std::size_t> next{0};

@@ -1,4 +1,4 @@
-// The batch size from which copies over the link hide under compute.
+// Search for the batch size from which copies over the link hide under compute.
 #pragma once
 
 #include <cstdint>
@@ -11,53 +11,58 @@
 
 namespace sluice::planner {
 
-/// One batch size, with the best plan found for it or the policy's plan.
+/// One batch size (sequences a step), with the best plan found for it or, under a policy, the
+/// policy's plan.
 struct BatchPoint {
   std::int64_t batch_size = 0;
-  bool fits = false;  ///< Whether any plan fits; if not, the fields below are not set.
+  /// Whether any plan fits at this batch size; if not, the fields below are not set.
+  bool fits = false;
   Duration step{0};
   double tokens_per_s = 0;
   BoundBy bound_by = BoundBy::compute;
-  /// Share of the step in which the compute lane waits for weights, gradients and activations that
-  /// cross the link (StallTimes).
+  /// Share (0 to 1) of the step in which the compute lane waits for weights, gradients and
+  /// activations that cross the link (StallTimes).
   double exposed = 0;
 };
 
-/// Largest `exposed` at which the link counts as hidden.
+/// Largest BatchPoint::exposed at which the link counts as hidden.
 inline constexpr double kHidden = 0.05;
 
 struct HiddenLink {
-  BatchPoint asked;  ///< The run's own batch size.
+  BatchPoint asked;  ///< The run's own batch size, with its plan.
   /// The smallest batch size at which the link is hidden; none where none was found.
   std::optional<BatchPoint> hidden = {};
-  std::optional<BatchPoint> exposed =
-      {};  ///< One micro-batch less than `hidden`, at which the link is not hidden or nothing fits.
-  /// The largest batch size that was tried, where none hides the link.
+  /// The batch size tried last below `hidden` (one micro-batch less unless `cut_short`), at which
+  /// the link is not hidden or nothing fits.
+  std::optional<BatchPoint> exposed = {};
+  /// The largest batch size that was tried; none where `hidden` was found.
   std::optional<BatchPoint> largest = {};
-  /// Batch size from which Predictor::bound is by compute; none up to the largest that is tried.
+  /// Smallest batch size at which compute sets Predictor::bound(); none up to the largest that is
+  /// tried.
   std::optional<std::int64_t> compute_bound_from = {};
-  /// The deadline ended the search early: `exposed` may be more than one micro-batch below
-  /// `hidden`.
+  /// Whether the deadline ended the search early, so that `exposed` may be more than one
+  /// micro-batch below `hidden`.
   bool cut_short = false;
 };
 
-/// Usual limit of micro-batches a step that are tried.
+/// Default of the largest number of micro-batches a step that is tried.
 inline constexpr std::int64_t kMostMicroBatches = 512;
 
 struct HideLinkSettings {
   std::int64_t most_micro_batches = kMostMicroBatches;
-  /// Called with each batch size before it is planned.
+  /// Called with each batch size before a plan for it is searched.
   std::function<void(std::int64_t)> progress = {};
-  Deadline deadline = {};  ///< After it no further size is planned.
+  Deadline deadline = {};  ///< Time after which no further batch size is planned.
 };
 
-/// Finds the batch that hides the link: doubles the batch from one micro-batch until the link is
-/// hidden, then bisects, so that the batch before `hidden` was itself planned and found exposed.
-/// Sizes are multiples of micro_batch. Throws BadRequest as resolve does.
+/// Finds the smallest batch size at which the link is hidden: doubles the batch from one
+/// micro-batch until it is, then bisects, so that the batch before `hidden` was itself planned and
+/// found exposed. Sizes are multiples of micro_batch. Throws BadRequest as resolve() does.
 [[nodiscard]] HiddenLink batch_that_hides_link(const Request& run,
                                                const HideLinkSettings& settings = {});
 
-/// The smallest batch size whose bound is by compute; computed from bounds alone, hence quick.
+/// The smallest batch size at which compute sets the bound; none up to the largest that is tried.
+/// Quick, because it computes bounds alone.
 [[nodiscard]] std::optional<std::int64_t> batch_bound_by_compute(const Request& run);
 
 }  // namespace sluice::planner

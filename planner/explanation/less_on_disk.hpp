@@ -1,4 +1,4 @@
-// A plan that keeps less on the disk, for a host with more memory.
+// Derivation of a plan that keeps less on the disk, for a host with more memory.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,9 @@
 
 namespace sluice::planner {
 
-/// `plan` with as much of its disk state moved to host memory as fits there: weights first, which
-/// cross the disk most often, then gradients, then state, of the first units first. None where that
-/// is not faster than `step`. Takes at most three simulations and no search.
+/// `plan` with as much of its disk state moved to host memory as the predictor's machine has room
+/// for: weights first, which cross the disk most often, then gradients, then state, in the order of
+/// units. None where that is not faster than `step`. Takes at most three simulations and no search.
 [[nodiscard]] std::optional<TimedPlan> less_on_disk(const Plan& plan, Duration step,
                                                     const Predictor& predictor,
                                                     const SearchSettings& settings);

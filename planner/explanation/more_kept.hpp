@@ -1,4 +1,4 @@
-// A plan that keeps more of the forward pass, for a machine with more memory.
+// Derivation of a plan that keeps more of the forward pass, for a machine with more memory.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace sluice::planner {
 
 /// The fastest plan found that differs from `plan` only in what some of its equal blocks keep, or
 /// where: as many blocks keep more as fit. None where none is faster than `step`. Takes a handful
-/// of simulations. Uses the pins, threads and `until` of `settings`.
+/// of simulations; of `settings` it uses the pins, threads and `until`.
 [[nodiscard]] std::optional<TimedPlan> keep_more(const Plan& plan, Duration step,
                                                  const Predictor& predictor,
                                                  const SearchSettings& settings);

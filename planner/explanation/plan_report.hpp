@@ -15,20 +15,24 @@
 namespace sluice::planner {
 
 struct PlanReport {
-  Planned planned;  ///< The plan; under a policy its plan, as one plan considered and simulated.
+  /// The plan that was found, with its search; under a policy the policy's plan, as the only one
+  /// considered.
+  Planned planned;
   PlanExplanation explanation;
   std::optional<std::string> policy = {};
-  std::optional<ChosenSizes> sizes = {};  ///< Sizes that were chosen; none where none were free.
-  /// The batch that hides the link; none where it was not asked for.
+  /// Job sizes that the planner chose; none where none were free.
+  std::optional<ChosenSizes> sizes = {};
+  /// The batch size that hides the link; none where it was not asked for.
   std::optional<HiddenLink> link = {};
   std::vector<ParetoFront> fronts = {};
 };
 
-/// The report as JSON (docs/schemas/plan-result.schema.json); pretty-printed, one newline at the
-/// end.
+/// The report as JSON text (docs/schemas/plan-result.schema.json), pretty-printed, with one newline
+/// at the end.
 [[nodiscard]] std::string to_json_text(const PlanReport& report);
 
-/// {"micro_batch", "loss_chunk", "trials"}, as plan and autotune print it.
+/// JSON object {"micro_batch", "loss_chunk", "trials"} of chosen sizes, as `plan` and `autotune`
+/// print it.
 [[nodiscard]] sim::Json sizes_json(const ChosenSizes& sizes);
 
 }  // namespace sluice::planner

@@ -1,4 +1,4 @@
-// Reliefs: one plan's step with more of each resource of a machine.
+// Reliefs: the step with more of one resource of the machine.
 #pragma once
 
 #include <chrono>
@@ -14,73 +14,80 @@
 
 namespace sluice::planner {
 
-/// The step with more of one resource.
+/// The step of a plan with more of one resource of the machine.
 struct Relief {
-  std::string resource;  ///< Name of the resource (machine_resources).
-  double factor = 1;     ///< Multiple of the machine's own amount.
+  std::string resource;  ///< JSON name of the resource (machine_resources).
+  double factor = 1;     ///< Amount of the resource over the machine's own amount; above 1.
   Duration step{0};
-  Plan plan = {};         ///< The plan that takes `step` on the relieved machine.
-  bool searched = false;  ///< The plan was searched for anew; otherwise it is the explained plan.
-  /// The step is the explained one times a ratio from coarse simulation (CoarseSteps).
+  Plan plan = {};  ///< Plan that takes `step` on the machine with more of the resource.
+  /// Whether a plan was searched for on that machine; otherwise `plan` is the explained one.
+  bool searched = false;
+  /// Whether `step` is not simulated exactly, but is the explained step times a ratio from coarse
+  /// simulation (CoarseSteps).
   bool coarse = false;
 };
 
-/// Multiple of a resource that reliefs are computed for.
+/// Factor by which reliefs increase a resource.
 inline constexpr double kMore = 1.1;
 
-/// Whether plans are searched for anew on each changed machine; a policy's plan stays what it is.
+/// Whether plans are searched for again on each changed machine; a policy's plan stays what it is.
 enum class Replan { never, where_it_helps };
 
-/// Computes reliefs. Where the settings have an end time, or the plan's graph has more tasks than a
-/// quick search may simulate, rates are tried by coarse simulation, and searches that would come
-/// too late or take too long are left out and noted. More host memory for a plan that uses the disk
-/// moves what then fits off the disk, without a search. The arguments must outlive it.
+/// Computes reliefs of a plan. Where the settings have an end time, or the plan's graph has more
+/// tasks than a quick search may simulate, rates are tried by coarse simulation, and searches that
+/// would come too late or take too long are left out and noted. More host memory for a plan that
+/// uses the disk moves what then fits off the disk, without a search. The constructor's arguments
+/// must outlive the object; `tasks` is the number of tasks of the plan's graph.
 class Reliefs {
  public:
   Reliefs(const Predictor& predictor, const Calibration& calibration,
           const SearchSettings& settings, std::size_t tasks)
       : predictor_(predictor), calibration_(calibration), settings_(settings), tasks_(tasks) {}
 
-  /// Reliefs with `factor` times as much of each resource and the same plan, most helpful first.
+  /// A relief for each resource that the plan can depend on, with `factor` times as much of it and
+  /// the same plan; the most helpful first. `step` is the plan's step on the unchanged machine.
   [[nodiscard]] std::vector<Relief> of_all(const Plan& plan, Duration step, double factor);
 
-  /// The relief with `factor` times as much of one resource; with where_it_helps also by a quick
-  /// search.
+  /// The relief with `factor` times as much of `resource`; for Replan::where_it_helps, with the
+  /// better of the same plan and one from a quick search.
   [[nodiscard]] Relief of(const MachineResource& resource, const Plan& plan, Duration step,
                           double factor, Replan replan);
 
-  /// Tries plans that keep more, with more of a memory that the plan comes near to filling.
+  /// Replaces reliefs by memories that the plan nearly fills: tries plans whose blocks keep more in
+  /// the larger memory.
   void keep_more_of(std::vector<Relief>& all, const Memory& memory);
 
-  /// Runs a quick search for the first rate, and for the memories that the plan comes near to
-  /// filling and that keeping more in them did not make faster than `step`.
+  /// Runs a quick search for the first rate in `all`, and for each memory that the plan nearly
+  /// fills and whose relief is not yet faster than `step`.
   void search_again(std::vector<Relief>& all, const Memory& memory, Duration step);
 
-  /// What was left out for lack of time.
+  /// Parts that were left out for lack of time, in words.
   [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
 
  private:
-  /// Whether one simulation takes longer than a quick search may.
+  /// Whether one simulation of the plan takes longer than a quick search may.
   [[nodiscard]] bool costly() const;
   [[nodiscard]] bool hurried() const { return settings_.until.is_set() || costly(); }
-  /// The plan's step by coarse simulation; none where rates are tried by exact simulation.
+  /// Step of the plan by coarse simulation; none where rates are tried by exact simulation.
   [[nodiscard]] std::optional<Duration> coarse_step(const Predictor& predictor,
                                                     const Plan& plan) const;
-  /// The relief with the same plan, which more of a capacity does not change. `coarse` is the
-  /// plan's coarse step on the unchanged machine.
+  /// Relief with the same plan, to which more of a capacity makes no difference. `coarse` is the
+  /// plan's coarse step on the unchanged machine, if there is one.
   [[nodiscard]] Relief as_is(const MachineResource& resource, const Plan& plan, Duration step,
                              double factor, std::optional<Duration> coarse) const;
   [[nodiscard]] Predictor with(const Relief& relief) const;
-  /// Replaces the relief's plan by that of a quick search with `settings`, if that is faster.
+  /// Replaces the plan of `relief` by that of a quick search with `settings`, if that is faster.
   void search_again(Relief& relief, SearchSettings settings) const;
-  /// Whether too little time is left for `what`, which is then noted as left out.
+  /// Whether too little time is left for `what`, a part of the explanation; if so, notes it as left
+  /// out.
   bool leave_out(const std::string& what);
 
   const Predictor& predictor_;
   const Calibration& calibration_;
   const SearchSettings& settings_;
   std::size_t tasks_;  ///< Number of tasks of the explained plan's graph.
-  std::chrono::steady_clock::duration coarse_took_{0};  ///< Time that one coarse simulation took.
+  /// Time that one coarse simulation of the plan took.
+  std::chrono::steady_clock::duration coarse_took_{0};
   std::vector<std::string> left_out_;
 };
 

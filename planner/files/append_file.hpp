@@ -1,4 +1,4 @@
-// Appends lines to a file without losing the lines that it holds.
+// Appending to a file of lines without losing the lines that it holds.
 #pragma once
 
 #include <filesystem>

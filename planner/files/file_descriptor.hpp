@@ -1,4 +1,4 @@
-// An open file that closes itself and is named in its errors.
+// An open file descriptor that closes itself; its errors name the file.
 #pragma once
 
 #include <filesystem>
@@ -10,8 +10,8 @@ namespace sluice::planner {
 class FileDescriptor {
  public:
   /// Opens `path` with the flags of open(2), creating its folder where `flags` include O_CREAT.
-  /// Errors name `known_as` in place of `path` where it is given, which is for a temporary file
-  /// that will be renamed to `known_as`. Throws EnvironmentError.
+  /// Errors name `known_as` instead of `path` where it is given: for a temporary file, the file
+  /// that it will be renamed to. Throws EnvironmentError.
   [[nodiscard]] FileDescriptor(const std::filesystem::path& path, int flags,
                                const std::filesystem::path& known_as = {});
   ~FileDescriptor();
@@ -21,11 +21,11 @@ class FileDescriptor {
   [[nodiscard]] int get() const { return descriptor_; }
   /// Writes all of `text` and waits until the disk holds it. Throws EnvironmentError.
   void write_all(std::string_view text) const;
-  /// Throws EnvironmentError `WHAT PATH: reason` from errno.
+  /// Throws EnvironmentError `WHAT PATH: reason`; the reason is that of errno.
   [[noreturn]] void fail(const char* what) const;
 
  private:
-  std::filesystem::path name_;  ///< The name of the file in error messages.
+  std::filesystem::path name_;  ///< Name of the file in error messages.
   int descriptor_ = -1;
 };
 

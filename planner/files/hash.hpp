@@ -25,7 +25,7 @@ class Sha256 {
   [[nodiscard]] std::string hex() const;  ///< The digest as 64 lower-case hexadecimal digits.
 
  private:
-  /// Frees OpenSSL's context.
+  /// Deleter that frees OpenSSL's context.
   struct Free {
     void operator()(evp_md_ctx_st* context) const;
   };
@@ -44,7 +44,8 @@ class Sha256 {
 /// same bits.
 class CanonicalText {
  public:
-  /// `kind` is the first line: what is hashed, and the version of its format.
+  /// Begins the text with the line `kind`, which names what is hashed and the version of its
+  /// format.
   explicit CanonicalText(std::string_view kind);
   CanonicalText& add(std::string_view name, std::string_view value);
   CanonicalText& add(std::string_view name, const char* value);

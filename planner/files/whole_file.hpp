@@ -6,13 +6,13 @@
 
 namespace sluice::planner {
 
-/// The temporary file that write_whole_file() writes before renaming it to `path`.
+/// Path of the temporary file that write_whole_file(path) writes before it renames it to `path`.
 [[nodiscard]] std::filesystem::path part_file_of(std::filesystem::path path);
-/// Writes `text` to `path` whole or not at all, making its folder. Throws EnvironmentError naming
+/// Writes `text` to `path` whole or not at all, creating its folder. Throws EnvironmentError naming
 /// the path and what the system said.
 void write_whole_file(const std::filesystem::path& path, const std::string& text);
-/// Throws EnvironmentError where write_whole_file(path) could not write. To be called before long
-/// work whose result goes to `path`.
+/// Throws EnvironmentError where write_whole_file() could not write `path`. Call it before long
+/// work whose result goes there.
 void require_writable(const std::filesystem::path& path);
 /// The contents of `path`. Throws BadRequest where there is no such file, or it is a Git LFS
 /// pointer.

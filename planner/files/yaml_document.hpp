@@ -1,4 +1,5 @@
-// Reads what people write as YAML: one document of UTF-8, refused with the line of its first error.
+// Reading of files that people write as YAML: one document of UTF-8, refused with the line of its
+// first error.
 #pragma once
 
 #include <functional>
@@ -10,9 +11,9 @@ class Node;
 
 namespace sluice::planner {
 
-/// Calls `read` with the only document of `text`. Throws BadRequest with `where`, line and column
-/// where `text` is not UTF-8, not YAML or holds several documents, or where `read` uses a node as a
-/// kind that it is not.
+/// Calls `read` with the only document of `text`. Throws BadRequest with `where` (the file's name),
+/// line and column where `text` is not UTF-8, not YAML or holds several documents, or where `read`
+/// uses a node as a kind that it is not.
 void read_yaml(const std::string& text, const std::string& where,
                const std::function<void(const YAML::Node& document)>& read);
 

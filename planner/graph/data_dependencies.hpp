@@ -13,9 +13,9 @@ namespace sluice::planner {
 
 class DataDependencies {
  public:
-  /// Records `accesses` as made by `task`, and appends to `before` the tasks that must end first,
-  /// in no order and possibly repeated. Of tasks on one lane, which run in the order of adding, it
-  /// may append the last alone.
+  /// Notes that `task`, on `lane`, makes `accesses`, and appends to `before` the tasks that must
+  /// end before it starts, in no order and possibly repeated. Where several such tasks run on one
+  /// lane, which runs them in the order of adding, only the last may be appended.
   void add(sim::TaskId task, LaneKind lane, std::span<const Access> accesses,
            std::vector<sim::TaskId>& before);
 
@@ -24,10 +24,10 @@ class DataDependencies {
     std::int64_t begin, end;
     sim::TaskId task;
   };
-  /// Accesses of one lane, all reading or all writing adjacent ranges, as the chunks of a copy do.
-  /// A task whose access covers them all waits only for the last.
+  /// Accesses of one lane to one tensor, all reading or all writing adjacent ranges, as the chunks
+  /// of a copy do. A task whose access covers them all waits only for the last.
   struct Run {
-    std::int64_t begin, end;  ///< The smallest range that covers all touches.
+    std::int64_t begin, end;  ///< The smallest range of bytes that covers all touches.
     LaneKind lane;
     bool writes;
     std::vector<Touch> touches;

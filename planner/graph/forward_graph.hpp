@@ -7,8 +7,8 @@
 
 namespace sluice::planner {
 
-/// The graph of three consecutive passes (its "steps"), with costs from `costs` and no arena laid
-/// out. For ForwardGoal::loss a pass reads `job.batch_size` sequences, layers outer and
+/// The graph of three consecutive forward passes (its "steps"), with costs from `costs` and no
+/// arena laid out. For ForwardGoal::loss a pass reads `job.batch_size` sequences, layers outer and
 /// micro-batches inner, so that a layer's weights cross the link once a pass. For
 /// ForwardGoal::next_token the next pass's tokens wait for this pass's `grads` task, after which
 /// its logits are known.

@@ -1,4 +1,4 @@
-// Every tensor that a forward pass alone touches, by arena.
+// Every tensor that the graph of forward passes alone touches, by arena.
 #pragma once
 
 #include <optional>
@@ -10,20 +10,22 @@
 
 namespace sluice::planner {
 
-/// A unit's weights: where they live and how they get to the device, in planes of 2 bytes an
-/// element (high halves and, for fp32 compute, low halves).
+/// Where the weights of one unit live and how they get to the device. Weights are planes of 2 bytes
+/// an element: high halves and, for fp32 compute, low halves behind them.
 struct ForwardUnit {
   std::string name;
-  std::int64_t elements = 0;  ///< Elements of the unit's vector, padding included.
+  std::int64_t elements = 0;  ///< Number of elements of the unit's weights, padding included.
   Bytes bytes{0};
-  /// The weights' tensors on the host and on the device, outside the ring.
+  /// Tensor of the weights on the host, and tensor of the weights on the device outside the ring;
+  /// none where they have no such place.
   std::optional<TensorIndex> host, device;
   std::optional<std::int64_t> slot;
   bool loads = false;
-  /// The unit's experts are loaded after its router ran, only those that tokens go to.
+  /// Whether the unit's experts are loaded after its router ran, and of them only those that tokens
+  /// go to.
   bool routed = false;
 
-  /// Start of each plane in the unit's weights.
+  /// Offset of each plane in the unit's weights, in bytes.
   [[nodiscard]] std::vector<Bytes> planes() const;
 };
 
@@ -33,15 +35,19 @@ struct ForwardTensors {
   ForwardTensors(GraphWriter& writer, const Job& job, ForwardGoal goal, const ForwardPlan& plan);
 
   std::vector<ForwardUnit> units;
-  std::vector<TensorIndex> ring;  ///< Device slots that streamed blocks use one after another.
-  std::int64_t depth = 0;         ///< Weight loads that may run ahead.
+  /// Device slots that streamed blocks' weights use one after another.
+  std::vector<TensorIndex> ring;
+  /// Number of weight loads that may be issued before the use that is computed needs them.
+  std::int64_t depth = 0;
   TensorIndex host_tokens{}, tokens{}, workspace{}, full_record{};
-  /// Inputs of units by parity of the unit's number, then by micro-batch.
+  /// Residual stream that a unit reads, by the unit's number modulo 2, then by micro-batch.
   std::vector<TensorIndex> streams[2];
   std::optional<TensorIndex> loss_sum, logits;
-  std::vector<TensorIndex> key_values;  ///< Keys and values by block, for ForwardGoal::next_token.
-  /// What the loading of chosen experts needs: the tensor of routes, the experts' place in a block,
-  /// their number, and how many of them tokens use on average. None where blocks are loaded whole.
+  /// Keys and values by block; empty unless the goal is ForwardGoal::next_token.
+  std::vector<TensorIndex> key_values;
+  /// What loading only the chosen experts needs: the tensor of routes, where the experts lie in a
+  /// block's weights, how many experts a block has, and how many of them tokens use on average.
+  /// None where blocks are loaded whole.
   struct RoutedExperts {
     TensorIndex routes;
     ExpertRange range;

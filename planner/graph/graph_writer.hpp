@@ -1,4 +1,5 @@
-// Adds tasks to a step graph: lanes, links, costs, edges from accesses, copies cut into chunks.
+// Writer of step graphs: adds tasks with lanes, links, costs and edges from accesses, and cuts
+// copies into chunks.
 #pragma once
 
 #include <map>
@@ -20,33 +21,35 @@ struct Range {
   Bytes bytes{0};
 };
 
-/// The fields of a StepTask that the caller decides; the writer adds ids, costs and edges.
+/// The fields of a StepTask that the caller decides; GraphWriter adds id, cost and edges.
 struct TaskPlace {
   TaskKind kind;
   LaneKind lane;
-  std::string id;  ///< The task's id without its step prefix.
+  std::string id;  ///< The task's id without the prefix of its step, such as "s2/".
   int round = 0;
   int unit = 0;
   int micro_batch = 0;
   bool first = false;
-  std::int64_t first_parameter = 0;  ///< First parameter that an update updates.
+  /// Index in the unit's vector of the first parameter that an update task updates.
+  std::int64_t first_parameter = 0;
 };
 
-/// Whether tasks have ids and cost keys, beyond what time and memory need. A search, which looks at
-/// thousands of graphs, uses `timing`.
+/// Whether a graph's tasks have ids and cost keys, which neither its time nor its memory needs. A
+/// search, which looks at thousands of graphs, uses `timing`.
 enum class GraphDetail : std::uint8_t { full, timing };
 
 class GraphWriter {
  public:
-  /// Writes a graph of `job` with costs from `costs`, which must outlive the writer. `threads` are
-  /// those of the CPU optimizer.
+  /// Makes an empty graph of `job`; tasks get costs from `costs`. Both must outlive the writer.
+  /// `threads` is the number of threads of the CPU optimizer, on which interference depends.
   GraphWriter(const Job& job, const CostModel& costs, std::int64_t threads,
               GraphDetail detail = GraphDetail::full);
 
   TensorIndex add_tensor(StepTensor tensor);
   sim::PoolId add_pool(std::string name, Bytes capacity);
 
-  /// Adds the lanes and links of the disk. Throws BadRequest where its rates are not known.
+  /// Adds the lanes and links of the disk. Throws BadRequest where the machine's disk rates are not
+  /// known.
   void add_disk();
 
   void begin_step(int step);
@@ -58,8 +61,8 @@ class GraphWriter {
   sim::TaskId add_data(const TaskPlace& place, Range tokens,
                        const std::vector<sim::TaskId>& after = {});
   sim::TaskId add_grads(const TaskPlace& place, std::vector<Access> accesses);
-  /// Copies made by add_copy: one task a chunk of at most `chunk` bytes (0 for one task), with ids
-  /// "<id>/c<n>" counted from `first_chunk`.
+  /// Tasks that add_copy made of one copy: one for each chunk of at most `chunk` bytes (one for all
+  /// if `chunk` is 0), with ids "<id>/c<n>", n counted from `first_chunk`.
   struct CopyTasks {
     sim::TaskId first, last;
     int chunks;
@@ -67,34 +70,35 @@ class GraphWriter {
   CopyTasks add_copy(const TaskPlace& place, Range source, Range destination, Bytes chunk,
                      const std::vector<sim::TaskId>& after = {}, int first_chunk = 0);
 
-  /// Adds one task that copies some equal parts of a range, chosen at run time by the value of
-  /// `selection`. Timed as a copy of `expected` bytes.
+  /// Adds one task that copies some of the equal parts of `source`; the value of `selection` at run
+  /// time says which. Its time is that of a copy of `expected` bytes.
   sim::TaskId add_selected_copy(const TaskPlace& place, Range source, Range destination,
                                 Bytes expected, Access selection);
 
   void acquire(sim::TaskId task, sim::PoolId pool, Bytes bytes);
   void release(sim::TaskId task, sim::PoolId pool, Bytes bytes);
-  /// Every copy of `tasks` acquires the bytes that it moves.
+  /// Makes every copy in `tasks` acquire as many bytes of `pool` as it moves.
   void acquire(const CopyTasks& tasks, sim::PoolId pool);
   void release(const CopyTasks& tasks, sim::PoolId pool, Bytes rest);
-  /// The task that touched `tensor` last, in the order of addition; none before the first.
+  /// The task added last among those that access `tensor`; none where no task accesses it yet.
   [[nodiscard]] std::optional<sim::TaskId> last_access(TensorIndex tensor) const;
 
   [[nodiscard]] StepGraph& graph() { return result_; }
   [[nodiscard]] DeviceKind device() const { return costs_.device(); }
-  /// Whether tasks have ids; if not, the ids in TaskPlace are ignored.
+  /// Whether tasks get ids; if not, the ids in TaskPlace are ignored.
   [[nodiscard]] bool names_tasks() const { return detail_ == GraphDetail::full; }
 
  private:
-  /// Adds a task with the cost of `timed`, and with the id, lane and edges of `place`, `task` and
-  /// `after`.
+  /// Adds a task with the cost of `timed`, the id and lane of `place`, the accesses of `task`, and
+  /// edges from those and from `after`.
   sim::TaskId add(const TaskPlace& place, StepTask task, const sim::Task& timed,
                   const std::vector<sim::TaskId>& after);
-  /// The timed task of cost key `key`: that of its first request, for which `price` gives the cost.
+  /// Task that carries the cost of `key`. At the first request for a key, `price` computes the
+  /// cost, which is kept.
   template <class Price>
   const sim::Task& cached(const CostKey& key, Price price);
   [[nodiscard]] sim::Task timed(const TaskCost& cost) const;
-  /// A copy's cost key and a task with its cost.
+  /// Cost key of a copy, and a task that carries its cost.
   struct PricedCopy {
     CostKey key;
     sim::Task timed;
@@ -102,8 +106,8 @@ class GraphWriter {
   const PricedCopy& priced_copy(CopyDirection direction, Bytes bytes);
   [[nodiscard]] StepTask copy_task(const TaskPlace& place, Range source, Range destination,
                                    Bytes bytes, const CostKey& key) const;
-  /// The tasks in `before_` that `task`, on `lane`, must wait for, without those that lane order
-  /// implies.
+  /// The tasks of `before_` that `task`, on `lane`, must wait for, without those that the order of
+  /// lanes makes it wait for anyway.
   std::vector<sim::TaskId> essential_edges(sim::TaskId task, LaneKind lane) const;
 
   const Job& job_;
@@ -114,15 +118,16 @@ class GraphWriter {
   std::map<std::string, sim::LinkId> links_;
   std::map<std::string, sim::Task> cost_cache_;
   std::map<std::pair<CopyDirection, Bytes>, PricedCopy> copies_;
-  std::vector<sim::TaskId> before_;  ///< Tasks that the added task waits for, possibly repeated.
-  std::vector<LaneKind> lanes_;      ///< Lane of every task.
+  /// Tasks that the task being added waits for, possibly repeated.
+  std::vector<sim::TaskId> before_;
+  std::vector<LaneKind> lanes_;  ///< Lane of every task, by task id.
   std::vector<std::optional<sim::TaskId>> last_access_;
   struct PassWork {
     Work work;
     CostKey key;
     sim::Task timed;
   };
-  /// Passes by kind of pass, kind of unit and position in the sequence.
+  /// Costs of passes by kind of pass, kind of unit, and position of the chunk in its sequence.
   std::map<std::tuple<Pass, std::size_t, std::int64_t>, PassWork> passes_;
   int step_ = 1;
 };
@@ -134,9 +139,9 @@ const sim::Task& GraphWriter::cached(const CostKey& key, Price price) {
   return found->second;
 }
 
-/// The graph of steps 1 to 3 of an emitter, whose emit(step) adds one step with `writer` and
-/// returns the task that ends it. The third step stands for every later one: the graph's period is
-/// from the second's end to the third's.
+/// The graph of steps 1 to 3, each added by `emitter` through `writer`: emitter.emit(step) adds one
+/// step and returns the task that ends it. The third step stands for every later one: the graph's
+/// period is from the second's end to the third's.
 template <class Emitter>
 StepGraph three_steps(GraphWriter& writer, Emitter& emitter) {
   emitter.emit(1);

@@ -8,14 +8,16 @@
 
 namespace sluice::planner {
 
-/// Vector clocks over lanes, O(tasks x lanes) memory: for every task and lane, how many of the
-/// lane's tasks have ended before the task starts. (C. Fidge 1988, F. Mattern 1989.)
+/// Answers which task ends before which, by vector clocks over lanes in O(tasks x lanes) memory:
+/// for every task and lane, how many of the lane's tasks have ended before the task starts. (C.
+/// Fidge 1988, F. Mattern 1989.)
 class HappensBefore {
  public:
-  /// Requires an acyclic `graph` whose edges all point from an earlier added task to a later one.
+  /// Reads the order from `graph`, which must be acyclic; its edges must all point from an earlier
+  /// added task to a later one.
   explicit HappensBefore(const sim::TaskGraph& graph);
 
-  /// Whether `a` has ended before `b` starts in every execution.
+  /// Whether task `a` has ended before task `b` starts in every execution.
   [[nodiscard]] bool operator()(sim::TaskId a, sim::TaskId b) const {
     return known_[index(b) * lanes_ + lane_[index(a)]] >= position_[index(a)] && a != b;
   }

@@ -22,8 +22,8 @@ struct BlockRecord {
   /// Offset of fp32 [experts], behind x and part of it: routes to each expert in the blocks before
   /// this one. Empty without a router_aux_loss_coef.
   Bytes counts;
-  /// Offset of fp32 [experts], right behind the counts: sum of each expert's probabilities in the
-  /// blocks before this one.
+  /// Offset of fp32 [experts], right behind the counts: sum over tokens of each expert's router
+  /// probability, in the blocks before this one. Empty without a router_aux_loss_coef.
   Bytes probabilities;
   /// Offset of [tokens, heads * head_dim]: q projection; q-norm and RoPE are applied when it is
   /// read.
@@ -46,12 +46,15 @@ struct BlockRecord {
   /// Offset of [tokens, intermediate]: up projection; absent where the job computes its MLPs in
   /// chunks.
   Bytes up;
-  Bytes router;           ///< Offset of fp32 [tokens, experts]: the router's logits.
-  Bytes input_bytes;      ///< Size of the prefix kept at Keep::input: x, counts and probabilities.
-  Bytes selective_bytes;  ///< Size of the prefix kept at Keep::selective: x to lse.
-  Bytes all_bytes;        ///< Size of the whole record.
-  /// Bytes kept at Keep::input_kv and at Keep::attention, which are no prefixes of the record and
-  /// only predicted.
+  Bytes router;  ///< Offset of fp32 [tokens, experts]: the router's logits.
+  /// Bytes of the part of a record that Keep::input keeps, from its start: x, counts and
+  /// probabilities.
+  Bytes input_bytes;
+  /// Bytes of the part of a record that Keep::selective keeps, from its start: x to lse.
+  Bytes selective_bytes;
+  Bytes all_bytes;  ///< Bytes of a whole record, which Keep::all keeps.
+  /// Bytes that Keep::input_kv and Keep::attention keep; these levels are no prefixes of the record
+  /// and only predicted.
   Bytes kv_bytes, attention_bytes;
 
   [[nodiscard]] Bytes kept(Keep keep) const {
@@ -73,11 +76,12 @@ struct BlockRecord {
 
 [[nodiscard]] BlockRecord block_record(const Job& job);
 
-/// Bytes of the residual stream of one micro-batch, rounded up to 256: [T, hidden] of the compute
-/// type, and the record's counts and probabilities behind x.
+/// Bytes of the residual stream between two units for one micro-batch, rounded up to 256: [tokens,
+/// hidden] of the compute type, then counts and probabilities of experts as in a record.
 [[nodiscard]] Bytes stream_bytes(const Job& job);
 
-/// Bytes of device scratch that any one compute task may use (docs/design/workspace.md).
+/// Bytes of device scratch that suffice for any one compute task of `job`
+/// (docs/design/workspace.md).
 [[nodiscard]] Bytes workspace_bytes(const Job& job, DeviceKind device = DeviceKind::host);
 
 }  // namespace sluice::planner

@@ -1,5 +1,5 @@
-// Order of staged state: when state that lives on the host comes to the device for its update
-// there, and what waits for it to leave.
+// Order in which optimizer state that lives on the host comes to the device for its update there,
+// and what waits for it to leave.
 #pragma once
 
 #include <optional>
@@ -10,23 +10,25 @@
 
 namespace sluice::planner {
 
-/// The load of one unit's state to the device.
+/// The load of one unit's optimizer state to the device.
 struct StagedLoad {
   std::size_t unit;
-  /// Block whose records share memory with the staged state: the load waits until its backward pass
-  /// is over in the last round, and its next record waits until the state is stored back. None
-  /// where the staged state has memory of its own.
+  /// Block whose records share device memory with this unit's staged state: the load waits until
+  /// the block's backward pass is over in the last round, and the block's next record waits until
+  /// the state is stored back. None where the staged state has memory of its own.
   std::optional<std::size_t> takes_record_of;
 };
 
-/// Bytes of device memory that a unit takes while its state is staged; `parameters` includes
-/// padding.
+/// Bytes of device memory that the optimizer state of `unit` takes while it is there for its
+/// update: what the device does not hold anyway of the master weights, m and v. `parameters` is the
+/// number of the unit's parameters, padding included.
 [[nodiscard]] Bytes staged_bytes(const UnitPlan& unit, const Job& job, std::int64_t parameters);
 
-/// Loads of all staged units in order. The last `state_buffers` units, and those for which records
-/// leave too little memory, have memory of their own and come first, in the order in which they are
-/// stored. The others come as the backward pass frees records, last unit first: what is loaded
-/// first is stored last, when the forward pass needs its bytes last.
+/// Loads of all units with staged state, in the order of loading. The last `plan.state_buffers` of
+/// these units, and those for which records leave too little memory, have memory of their own and
+/// come first, in the order in which they are stored. The others come as the backward pass frees
+/// records, last unit first: what is loaded first is stored last, when the forward pass needs its
+/// bytes last.
 [[nodiscard]] std::vector<StagedLoad> staged_loads(const Job& job, const Plan& plan);
 
 }  // namespace sluice::planner

@@ -15,22 +15,23 @@ namespace sluice::planner {
 class StepEmitter {
  public:
   StepEmitter(GraphWriter& writer, const Job& job, const Plan& plan);
-  /// Emits step 1, 2 or 3; returns its `grads` task.
+  /// Adds the tasks of step `step` (1, 2 or 3, in this order) and returns its `grads` task.
   sim::TaskId emit(int step);
 
  private:
   enum class Direction { forward, backward };
-  /// One use of a unit's weights by a compute pass.
+  /// One use of a unit's weights by a forward or backward pass of one round.
   struct UnitUse {
     std::size_t unit;
     int round;
     Direction direction;
-    bool loads;  ///< The weights cross the link for this use.
-    /// The slot of the weight ring that holds the weights; none outside the ring.
+    bool loads;  ///< Whether the weights are copied to the device for this use.
+    /// The weight ring's slot that holds the weights; none where they lie outside the ring.
     std::optional<std::int64_t> slot;
   };
 
-  /// A part of staged state: where it lives, and where it is updated.
+  /// One part of a unit's staged state: its place on the host, and its place on the device during
+  /// the update.
   struct StagedPart {
     const char* name;
     Range home, staged;
@@ -40,7 +41,8 @@ class StepEmitter {
   void emit_tokens();
   void emit_use(std::size_t use);
   void emit_forward(const UnitUse& use);
-  /// Forward pass of a plan whose records go through slots (planner/graph/step_slots.cpp).
+  /// Emits a block's forward pass in a plan whose records go through slots
+  /// (planner/graph/step_slots.cpp).
   void emit_slot_forward(const UnitUse& use);
   void emit_slot_backward(const UnitUse& use);
   void emit_slot_fetch(std::int64_t record, int round);
@@ -54,10 +56,11 @@ class StepEmitter {
   [[nodiscard]] std::string load_id(const UnitUse& use) const;
   void emit_gradient_load(std::size_t unit, int round);
   void emit_gradient_loads_ahead(const UnitUse& use);
-  /// Saves a record to the host, where it is kept (planner/graph/step_records.cpp).
+  /// Emits the copies of a record to the host, where it is kept (planner/graph/step_records.cpp).
   void emit_record_save(std::size_t unit, int round, std::int64_t m);
   void emit_record_load(std::size_t item, int round);
-  /// The record of micro-batch `m` for its backward pass; also emits the loads of the next records.
+  /// Tensor from which the backward pass of micro-batch `m` reads the record; also emits the loads
+  /// of the next records from the host.
   TensorIndex record_for_backward(const UnitUse& use, std::int64_t m);
   void emit_gradient_finish(std::size_t unit, int round);
   void emit_store(std::size_t unit, int round, TensorIndex destination,
@@ -68,39 +71,46 @@ class StepEmitter {
   void emit_state_load(const StagedLoad& load);
   void emit_state_loads_after(const UnitUse& use);
   void emit_state_store(std::size_t unit);
-  /// Update of a unit whose state is on the disk (planner/graph/step_disk.cpp). `gradient` is its
-  /// gradient tensor; none where the gradient waits on the disk too.
+  /// Emits the update of a unit whose state is on the disk (planner/graph/step_disk.cpp).
+  /// `gradient` is its gradient tensor in host memory; none where the gradient waits on the disk
+  /// too.
   void emit_disk_update(std::size_t unit, std::optional<TensorIndex> gradient,
                         const std::vector<sim::TaskId>& after);
-  /// A piece of a gradient that waits on the disk after `round`.
+  /// A piece of a gradient that waits on the disk after a round: the id of its tasks, its bytes an
+  /// element, its place on the disk and its host buffer.
   struct WaitingPiece {
     std::string id;
     Bytes element;
     Range home, buffer;
   };
-  /// What an update reads of a piece from the disk and writes back.
+  /// Move of one part of a piece between the disk and a host buffer: read before the update,
+  /// written back after it.
   struct PieceMove {
     TaskKind read, write;
     std::string id;
     Range home, buffer;
   };
   [[nodiscard]] std::vector<PieceMove> piece_moves(std::size_t unit, std::size_t piece) const;
-  /// Accesses of the piece's update: weights, low halves, m and v.
+  /// Accesses that update a piece in its host buffer: weights, low halves, m and v.
   [[nodiscard]] std::vector<Access> piece_operands(std::size_t unit, std::size_t piece) const;
   [[nodiscard]] WaitingPiece waiting_piece(std::size_t unit, std::size_t piece, int round) const;
-  /// Loads a use's weights: from the disk into host buffers, and from there to `destination`.
+  /// Emits the loads of weights that live on the disk: piece by piece into host buffers, and from
+  /// there to `destination` on the device.
   void emit_weights_from_disk(const UnitUse& use, TensorIndex destination,
                               const std::vector<sim::TaskId>& after);
   void emit_gradient_to_disk(std::size_t unit, int round);
-  /// Loads the running sum of the round before from the disk.
+  /// Emits the load of the gradient's running sum, which waited on the disk since the round before
+  /// `round`.
   void emit_gradient_from_disk(std::size_t unit, int round);
   [[nodiscard]] TensorIndex disk_buffer(std::size_t unit, std::size_t piece) const {
     return tensors_.disk_ring.slot(disk_slot_[unit] + static_cast<std::int64_t>(piece));
   }
-  /// Update of a unit whose gradient and state rotate (planner/graph/step_rotation.cpp).
+  /// Emits the update of a unit whose gradient and state wait on the host and pass through the
+  /// device's state buffers (planner/graph/step_rotation.cpp).
   void emit_rotating_update(std::size_t unit, const std::vector<sim::TaskId>& after);
 
-  /// Place of a task on a unit for one micro-batch, with an id such as "r0/fwd/L1/m2".
+  /// Place of a task for one unit and one micro-batch, with an id such as "r0/fwd/L1/m2"; `pass` is
+  /// its second part.
   [[nodiscard]] TaskPlace pass_place(TaskKind kind, LaneKind lane, const char* pass,
                                      std::size_t unit, int round, std::int64_t micro_batch) const;
   sim::TaskId emit_launch(const char* pass, std::size_t unit, int round, Pass work);
@@ -110,18 +120,21 @@ class StepEmitter {
   [[nodiscard]] Access gradient_access(std::size_t unit, bool first) const;
   [[nodiscard]] std::vector<Access> master_accesses(std::size_t unit) const;
   [[nodiscard]] std::vector<StagedPart> staged_parts(std::size_t unit) const;
-  /// Stores of staged state after which the record of `unit` may be written again.
+  /// Stores of staged state that must end before the record of block `unit` is written again,
+  /// because they share memory.
   [[nodiscard]] std::vector<sim::TaskId> stores_before_record(std::size_t unit) const;
   [[nodiscard]] Access tokens_access(std::int64_t micro_batch, bool targets) const;
-  /// Accesses to the input tokens, which say where documents begin, for attention inside documents.
+  /// Accesses to the input tokens of a micro-batch, which say where documents begin; empty where
+  /// attention ignores documents.
   [[nodiscard]] std::vector<Access> document_accesses(std::int64_t micro_batch) const;
   [[nodiscard]] Access whole(Role role, TensorIndex tensor, Mode mode) const;
   [[nodiscard]] TensorIndex gradient_tensor(std::size_t unit) const;
-  /// The buffer of an input that is in no record.
+  /// Buffer of the residual stream that `unit` reads for micro-batch `number` of a round, where it
+  /// is not in a record.
   [[nodiscard]] TensorIndex stream(std::size_t unit, std::size_t number) const {
     return tensors_.stream[unit % static_cast<std::size_t>(plan_.stream_buffers)][number];
   }
-  /// The unit's name; empty where the graph has no names.
+  /// The unit's name, such as "L0"; empty where tasks have no ids.
   [[nodiscard]] std::string name(std::size_t unit) const {
     return writer_.names_tasks() ? unit_name(job_.model, unit) : std::string();
   }
@@ -149,35 +162,50 @@ class StepEmitter {
   const Plan& plan_;
   StepTensors tensors_;
   BlockRecord record_;
-  std::vector<UnitUse> uses_;  ///< Uses of one step, in order.
-  /// A record that is kept on the host.
+  std::vector<UnitUse> uses_;  ///< Uses of weights in one step, in the order of the compute lane.
+  /// Place of a record that is kept on the host, among those of a round.
   struct OffloadedRecord {
-    std::size_t unit, number;  ///< The unit, and the number of the micro-batch in its round.
+    std::size_t unit, number;  ///< The block, and the number of the micro-batch within its round.
   };
-  /// Records kept on the host, in the order of a round's backward pass.
+  /// All records of a round that are kept on the host, in the order in which its backward pass
+  /// reads them.
   std::vector<OffloadedRecord> offloaded_;
-  /// For each unit the index of its first record in `offloaded_`.
+  /// For each unit the index in `offloaded_` of its first record.
   std::vector<std::size_t> first_item_;
-  std::vector<sim::TaskId> use_ends_;  ///< Last compute task of every use so far, over all steps.
-  /// For each unit its number in the device's gradient ring.
+  /// Last compute task of every use of weights so far, over all steps.
+  std::vector<sim::TaskId> use_ends_;
+  /// For each unit the number of its gradient among those that pass through the device's gradient
+  /// ring.
   std::vector<std::int64_t> gradient_slot_;
-  std::vector<std::int64_t> stage_slot_;  ///< For each unit its number in the host's gradient ring.
-  /// For each unit that rotates its number in the state ring.
+  /// For each unit the number of its gradient among those that pass through the host's ring of
+  /// gradients for CPU updates.
+  std::vector<std::int64_t> stage_slot_;
+  /// For each unit whose state rotates, its number among these units; the state ring's slot follows
+  /// from it.
   std::vector<std::int64_t> state_slot_;
-  /// For each unit the number of its first piece in the disk ring.
+  /// For each unit the number of its first piece among all pieces on the disk; the disk ring's slot
+  /// follows from it.
   std::vector<std::int64_t> disk_slot_;
   std::vector<StagedLoad> staged_;
-  /// For each unit the last store of its staged state, in the step before.
+  /// For each unit the last store of its staged state, in the step before; none where there is
+  /// none.
   std::vector<std::optional<sim::TaskId>> staged_stores_;
-  std::size_t next_state_ = 0;                ///< Next staged load that waits for no record.
-  std::vector<sim::TaskId> barrier_updates_;  ///< Updates that the whole next step waits for.
-  std::int64_t depth_ = 0;                    ///< Weight loads that may run ahead.
-  /// Next record on the host to be written in this round's forward pass.
+  /// Index in `staged_` of the next load that shares no memory with a record.
+  std::size_t next_state_ = 0;
+  /// Updates that must end before the next step begins (When::after).
+  std::vector<sim::TaskId> barrier_updates_;
+  /// Number of weight loads that may be issued before their use: prefetch_depth, limited by the
+  /// ring's slots.
+  std::int64_t depth_ = 0;
+  /// Number of the next record that this round's forward pass stores to the host.
   std::int64_t next_saved_ = 0;
-  /// Next record on the host to be fetched in this round's backward pass.
+  /// Index in `offloaded_` of the next record to load in this round's backward pass.
   std::size_t next_item_ = 0;
-  std::size_t next_sum_ = 0;            ///< Highest block whose running sum has not come back yet.
-  std::int64_t next_disk_weights_ = 0;  ///< Next host buffer for weights that come from the disk.
+  /// Highest block whose gradient's running sum has not been loaded yet in this round's backward
+  /// pass.
+  std::size_t next_sum_ = 0;
+  /// Number of the next host buffer to use for weights that come from the disk.
+  std::int64_t next_disk_weights_ = 0;
   std::size_t uses_before_step_ = 0;
 };
 

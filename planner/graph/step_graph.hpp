@@ -18,34 +18,39 @@
 namespace sluice::planner {
 
 enum class TaskKind : std::uint8_t {
-  data,             ///< launch: the step's tokens and targets are gathered on the host.
-  launch,           ///< launch: one group of compute tasks is bound and enqueued.
-  load_tokens,      ///< h2d: the step's tokens and targets.
-  load_weights,     ///< h2d: high halves (both halves for fp32 compute) of a unit.
-  load_experts,     ///< h2d: those experts of a block that tokens go to, after `route`.
-  load_gradient,    ///< h2d: running sum of an earlier round (or of the tied head).
-  load_activation,  ///< h2d: a record kept on the host.
-  load_state,       ///< h2d: optimizer state that lives on the host, for the device's update.
-  forward,          ///< compute: embedding or block, one micro-batch.
-  route,            ///< compute: a block up to its router, where its experts are loaded after it.
-  /// compute: final norm, head, loss and their backward, one micro-batch; without backward in a
-  /// forward pass alone (planner/graph/forward_graph.hpp).
+  data,          ///< On the launch lane: the step's tokens and targets are gathered on the host.
+  launch,        ///< On the launch lane: one group of compute tasks is bound and enqueued.
+  load_tokens,   ///< On h2d: copy of the step's tokens and targets.
+  load_weights,  ///< On h2d: copy of a unit's high halves (for fp32 compute, of both halves).
+  load_experts,  ///< On h2d: copy of those experts of a block that tokens go to, after `route`.
+  /// On h2d: copy of a gradient's running sum from an earlier round, or of the tied head's.
+  load_gradient,
+  load_activation,  ///< On h2d: copy of a record, or a part of one, that was kept on the host.
+  /// On h2d: copy of optimizer state that lives on the host, for its update on the device.
+  load_state,
+  forward,  ///< On compute: forward pass of the embedding or a block for one micro-batch.
+  /// On compute: forward pass of a block up to its router, where its experts are loaded after it.
+  route,
+  /// On compute: final norm, head, loss and their backward pass for one micro-batch; without
+  /// backward in a graph of forward passes alone (planner/graph/forward_graph.hpp).
   loss,
-  recompute,        ///< compute: what the forward pass did not keep.
-  backward,         ///< compute: block or embedding, one micro-batch.
-  combine,          ///< compute: adds the tied head's gradient to the embedding's.
-  norm,             ///< compute: fixed-block sums of squares of a unit's gradient.
-  grads,            ///< compute: of zero length; the step's last gradient and the norm are known.
-  save_activation,  ///< d2h: a record to be kept on the host.
-  store_gradient,   ///< d2h: a gradient, to wait or to be used on the host.
-  store_state,      ///< d2h: updated optimizer state, to where it lives on the host.
-  update,           ///< cpu/compute: fused AdamW of a unit, or of a piece of one.
-  read_state,       ///< disk_read: a piece of state into a host buffer, for its update.
-  write_state,      ///< disk_write: an updated piece of state.
-  write_gradient,   ///< disk_write: a piece of a gradient, to wait for the norm.
-  read_gradient,    ///< disk_read: a piece of a waiting gradient, behind the state that it updates.
-  read_weights,     ///< disk_read: a piece of a unit's weights, for a pass or for their update.
-  write_weights,    ///< disk_write: an updated piece of a unit's weights.
+  /// On compute: rebuilds what the forward pass of one block and micro-batch did not keep.
+  recompute,
+  backward,  ///< On compute: backward pass of a block or the embedding for one micro-batch.
+  combine,   ///< On compute: adds the tied head's gradient to the embedding's.
+  norm,      ///< On compute: sums of squares of a unit's gradient, by fixed blocks of elements.
+  grads,  ///< On compute, of zero length: the step's last gradient and the gradient norm are known.
+  save_activation,  ///< On d2h: copy of a record, or a part of one, to be kept on the host.
+  store_gradient,   ///< On d2h: copy of a gradient, to wait or to be used on the host.
+  store_state,      ///< On d2h: copy of updated optimizer state to where it lives on the host.
+  update,           ///< On cpu or compute: fused AdamW of a unit, or of a piece of one.
+  read_state,      ///< On disk_read: a piece of optimizer state into a host buffer, for its update.
+  write_state,     ///< On disk_write: an updated piece of optimizer state.
+  write_gradient,  ///< On disk_write: a piece of a gradient, to wait for the gradient norm.
+  /// On disk_read: a piece of a waiting gradient, behind the piece of state that it updates.
+  read_gradient,
+  read_weights,   ///< On disk_read: a piece of a unit's weights, for a pass or for their update.
+  write_weights,  ///< On disk_write: an updated piece of a unit's weights.
 };
 const char* to_string(TaskKind kind);
 
@@ -54,68 +59,81 @@ enum class Arena : std::uint8_t { device, host, disk };
 inline constexpr std::size_t kArenas = 3;
 const char* to_string(Arena arena);
 
-/// The meaning of a byte range to the task that touches it.
+/// What a byte range is to the task that accesses it.
 enum class Role : std::uint8_t {
   /// int32 [batch_size, seq_len]: inputs, then as many targets. Where a document begins inside a
   /// sequence, the input is ~token.
   tokens,
-  /// uint16 [padded]: the unit's high halves; for fp32 compute its low halves follow, uint16
-  /// [padded].
+  /// uint16 [padded]: high halves of a unit's weights; for fp32 compute its low halves follow,
+  /// uint16 [padded]. `padded` is the unit's number of parameters with padding.
   weights,
-  tied_weights,  ///< The embedding's weights, for the loss of a tied head.
-  /// uint16 [padded]: the unit's low halves where they are not part of `weights` (host masters,
-  /// bf16 resident state).
+  /// uint16 [padded]: high halves of the embedding's weights, as the loss of a tied head reads
+  /// them.
+  tied_weights,
+  /// uint16 [padded]: low halves of a unit's weights, which updates access apart from its high
+  /// halves.
   low,
   moment1,  ///< fp32 [padded]: Adam's m.
   moment2,  ///< fp32 [padded]: Adam's v.
-  /// fp32 [padded]: running sum (bf16 [padded] on the last store when the wire is bf16).
+  /// fp32 [padded]: running sum of a unit's gradient (bf16 [padded] in the step's last copy to the
+  /// host when the wire is bf16).
   gradient,
-  /// fp32 [padded of embed]: lm_head's gradient of a tied head, a running sum of its own; written
-  /// by `loss`, added by `combine` onto the embedding's.
+  /// fp32 [padded of the embedding]: gradient of a tied head, a running sum of its own; written by
+  /// `loss` tasks, added by `combine` to the embedding's gradient.
   tied_gradient,
-  input,  ///< [tokens, hidden]: x, the unit's input stream, inside its record or in a stream
-          ///< buffer.
-  /// What the block's activation record keeps beyond x: begins at input_bytes of the record
-  /// (planner/graph/record.hpp); absent where only x is kept.
+  /// [tokens, hidden]: x, the residual stream that a unit reads, inside its record or in a stream
+  /// buffer.
+  input,
+  /// What a block's activation record keeps beyond x: begins at byte input_bytes of the record
+  /// (planner/graph/record.hpp); no task accesses it where only x is kept.
   record,
-  next_input,   ///< Residual stream written for the following unit: its record's x.
-  full_record,  ///< Where recomputation rebuilds the record, and where the backward pass reads it.
-  /// [tokens, hidden] of the compute type: d loss / d residual stream of one micro-batch.
+  next_input,  ///< Residual stream written for the following unit, which reads it as `input`.
+  /// The part of a record that was not kept, where recomputation writes it and the backward pass
+  /// reads it.
+  full_record,
+  /// [tokens, hidden] of the compute type: gradient of the loss with respect to the residual stream
+  /// of one micro-batch.
   stream_gradient,
-  workspace,    ///< Scratch of one compute task.
-  norm_blocks,  ///< [blocks of the unit] of double: fixed-block sums of squares, scratch.
-  norm_sum,     ///< [1] of double: the sum of a unit's norm_blocks; for `grads` [units].
-  loss_sum,     ///< [micro_batches] of double: summed cross-entropy of each micro-batch.
-  /// [micro_batches] of double: the balancing loss of each micro-batch's experts times its
+  workspace,  ///< Scratch of one compute task, without meaning after it.
+  /// double [blocks of kNormBlock elements]: sums of squares of one unit's gradient by block;
+  /// scratch.
+  norm_blocks,
+  norm_sum,  ///< double [1]: sum of one unit's norm_blocks; double [units] for the task `grads`.
+  loss_sum,  ///< double [micro-batches of the step]: summed cross-entropy of each micro-batch.
+  /// double [micro-batches of the step]: balancing loss of each micro-batch's experts times its
   /// coefficient; only with a router_aux_loss_coef.
   balance_loss,
-  /// A block's rotated keys, then its values: [context, kv_heads x head_dim] each, of the compute
-  /// type.
+  /// Keys (after RoPE) of one block, then its values: [context, kv_heads x head_dim] each, of the
+  /// compute type.
   key_values,
-  /// int32 [experts + 1]: number of routes to the experts before each, then of all routes.
+  /// int32 [experts + 1]: for each expert the number of routes to the experts before it; last, the
+  /// number of all routes.
   routes,
-  logits,       ///< fp32 [vocab]: logits of a pass's last token, in place of `loss_sum`.
-  source,       ///< The range that a copy reads.
-  destination,  ///< The range that a copy writes.
+  /// fp32 [vocab]: logits of the last token, which a forward pass for ForwardGoal::next_token
+  /// writes in place of `loss_sum`.
+  logits,
+  source,       ///< The bytes that a copy reads.
+  destination,  ///< The bytes that a copy writes.
 };
 
 enum class Mode : std::uint8_t { read, write, update };
 
 enum class TensorIndex : std::uint32_t {};
 
-/// Smallest alignment of any placement's offset.
+/// Smallest alignment of a tensor's offset in its arena.
 inline constexpr Bytes kPlacementAlign{256};
 
-/// A range of bytes in one arena, with one offset for the whole run.
+/// A tensor of the step graph: a range of bytes in one arena, with one offset for the whole run.
 struct StepTensor {
   Arena arena;
   std::string name;
   Bytes bytes;
-  /// The tensor's row in memory tables: "weights", "gradients", "state", "activations",
-  /// "workspace", ...
+  /// Name of the row of memory tables that counts the tensor: "weights", "gradients", "state",
+  /// "activations", "workspace", ...
   std::string part;
   bool persistent =
-      /// Holds its value between steps (state, resident weights), so it never shares bytes.
+      /// Whether the tensor holds its value between steps (state, resident weights), so that it
+      /// never shares bytes with others.
       false;
   Bytes alignment{256};  ///< Alignment of the tensor's offset; at least kPlacementAlign.
 };
@@ -123,32 +141,38 @@ struct StepTensor {
 struct Access {
   Role role;
   TensorIndex tensor;
-  Bytes offset{0};  ///< First byte, from the tensor's start.
+  Bytes offset{0};  ///< First byte that is accessed, counted from the tensor's start.
   Bytes bytes{0};
   Mode mode = Mode::read;
 };
 
-/// What the engine must do for a task; parallel to the graph's tasks.
+/// What the engine must do for one task of the graph; tasks[i] belongs to task i of the simulator's
+/// graph.
 struct StepTask {
   TaskKind kind;
   LaneKind lane;
-  int step = 1;  ///< The step, 1 to 3.
+  int step = 1;  ///< Step of the task, 1 to 3.
   int round = 0;
-  int unit = 0;         ///< Index into the plan's units.
-  int micro_batch = 0;  ///< Number within the step, 0 to micro_batches - 1.
-  int chunk = 0;        ///< Number of a copy's chunk.
-  bool first =
-      false;       ///< First micro-batch of the step: the gradient is overwritten, not added to.
+  int unit = 0;         ///< Index of the task's unit in the plan's units.
+  int micro_batch = 0;  ///< Number of the micro-batch within the step, 0 to micro_batches - 1.
+  int chunk = 0;        ///< Number of the chunk among those of its copy, from 0.
+  /// Whether this is a unit's first backward pass in the step, which overwrites the gradient
+  /// instead of adding to it.
+  bool first = false;
   Bytes bytes{0};  ///< Bytes moved over the link (for load_experts, on average); zero for compute.
-  /// Range of the unit's parameters that an update updates.
+  /// Range of the unit's parameters that an update task updates: the first one's index, and their
+  /// number.
   std::int64_t first_parameter = 0, parameters = 0;
-  Work work{};     ///< FLOPs and bytes of a compute task, parameters of an update.
-  CostKey cost{};  ///< The task's cost key in calibration.
+  Work work{};  ///< FLOPs and bytes of a compute task, or parameters and threads of an update.
+  /// Key under which calibration has the task's cost; empty where the graph was written for timing
+  /// alone.
+  CostKey cost{};
   std::vector<Access> accesses{};
 };
 
-/// Offset of a tensor. Its live range within one step is from the start of `first_task` to the end
-/// of `last_task` (ids of step 2; a range that ends in the following step names a task of step 3).
+/// Offset of one tensor in its arena. Its live range within one step is from the start of
+/// `first_task` to the end of `last_task` (tasks of step 2; a range that ends in the following step
+/// names a task of step 3).
 struct Placement {
   TensorIndex tensor;
   Bytes offset;
@@ -157,10 +181,10 @@ struct Placement {
 };
 
 struct Layout {
-  std::vector<Placement> placements;  ///< Placements of all tensors, in tensor order.
-  Bytes device_bytes{0};              ///< Size of the device arena, which is the peak use.
+  std::vector<Placement> placements;  ///< Placements by tensor index.
+  Bytes device_bytes{0};  ///< Size of the device arena, which is the layout's peak use of it.
   Bytes host_bytes{0};
-  Bytes disk_bytes{0};  ///< Size of the file for state on disk.
+  Bytes disk_bytes{0};  ///< Size of the disk arena, a file.
 
   [[nodiscard]] Bytes bytes(Arena arena) const {
     return arena == Arena::device ? device_bytes : arena == Arena::host ? host_bytes : disk_bytes;
@@ -171,15 +195,17 @@ struct Layout {
 };
 
 struct StepGraph {
-  /// Tasks with ids "s1/..." to "s3/..."; the period is from s2/grads to s3/grads.
+  /// Simulator's graph of all tasks, with ids "s1/..." to "s3/..."; its period is from s2/grads to
+  /// s3/grads.
   sim::TaskGraph graph;
   std::vector<StepTask> tasks;
   std::vector<StepTensor> tensors;
   Layout layout;
-  /// Pieces of each unit's state on disk; empty where its state is not on the disk.
+  /// Pieces of each unit's state on the disk, by unit; empty for a unit whose state is elsewhere.
   std::vector<std::vector<DiskPiece>> disk;
   Bytes rope_tables{0};  ///< Bytes of a CUDA device's RoPE tables, outside the arena.
-  /// Tasks of one step: task i of step n is task i + tasks_per_step of step n + 1.
+  /// Number of tasks of one step: task i of step n is task i + tasks_per_step of the graph in step
+  /// n + 1.
   std::size_t tasks_per_step = 0;
 };
 

@@ -1,4 +1,4 @@
-// Every tensor that a step touches, by arena, and the rings of slots for streamed ones.
+// Every tensor that a step touches, by arena, and the rings of slots for tensors that stream.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace sluice::planner {
 
-/// Slots of equal size that tensors of one kind use one after another; the pool of the same name
-/// counts them.
+/// Slots of equal size that tensors of one kind use one after another. `pool`, of the same name,
+/// counts the bytes of slots in use; none where no task acquires them.
 struct Ring {
   std::vector<TensorIndex> slots;
   std::optional<sim::PoolId> pool;
@@ -21,29 +21,35 @@ struct Ring {
   }
 };
 
-/// Tensors of one unit.
+/// Tensors of one unit, by place and content; none for what the unit's choices do not need.
 struct UnitTensorSet {
-  std::int64_t parameters = 0;  ///< Elements of the unit's vector, padding included.
-  /// Master weights on the host, [high | low], without halves that are on the disk.
+  std::int64_t parameters = 0;  ///< Number of the unit's parameters, padding included.
+  /// Master weights on the host, [high | low], less halves that live on the disk.
   std::optional<TensorIndex> master;
-  /// Weights on the disk, in pieces, in place of `master`.
+  /// Weights on the disk, in pieces; the unit then has no `master`.
   std::optional<TensorIndex> disk_weights;
-  /// Adam's m and v in memory, where the state lives there.
+  /// Adam's m and v where the state lives, in host memory or on the device; none where it is on the
+  /// disk.
   std::optional<TensorIndex> moment1, moment2;
-  /// The state on the disk, in pieces, low halves included.
+  /// Optimizer state on the disk, in pieces: low halves (for bf16 compute), m and v.
   std::optional<TensorIndex> disk_state;
-  /// Master weights on the device while the unit's state is there for its update: [low], or [high |
-  /// low] where no copy of the weights stays on the device; none where both halves stay.
+  /// Master weights that are on the device only while the unit's state is there for its update:
+  /// [low], or [high | low] where no copy of the weights stays on the device; none where both
+  /// halves stay.
   std::optional<TensorIndex> staged_master;
   std::optional<TensorIndex> staged_moment1, staged_moment2;
-  /// Weights on the device outside the ring: resident, or a transient copy.
+  /// Weights on the device outside the ring: resident ones, or the copy of the embedding or head
+  /// that is loaded for use.
   std::optional<TensorIndex> device_weights;
   std::optional<TensorIndex>
-      /// Gradient on the device outside the ring: one that waits in HBM, or embedding's and head's.
+      /// Gradient on the device outside the ring: one that waits in HBM, or that of the embedding
+      /// or head.
       device_gradient;
   std::optional<TensorIndex> host_gradient;
-  std::optional<TensorIndex> disk_gradient;  ///< Gradient that waits on the disk, in pieces.
-  std::vector<TensorIndex> records;  ///< Records on the device, by micro-batch of the round.
+  /// Gradient that waits for its update on the disk, in pieces.
+  std::optional<TensorIndex> disk_gradient;
+  /// Records on the device, by micro-batch of the round; empty where records are kept on the host.
+  std::vector<TensorIndex> records;
   std::vector<TensorIndex> host_records;
 };
 
@@ -52,24 +58,31 @@ struct StepTensors {
 
   std::vector<UnitTensorSet> units;
   TensorIndex host_tokens, tokens, workspace;
-  TensorIndex norm_blocks;          ///< Scratch for the unit whose norm is being summed.
-  TensorIndex loss_sum, norm_sums;  ///< host: double [micro_batches] and double [units].
-  /// host: double [micro_batches]: balancing loss of each micro-batch.
+  /// Sums of squares by block of the unit whose gradient norm is being computed; scratch.
+  TensorIndex norm_blocks;
+  /// In host memory: double [micro-batches of the step] and double [units].
+  TensorIndex loss_sum, norm_sums;
+  /// In host memory: double [micro-batches of the step], the balancing loss of each.
   std::optional<TensorIndex> balance_loss;
   std::optional<TensorIndex> full_record;
   std::optional<TensorIndex> tied_gradient;
-  /// Inputs that are in no record, by the unit's number modulo the plan's stream buffers, then by
-  /// micro-batch.
+  /// Inputs of units that are in no record, by the unit's number modulo the plan's stream_buffers,
+  /// then by micro-batch of the round.
   std::array<std::vector<TensorIndex>, kMostStreams> stream;
-  /// Gradients of the residual stream, by micro-batch of the round.
+  /// Gradients of the residual stream that the backward pass hands from unit to unit, by
+  /// micro-batch of the round.
   std::vector<TensorIndex> stream_gradient;
   Ring weight_ring, gradient_ring, activation_ring, host_gradient_ring;
-  Ring disk_ring;  ///< Host buffers for pieces of state that come from the disk and go back.
-  /// Host buffers for pieces of weights on their way from the disk to the device.
+  /// Host buffers for pieces of state (with their gradients and weights) that come from the disk
+  /// for their update and go back.
+  Ring disk_ring;
+  /// Host buffers for pieces of weights on their way from the disk to the device for a pass.
   Ring disk_weight_ring;
-  /// Device buffers for units whose gradient and state rotate through the device.
+  /// Device buffers through which gradient and state of units pass for their update
+  /// (rotates_state).
   Ring state_ring;
-  /// Keys and values of a split sequence, and their gradients, [seq_len, 2 x kv_heads x head_dim].
+  /// Keys and values of all chunks of a split sequence, and their gradients: [seq_len, 2 x kv_heads
+  /// x head_dim] of the compute type each.
   std::optional<TensorIndex> context, context_gradient;
 
  private:
@@ -82,17 +95,17 @@ struct StepTensors {
   void add_rings(GraphWriter& writer, const Job& job, const Plan& plan);
 };
 
-/// Elements of one partial sum of squares of the gradient norm.
+/// Elements that one partial sum of squares of the gradient norm covers.
 inline constexpr std::int64_t kNormBlock = 4096;
 
 [[nodiscard]] bool is_block(const Plan& plan, std::size_t unit);
-/// Whether the record of `unit` waits on the host.
+/// Whether records of `unit` are kept on the host between forward and backward pass.
 [[nodiscard]] bool offloads_record(const Plan& plan, std::size_t unit);
-/// Whether the input stream of `unit` lies outside its record: for the head, and for blocks whose
-/// record is kept on the host.
+/// Whether the residual stream that `unit` reads lies outside its record: for the head, for blocks
+/// whose record is kept on the host, and for all blocks of a plan with saved_records.
 [[nodiscard]] bool input_in_stream(const Plan& plan, std::size_t unit);
 
-/// Bytes of k and v of one micro-batch: its part of the context.
+/// Bytes of the keys and values of one micro-batch, which is one chunk of a split sequence.
 [[nodiscard]] Bytes context_part(const Job& job);
 
 }  // namespace sluice::planner

@@ -1,4 +1,4 @@
-// The block model of causal attention; internal to planner/kernels.
+// Model of causal attention by blocks of queries; internal to planner/kernels.
 #pragma once
 
 #include <array>
@@ -8,13 +8,14 @@
 
 namespace sluice::planner {
 
-/// Head dimensions whose rates are constants of the model; others are interpolated.
+/// Head dimensions whose FLOP/s is a constant of the model; the rates of others are interpolated.
 inline constexpr std::array kHeadDims = {64.0, 128.0, 192.0, 256.0, 512.0};
 inline constexpr std::size_t kAttentionScalars = 11;
-/// Rows of queries that one multiprocessor works on.
+/// Rows of queries in one block, on which one multiprocessor works.
 inline constexpr double kQueryRows = 128;
 
-/// Query-key pairs of one head of one sequence.
+/// Number of query-key pairs that causal attention has in one head of one sequence of `length`
+/// tokens; `window` is the number of keys that a query sees, itself included, or 0 for all.
 [[nodiscard]] double attention_pairs(double length, double window);
 
 [[nodiscard]] double attention_seconds(double multiprocessors, std::span<const double> constants,

@@ -10,24 +10,27 @@
 
 namespace sluice::planner {
 
-/// All of `text` as a finite number; none where it is not one.
+/// `text` as a finite number; none where it is not wholly one.
 [[nodiscard]] std::optional<double> cell_number(const std::string& text);
 
-/// Columns of a table by name. Keeps references: file and line must outlive it.
+/// Columns of a table by the names in its header. Keeps references to the file's name and the
+/// header's line, which must outlive it.
 class KernelHeader {
  public:
   KernelHeader(const std::string& file, const CsvLine& line) : file_(file), line_(line) {}
 
-  /// Index of the column `name`; none where it is absent. Throws BadRequest where two columns have
-  /// that name or another name for the same thing.
+  /// Index of the column that `name` or another accepted name for the same thing heads; none where
+  /// it is absent. Throws BadRequest where two columns do.
   [[nodiscard]] std::optional<std::size_t> find(const std::string& name) const;
-  /// Index of the column `name`. Throws BadRequest with `fix` where it is absent.
+  /// Index of the column that `name` heads. Throws BadRequest, which ends with `fix`, where it is
+  /// absent.
   [[nodiscard]] std::size_t at(const std::string& name, const std::string& fix) const;
-  /// Index of each size's cell in a row; none for an optional column that is absent.
+  /// For each size of a shape of `kind`, in the order of kernel_columns(), the index of its column;
+  /// none for an optional column that is absent.
   [[nodiscard]] std::vector<std::optional<std::size_t>> sizes(KernelKind kind) const;
-  /// Throws BadRequest where `line` has more or fewer cells than the header.
+  /// Throws BadRequest unless `line` has as many cells as the header.
   void check_cells(const CsvLine& line) const;
-  /// Throws BadRequest: the columns `first` and `second` state the same thing twice.
+  /// Throws BadRequest saying that the columns `first` and `second` state the same thing.
   [[noreturn]] void refuse_doubled(const std::string& first, const std::string& second) const;
 
  private:
@@ -35,7 +38,8 @@ class KernelHeader {
   const CsvLine& line_;
 };
 
-/// The sizes of a row, read from the cells at `places`. Throws BadRequest naming the column.
+/// Shape of one row of a table; `places` are the columns of its sizes (KernelHeader::sizes). Throws
+/// BadRequest naming the column.
 [[nodiscard]] KernelShape read_shape(const std::string& file, const CsvLine& line, KernelKind kind,
                                      const std::vector<std::optional<std::size_t>>& places);
 

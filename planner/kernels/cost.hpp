@@ -14,17 +14,18 @@ struct KernelCost {
   Evidence evidence = Evidence::datasheet;
 };
 
-/// Costs of kernels on one machine: by its kernel model where there is one ("fitted"), else by the
-/// roofline of its profile: kernel_overhead + max(flops / rate, bytes / hbm_bandwidth) ("fitted"
-/// where the profile measured the rate, else "datasheet").
+/// Costs of kernels on one machine, each from the best evidence there is: the machine's kernel
+/// model where there is one ("fitted"), else the roofline of its profile, kernel_overhead +
+/// max(flops / rate, bytes / hbm_bandwidth) ("fitted" where the profile measured the rate, else
+/// "datasheet").
 class KernelCosts {
  public:
-  /// Kernel costs of a catalogue name, a profile file, `here`, or a file that `sluice fit` wrote.
-  /// Throws BadRequest.
+  /// Kernel costs of `machine`: a catalogue name, a profile file, `here`, or a file that `sluice
+  /// fit` wrote. Throws BadRequest.
   [[nodiscard]] static KernelCosts of_machine(const std::string& machine);
 
-  /// The time of one kernel. Throws BadRequest where the machine is a fitted file without this
-  /// kind.
+  /// Cost of one kernel. Throws BadRequest where the machine is a file of `sluice fit` without this
+  /// kind of kernel.
   [[nodiscard]] KernelCost cost(KernelKind kind, const KernelShape& shape) const;
 
  private:
@@ -35,7 +36,7 @@ class KernelCosts {
   std::optional<MachineProfile> profile_;
 };
 
-/// FLOPs that the kernel's arithmetic needs.
+/// FLOPs that the kernel's arithmetic needs, without recomputation or masked work.
 [[nodiscard]] Flops kernel_flops(KernelKind kind, const KernelShape& shape);
 [[nodiscard]] double kernel_bytes(KernelKind kind, const KernelShape& shape);
 

@@ -12,11 +12,11 @@ struct CsvLine {
   std::vector<std::string> cells;
 };
 
-/// Reads the lines of `path` that are not blank, their cells without surrounding spaces and quotes.
-/// Throws BadRequest where there is no such file, or its gzip data is damaged.
+/// Reads the lines of the CSV file `path` that are not blank; cells come without surrounding spaces
+/// and quotes. Throws BadRequest where there is no such file, or its gzip data is damaged.
 [[nodiscard]] std::vector<CsvLine> read_csv(const std::string& path);
 
-/// A place in a file for error messages, such as "FILE: line 7".
+/// Place in a file for error messages, such as "FILE: line 7"; lines count from 1.
 [[nodiscard]] std::string at_line(const std::string& path, std::size_t line);
 
 }  // namespace sluice::planner

@@ -8,9 +8,10 @@
 namespace sluice::planner {
 
 [[nodiscard]] std::string to_json_text(const KernelModel& model);
-/// Parses a kernel model. Throws BadRequest naming `where` and the field.
+/// Parses a kernel model's JSON text. Throws BadRequest that begins with `where` (the file's name)
+/// and names the field.
 [[nodiscard]] KernelModel kernels_from_json(const std::string& text, const std::string& where);
-/// Whether a JSON text states that it is a kernel model.
+/// Whether the JSON text `text` states that it is a kernel model.
 [[nodiscard]] bool is_kernels_json(const std::string& text);
 
 }  // namespace sluice::planner

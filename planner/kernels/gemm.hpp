@@ -8,7 +8,7 @@
 
 namespace sluice::planner {
 
-/// An output tile that a matrix library can choose.
+/// An output tile (rows x columns of the product) that a matrix library can choose.
 struct GemmTile {
   double rows, columns;
 };
@@ -17,7 +17,7 @@ inline constexpr std::array kGemmTiles = {
     GemmTile{128, 192}, GemmTile{64, 256},  GemmTile{256, 64},  GemmTile{128, 64},
     GemmTile{64, 128},  GemmTile{64, 64},   GemmTile{128, 32},  GemmTile{64, 32}};
 
-/// Number of constants before the tiles' rates.
+/// Number of the model's constants that come before the tiles' rates.
 inline constexpr std::size_t kGemmScalars = 14;
 
 [[nodiscard]] double gemm_seconds(double multiprocessors, std::span<const double> constants,

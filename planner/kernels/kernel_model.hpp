@@ -14,43 +14,45 @@
 
 namespace sluice::planner {
 
-/// Errors of a fit on shapes that were kept out of it: relative errors, and the 5 % and 95 %
-/// quantiles of ln(measured / predicted).
+/// Errors of a fit on shapes that were kept out of it: median and 90 % quantile of the relative
+/// error of predicted times, and the 5 % and 95 % quantiles of ln(measured / predicted).
 struct KernelCheck {
   std::int64_t rows = 0;
   double median_error = 0, p90_error = 0;
   double log_low = 0, log_high = 0;
 };
 
-/// Kernels of one kind on one device: time = base(constants, shape) x exp(correction).
+/// Time model of one kind of kernel on one device: time = base_seconds(shape) x exp(correction).
 struct KernelFamily {
   KernelKind kind = KernelKind::gemm;
-  std::string source;             ///< Table that the constants were fitted to, and its licence.
-  std::int64_t rows = 0;          ///< Number of shapes fitted to.
-  double multiprocessors = 0;     ///< Multiprocessors, among which tiles are divided.
-  std::vector<double> constants;  ///< Values of the constants, in the order of `kernel_constants`.
+  std::string source;     ///< Where the fitted times come from: the table, and its licence.
+  std::int64_t rows = 0;  ///< Number of measured shapes that the model was fitted to.
+  /// Number of the device's multiprocessors, among which tiles are divided.
+  double multiprocessors = 0;
+  /// Values of the model's constants, in the order of `kernel_constants`.
+  std::vector<double> constants;
   KernelCorrection correction;
   KernelCheck check;
 };
 
-/// One predicted time with its 90 % interval.
+/// Predicted time of one kernel with its 90 % interval, `low` to `high`.
 struct KernelTime {
   Seconds time{0}, low{0}, high{0};
-  /// Relative standard deviation: half the interval over 1.645 times the time.
+  /// Standard deviation of the time over the time: half the interval over 1.645 times the time.
   [[nodiscard]] double relative_deviation() const;
 };
 
-/// Seconds from the constants alone, without the correction. Equations: planner/kernels/gemm.cpp
-/// and planner/kernels/attention.cpp.
+/// Seconds that the model's constants alone predict, without the correction. The equations are in
+/// planner/kernels/gemm.cpp and planner/kernels/attention.cpp.
 [[nodiscard]] double base_seconds(KernelKind kind, double multiprocessors,
                                   std::span<const double> constants, const KernelShape& shape);
-/// Features that the correction looks at: logarithms of sizes, waves, and how full the last wave
-/// is.
+/// Features of a kernel from which the correction is computed: logarithms of its sizes, its waves
+/// of tiles, and how full the last wave is. `base` is its base_seconds().
 [[nodiscard]] std::vector<double> correction_features(const KernelFamily& family,
                                                       const KernelShape& shape, double base);
 
-/// Kernels of both kinds on one device; either kind may be absent. Immutable once built; safe to
-/// share.
+/// Time models of the kernels of one device, products and attention; either may be absent.
+/// Immutable once built; safe to share between threads.
 class KernelModel {
  public:
   KernelModel() = default;
@@ -60,11 +62,13 @@ class KernelModel {
   [[nodiscard]] const KernelFamily* family(KernelKind kind) const;
   void set(KernelFamily family);
 
-  /// Time of one kernel; none where its kind is absent.
+  /// Time of one kernel; none where the model has no kernels of this kind.
   [[nodiscard]] std::optional<KernelTime> time(KernelKind kind, const KernelShape& shape) const;
-  /// Time of one product of `gemm`, whatever its count; none where products are absent.
+  /// Time of one of the products of `gemm`, whatever its count; none where the model has no
+  /// products.
   [[nodiscard]] std::optional<KernelTime> time(const Gemm& gemm) const;
-  /// Time of a forward pass of attention; none for a backward pass or where attention is absent.
+  /// Time of attention's forward pass; none for a backward pass or where the model has no
+  /// attention.
   [[nodiscard]] std::optional<KernelTime> time(const AttentionWork& attention) const;
 
  private:
@@ -72,7 +76,7 @@ class KernelModel {
   std::optional<KernelFamily> gemm_, attention_;
 };
 
-/// The catalogue's kernel model of a machine; none where it has no measurements.
+/// The catalogue's kernel model of the machine with this name; none where the catalogue has none.
 [[nodiscard]] std::optional<KernelModel> catalogue_kernels(const std::string& machine);
 
 }  // namespace sluice::planner

@@ -12,32 +12,35 @@ namespace sluice::planner {
 enum class KernelKind { gemm, attention };
 const char* to_string(KernelKind kind);
 
-/// Sizes of one kernel, in the order of `kernel_columns`: m, n, k of a product; sequences, tokens
-/// of a sequence, heads, key-value heads, head dimension and window (0 for none) of causal
-/// attention.
+/// Sizes of one kernel, in the order of `kernel_columns`. Of a product: m, n and k. Of causal
+/// attention: sequences, tokens of a sequence, heads, key-value heads, head dimension, and window
+/// (0 for none).
 struct KernelShape {
   std::array<double, 6> size{};
   friend auto operator<=>(const KernelShape&, const KernelShape&) = default;
 };
 [[nodiscard]] KernelShape shape_of(const Gemm& gemm);
 [[nodiscard]] KernelShape shape_of(const AttentionWork& attention);
-/// Whether key-value heads divide heads; true for a kind without heads.
+/// Whether the number of key-value heads divides that of heads; true for products, which have none.
 [[nodiscard]] bool shares_heads_evenly(KernelKind kind, const KernelShape& shape);
 
-/// Name of one of a shape's sizes in the header of a table; an `optional` one may be absent.
+/// Column of a table that holds one of a shape's sizes, by its name in the header; an `optional`
+/// one may be absent.
 struct KernelColumn {
   const char* name;
   bool optional = false;
 };
 [[nodiscard]] std::span<const KernelColumn> kernel_columns(KernelKind kind);
 
-/// Range of a constant. The fit works on an unbounded number x, which the scale maps.
+/// Range of a model's constant. A fit works on an unbounded number x, from which the constant
+/// follows.
 enum class ConstantScale {
-  positive,  ///< exp(x)
-  share,     ///< 1 / (1 + exp(-x)), within (0, 1)
+  positive,  ///< Above 0: the constant is exp(x).
+  share,     ///< Between 0 and 1: the constant is 1 / (1 + exp(-x)).
 };
 struct KernelConstant {
-  const char* name;  ///< Name with its unit, such as "launch_s" or "rate_flop_per_s".
+  /// Name of the constant with its unit, such as "launch_s" or "rate_flop_per_s".
+  const char* name;
   ConstantScale scale;
 };
 [[nodiscard]] std::span<const KernelConstant> kernel_constants(KernelKind kind);

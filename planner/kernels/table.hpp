@@ -1,4 +1,5 @@
-// Tables of measured kernels (CSV, plain or gzip), and the split of their rows into train and test.
+// Tables of measured kernels (CSV, plain or gzip), and files that split their rows into train and
+// test.
 #pragma once
 
 #include <optional>
@@ -12,26 +13,28 @@ namespace sluice::planner {
 struct KernelRow {
   std::size_t line = 0;  ///< Number of the line in the file, from 1.
   KernelShape shape;
-  std::optional<Seconds> time;  ///< Measured latency; none where the table has no column for it.
-  /// The model covers this row: bf16, and for attention a causal prefill from its first token.
+  /// Measured time of the kernel; none where the table has no column for it.
+  std::optional<Seconds> time;
+  /// Whether the model covers this row: bf16, and for attention a causal prefill from its first
+  /// token.
   bool modelled = true;
 };
 
 struct KernelTable {
   std::string file;
-  /// Device named in the column `device`; empty where there is no such column.
+  /// Device that the column `device` names; empty where there is no such column.
   std::string device;
   std::vector<KernelRow> rows;
 };
 
 enum class Latency { required, optional };
 
-/// Reads the table at `path`. The header names the columns, in any order; unknown ones are ignored.
-/// Shapes: `kernel_columns`; also seq_len for isl, heads for num_heads, kv_heads for
+/// Reads the table of `kind` at `path`. The header names the columns, in any order; unknown ones
+/// are ignored. Shapes: `kernel_columns`; also seq_len for isl, heads for num_heads, kv_heads for
 /// num_key_value_heads (0 for as many as heads), window for window_size. Times: latency or
 /// latency_ms in milliseconds, latency_s or time_s in seconds. Rows of another type (gemm_dtype,
-/// attn_dtype, kv_cache_dtype) or of a later `step` are kept and marked. Throws BadRequest naming
-/// file, line, column and the fix.
+/// attn_dtype, kv_cache_dtype) or of a later `step` are kept with `modelled` false. Throws
+/// BadRequest naming file, line, column and the fix.
 [[nodiscard]] KernelTable read_kernel_table(const std::string& path, KernelKind kind,
                                             Latency latency);
 
@@ -45,7 +48,8 @@ enum class Latency { required, optional };
 [[nodiscard]] std::vector<bool> read_split(const std::string& path, KernelKind kind,
                                            const KernelTable& table);
 
-/// The rows that are modelled, have a time and are chosen.
+/// The rows of `table` that are modelled, have a time and are true in `chosen`, which has an
+/// element a row.
 [[nodiscard]] std::vector<MeasuredKernel> measured_rows(const KernelTable& table,
                                                         const std::vector<bool>& chosen);
 

@@ -1,5 +1,5 @@
-// The host memory of a rehearsal: host addresses of a step's tasks modulo a window that holds what
-// is in flight at any moment.
+// Host addresses of a rehearsal, in which a step's tasks use a window that is smaller than the host
+// arena.
 #pragma once
 
 #include <cstdint>
@@ -22,38 +22,41 @@ class HostTraffic;
 /// element, so a byte is only ever one operand of one parameter.
 class HostWindow {
  public:
-  /// Bytes of the smallest window of `graph`: what is in flight when every lane is at its largest
+  /// Size of the smallest window for `graph`: what is in flight when every lane is at its largest
   /// task.
   [[nodiscard]] static Bytes least(const StepGraph& graph);
-  /// Makes a window of at most `most` bytes, and no larger than needed for no part to be used twice
-  /// within a step. Requires least(graph) <= most, and host tensors that only copies, the CPU's
-  /// optimizer, launch and compute tasks touch.
+  /// Makes a window of at most `most` bytes, and no larger than is needed for no part to be used
+  /// twice within a step. Requires least(graph) <= most, and host tensors that only copies, the
+  /// CPU's optimizer, launch and compute tasks touch.
   HostWindow(const StepGraph& graph, Bytes most);
 
   [[nodiscard]] Bytes bytes() const { return bytes_; }
-  /// Offset in the window of access number `access` of the step's task number `task`; the access
+  /// Offset in the window of access number `access` of task number `task` of a step; the access
   /// must be one of the host arena.
   [[nodiscard]] Bytes offset(std::size_t task, std::size_t access) const {
     return offsets_[task][access];
   }
-  /// Parts in the order of addresses, empty ones too, without gaps but behind the last.
+  /// Parts of the window in the order of their addresses, empty ones too. No bytes lie between
+  /// them; some may lie behind the last.
   [[nodiscard]] const std::vector<WindowPart>& parts() const { return parts_; }
   [[nodiscard]] const WindowPart& part(WindowUse use) const {
     return parts_[static_cast<std::size_t>(use)];
   }
-  /// Bytes between the starts of records in their part; a kept prefix of a record is shorter. Zero
-  /// where no record is loaded.
+  /// Bytes from the start of one record to the start of the next in the part for records that are
+  /// loaded; a kept prefix of a record is shorter. Zero where no record is loaded.
   [[nodiscard]] Bytes record_bytes() const { return record_bytes_; }
-  /// The type that the CPU's optimizer reads gradients as.
+  /// The type in which the CPU's optimizer reads gradients.
   [[nodiscard]] GradientWire gradient() const { return gradient_; }
-  /// Gradients that no later store of the step overwrites.
+  /// Gradients that a step's stores leave in the window, because no later store of the step
+  /// overwrites them.
   [[nodiscard]] const std::vector<StoredGradient>& stored_gradients() const {
     return stored_gradients_;
   }
 
  private:
   void place_parts(const HostTraffic& traffic, double share);
-  /// `elements` is the number of elements in each part of the CPU's optimizer.
+  /// Gives every access an offset; `elements` is the number of elements in each part for the CPU
+  /// optimizer's operands.
   void place_accesses(const HostTraffic& traffic, std::int64_t elements);
   void find_stored_gradients(const StepGraph& graph);
 
@@ -65,8 +68,8 @@ class HostWindow {
   std::vector<StoredGradient> stored_gradients_;
 };
 
-/// Why `window` is wrong for `graph`; none where it is right. Faults: accesses of one task, or of
-/// two tasks of different lanes of which neither waits for the other, that share bytes of the
+/// What is wrong with `window` for `graph`; none where it is right. Faults: accesses of one task,
+/// or of two tasks of different lanes of which neither waits for the other, that share bytes of the
 /// window; and an access outside it. Tensors with addresses of their own may share bytes as the
 /// layout shares them.
 [[nodiscard]] std::optional<std::string> find_window_fault(const StepGraph& graph,

@@ -1,5 +1,5 @@
-// The static memory layout: one address for every tensor of a step graph, shared only where the
-// graph orders the users.
+// Static memory layout: one address for every tensor of a step graph. Tensors share bytes only
+// where the graph orders their uses.
 #pragma once
 
 #include <optional>
@@ -14,10 +14,10 @@ namespace sluice::planner {
 /// step to the next.
 [[nodiscard]] Layout lay_out(const StepGraph& graph);
 
-/// Why `layout` is wrong for `graph`; none where it is right. Checks from the accesses alone: every
-/// tensor placed inside its arena and aligned, every access of step 2 within the tensor and between
-/// first_task and last_task (which are themselves its first and last access), and tensors that
-/// share bytes ordered by the graph.
+/// What is wrong with `layout` for `graph`; none where it is right. Checks from the accesses alone:
+/// every tensor placed inside its arena and aligned, every access of step 2 within the tensor and
+/// between first_task and last_task (which are themselves its first and last access), and tensors
+/// that share bytes ordered by the graph.
 [[nodiscard]] std::optional<std::string> find_layout_fault(const StepGraph& graph,
                                                            const Layout& layout);
 

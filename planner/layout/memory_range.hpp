@@ -12,27 +12,29 @@
 
 namespace sluice::planner {
 
-/// Bounds on the peaks of device and host memory.
+/// Bounds on the peaks of device and host memory, in bytes.
 struct MemoryRange {
-  /// Bytes live at one time, and the workspace: it counts where the norm is known, too, when no
-  /// pass uses it, so that this may exceed the peak by at most the workspace.
+  /// Device bytes that are live at one time, and the workspace. The workspace counts also at the
+  /// time when the norm is known, although no pass uses it then; so this may exceed the peak by at
+  /// most the workspace.
   Bytes hbm_at_least{0};
-  /// Bytes with every tensor at its own address, except that staged state and waiting gradients may
-  /// use what backward has freed of records.
+  /// Device bytes with every tensor at its own address, except that staged state and waiting
+  /// gradients may use what the backward pass has freed of records.
   Bytes hbm_at_most{0};
   Bytes host_at_least{0};
 };
 
-/// Computes memory ranges of a job's plans from sizes that they all share, computed once.
+/// Computes memory ranges of a job's plans, from sizes that all plans share and that are computed
+/// once.
 class MemoryRanges {
  public:
-  /// `job` and `machine` must outlive the object.
+  /// Computes the sizes that plans share; `job` and `machine` must outlive the object.
   MemoryRanges(const Job& job, const ResolvedMachine& machine);
-  /// The range of a plan that uses no disk.
+  /// Bounds on the memory peaks of `plan`, which must not use the disk.
   [[nodiscard]] MemoryRange of(const Plan& plan) const;
 
  private:
-  struct Sums;  ///< Bytes of a plan's units by content.
+  struct Sums;  ///< Sums over a plan's units of bytes by content.
   [[nodiscard]] Sums sums(const Plan& plan) const;
 
   const Job* job_;

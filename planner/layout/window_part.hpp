@@ -1,4 +1,4 @@
-// Parts of the host window of a rehearsal.
+// Parts of a rehearsal's host window (planner/layout/host_window.hpp).
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,19 @@
 
 namespace sluice::planner {
 
-/// Parts of a window, by what tasks use them for. Those of the disk come first, since their
+/// Parts of a host window, by what tasks use them for. Those of the disk come first, since disk
 /// transfers need addresses that are multiples of kDiskAlign.
 enum class WindowUse : std::uint8_t {
-  from_disk,  ///< Written by reads of the disk.
+  from_disk,  ///< Written by reads from the disk.
   to_disk,    ///< Read by writes to the disk.
-  shared,     ///< Tensors that compute or launch tasks touch; they have addresses of their own.
-  loaded,     ///< Read by h2d copies: weights, gradients, m, low halves.
-  loaded_moment2,  ///< Read by h2d copies: v, of which the optimizer takes square roots.
-  loaded_record,   ///< Read by h2d copies: activation records, whole ones behind one another.
-  stored,          ///< Written by d2h copies.
-  /// An operand of the CPU's optimizer: high halves. The parts from here on are the operands of the
-  /// same elements.
+  shared,     ///< Tensors that compute or launch tasks touch; they keep addresses of their own.
+  loaded,     ///< Read by copies to the device: weights, gradients, m, low halves.
+  loaded_moment2,  ///< Read by copies to the device: v, of which the optimizer takes square roots.
+  /// Read by copies to the device: activation records, whole ones behind one another.
+  loaded_record,
+  stored,  ///< Written by copies from the device.
+  /// An operand of the CPU's optimizer: high halves. This part and all that follow are the operands
+  /// of the same elements.
   high,
   low,
   moment1,
@@ -34,7 +35,7 @@ struct WindowPart {
   Bytes offset{0}, bytes{0};
 };
 
-/// A gradient that a step's stores leave in the window, and its type.
+/// A gradient that a step's stores leave in the window: its place and the type of its elements.
 struct StoredGradient {
   Bytes offset{0}, bytes{0};
   GradientWire element = GradientWire::fp32;

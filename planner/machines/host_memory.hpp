@@ -9,18 +9,20 @@
 namespace sluice::planner {
 
 struct HostMemory {
-  Bytes available{0};  ///< Memory that the system and the cgroup could still give.
-  /// The cgroup's limit less what the cgroup holds already; none without a limit.
+  /// Host memory that the system can still give this process, within its cgroup's limit.
+  Bytes available{0};
+  /// The cgroup's memory limit less what the cgroup uses already; none without a limit.
   std::optional<Bytes> limit;
 };
 
 /// Free host memory according to /proc/meminfo and the cgroup's memory.max.
 [[nodiscard]] HostMemory host_memory();
 
-/// A warning before a run that needs more host memory than is free.
+/// Warning, in `line`, that a run needs more host memory than is free.
 struct Shortage {
   std::string line;
-  bool certain = false;  ///< The run would be killed: it needs more than the cgroup's limit.
+  /// Whether the run would surely be killed, because it needs more than the cgroup's limit leaves.
+  bool certain = false;
 };
 [[nodiscard]] std::optional<Shortage> shortage(Bytes needed, const HostMemory& memory);
 

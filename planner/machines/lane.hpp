@@ -6,9 +6,11 @@
 
 namespace sluice::planner {
 
-/// A serial executor of tasks. A graph has the disk lanes only where its plan uses the disk.
+/// A serial executor of one kind of tasks. A graph has the disk lanes only where its plan uses the
+/// disk.
 enum class LaneKind : std::uint8_t { compute, h2d, d2h, cpu, launch, disk_read, disk_write };
 inline constexpr std::size_t kLaneKinds = 7;
-const char* to_string(LaneKind lane);  ///< The lane's name in graph files.
+/// Name of the lane in graph files and traces, such as "h2d".
+const char* to_string(LaneKind lane);
 
 }  // namespace sluice::planner

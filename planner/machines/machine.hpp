@@ -13,11 +13,11 @@ namespace sluice::planner {
 
 enum class Source { measured, datasheet, estimated };
 
-/// A number of a machine profile. `note` names the datasheet and its date, or the rule of an
-/// estimate.
+/// A number of a machine profile, in the unit that its member of MachineProfile states. `note`
+/// names the datasheet and its date, or the rule of an estimate.
 struct Fact {
   double value = 0;
-  double deviation = 0;    ///< Standard deviation, in the unit of `value`.
+  double deviation = 0;    ///< Standard deviation of one measurement, in the unit of `value`.
   std::int64_t count = 1;  ///< Number of samples behind `value`.
   Source source = Source::datasheet;
   std::string note;
@@ -25,14 +25,14 @@ struct Fact {
 
 enum class DeviceKind { host, cuda };
 
-/// The Fact that stands for a number which nobody has fitted: 0, from no samples.
+/// Fact that stands for a number which nobody has fitted: value 0, from no samples.
 [[nodiscard]] inline Fact not_fitted() {
   return {
       .value = 0, .deviation = 0, .count = 0, .source = Source::estimated, .note = "not fitted"};
 }
 
-/// A measured point of a kernel's rate curve: `size` in FLOPs of one product or in bytes, `rate`
-/// per second.
+/// A measured point of a kernel's rate curve: `size` is FLOPs of one product, or bytes of an
+/// element-wise kernel; `rate` is size units per second.
 struct CurvePoint {
   double size;
   Fact rate;
@@ -41,8 +41,9 @@ struct CurvePoint {
 /// Measured rate of causal attention over sequences of one length, with heads of one size.
 struct AttentionPoint {
   std::int64_t head_dim, length;
-  /// FLOP/s of the forward and of the backward pass. The backward rate leaves out what the cost
-  /// model counts separately: sums of gradients over runs, and keys that runs of one head read.
+  /// FLOP/s of the forward pass and of the backward pass. The backward rate leaves out what the
+  /// cost model counts separately: sums of gradients over runs, and keys that runs of one head
+  /// read.
   Fact forward, backward;
 };
 
@@ -50,41 +51,46 @@ struct MachineProfile {
   std::string name;
   DeviceKind device = DeviceKind::host;
   std::string architecture;  ///< Instruction set of the device, such as "sm_90" or "x86_64-avx512".
-  // Capacities, in bytes.
+  // Capacities of the device's memory, the host's memory and the disk, in bytes.
   Fact hbm, host, disk;
-  /// Bytes of `hbm` that a process takes besides its arena: driver context and libraries.
+  /// Bytes of device memory that a process takes besides its arena: driver context and libraries.
   Fact context;
-  Fact cores;  ///< Cores that CPU work may use.
+  Fact cores;  ///< Number of cores that CPU work may use.
   // Links, in bytes/s.
-  Fact h2d, d2h;                ///< Bytes/s of copies in one direction while the other is idle.
-  Fact h2d_duplex, d2h_duplex;  ///< Bytes/s of copies while both directions run.
-  Fact copy_latency;            ///< Seconds before the bytes of a copy flow.
-  /// Seconds between copies that follow each other on a lane; 0 where nobody measured it.
+  /// Bytes/s of copies to the device (from it) while none run in the other direction.
+  Fact h2d, d2h;
+  /// Bytes/s of copies to the device (from it) while others run in the other direction.
+  Fact h2d_duplex, d2h_duplex;
+  Fact copy_latency;  ///< Seconds from the start of a copy until its bytes flow.
+  /// Seconds between copies that follow each other on one lane; 0 where nobody measured it.
   Fact copy_gap{.value = 0,
                 .deviation = 0,
                 .count = 0,
                 .source = Source::estimated,
                 .note = "not measured: copies follow each other at once"};
-  /// Bytes/s in each direction through a pinned ring, where little memory may be pinned.
+  /// Bytes/s of copies in each direction through a small pinned ring, where little memory may be
+  /// pinned.
   Fact staged_copy;
-  Fact dram;           ///< Bytes/s that the host memory moves under load.
+  Fact dram;  ///< Bytes/s that the host's memory moves under load, reads and writes together.
   Fact hbm_bandwidth;  ///< Bytes/s of the device's memory, as element-wise kernels reach it.
-  Fact disk_read, disk_write;  ///< Bytes/s of the disk reading alone and writing alone.
-  /// Bytes/s that the disk reads and writes together, where that is a limit of its own; 0 where
-  /// none is known.
+  /// Bytes/s of the disk while it only reads, and while it only writes.
+  Fact disk_read, disk_write;
+  /// Bytes/s of reads and writes together while the disk does both, where that is a limit of its
+  /// own; 0 where none is known.
   Fact disk_both{.value = 0,
                  .deviation = 0,
                  .count = 0,
                  .source = Source::estimated,
                  .note = "not measured: reading and writing as if apart"};
-  /// Blocks in flight in each direction with which the disk is fastest; 0 where nobody measured it.
+  /// Number of blocks in flight in each direction at which the disk is fastest; 0 where nobody
+  /// measured it.
   Fact disk_depth{
       .value = 0, .deviation = 0, .count = 0, .source = Source::estimated, .note = "not measured"};
   /// Bytes that may be written to the disk in its life, by its maker's rating; 0 where nobody
   /// stated it.
   Fact disk_endurance{
       .value = 0, .deviation = 0, .count = 0, .source = Source::estimated, .note = "not stated"};
-  // Bytes of DRAM traffic per byte copied, and per parameter updated.
+  // Bytes of DRAM traffic per byte copied (h2d, d2h), and per parameter that the CPU updates.
   Fact h2d_dram, d2h_dram, update_dram;
   // Weight of a copy in the sharing of host memory, over the copy's rate alone; an optimizer update
   // has 1. 0 where nobody fitted it; planner/costs/cost_model.hpp then has a default.
@@ -92,19 +98,20 @@ struct MachineProfile {
   // Core-seconds per byte copied by the host backend's copying thread; 0 on CUDA devices.
   Fact copy_cores;
   // Kernel rates.
-  Fact peak_bf16;                              ///< Dense bf16 FLOP/s; the denominator of MFU.
-  std::vector<CurvePoint> gemm;                ///< FLOP/s of a matrix product, by its FLOPs.
-  Fact attention_forward, attention_backward;  ///< FLOP/s of causal attention of any shape.
-  /// Rates of causal attention by head_dim, then by length. Where it is empty, `attention_forward`
-  /// and `attention_backward` and their ceilings stand for all shapes.
+  Fact peak_bf16;  ///< Dense bf16 peak of the device in FLOP/s; the denominator of MFU.
+  std::vector<CurvePoint> gemm;  ///< FLOP/s of matrix products, by FLOPs of one product.
+  /// FLOP/s of causal attention where `attention` has no rates by shape.
+  Fact attention_forward, attention_backward;
+  /// Rates of causal attention, sorted by head_dim, then by length. Where it is empty,
+  /// `attention_forward` and `attention_backward` and their ceilings stand for all shapes.
   std::vector<AttentionPoint> attention;
-  /// The highest FLOP/s that any shape reached: no kernel known for the machine is faster.
+  /// Highest FLOP/s that any shape reached: no kernel known for the machine is faster.
   Fact gemm_ceiling, attention_forward_ceiling, attention_backward_ceiling;
-  Fact launch;           ///< Seconds for which a kernel launch occupies the launcher.
-  Fact kernel_overhead;  ///< Seconds of device time that a kernel costs besides its work.
-  /// Parameters/s of the CPU optimizer, by its number of threads.
+  Fact launch;           ///< Seconds for which one kernel launch occupies the launch lane.
+  Fact kernel_overhead;  ///< Seconds of device time that a kernel takes besides its work.
+  /// Parameters/s of the CPU optimizer by its number of threads.
   std::map<std::int64_t, Fact> update;
-  Fact device_update;  ///< Parameters/s of the optimizer on the device.
+  Fact device_update;  ///< Parameters/s of optimizer updates on the device.
   /// A slowdown of one lane by another: tasks of lane `on` run at `factor` times their rate while a
   /// task of lane `from` runs. A pair may be stated once for each of several thread counts.
   struct Interference {
@@ -114,11 +121,11 @@ struct MachineProfile {
     std::int64_t threads = 0;
   };
   std::vector<Interference> interference;
-  /// Boost of a device under a power cap (sim/boost.hpp): the relative gain in speed for each unit
-  /// of rest, the highest speed after any rest over the sustained speed, and the seconds over which
-  /// rest is averaged. All 0 where nobody fitted them: rest then changes nothing.
+  /// Boost of a device under a power cap (sim/boost.hpp): relative gain in speed per unit of rest;
+  /// highest speed after any rest, over the sustained speed; and seconds over which rest is
+  /// averaged. All 0 where nobody fitted them: rest then changes nothing.
   Fact boost_gain = not_fitted(), boost_most = not_fitted(), boost_window = not_fitted();
-  std::optional<double> price_usd;  ///< Price in USD, only from a prices file and never guessed.
+  std::optional<double> price_usd;  ///< Price in USD; only from a prices file, never guessed.
 };
 
 /// Hash of every number of the profile.

@@ -1,16 +1,16 @@
-// Sizes of transfers between host and disk.
+// Sizes and names that transfers between host and disk share.
 #pragma once
 
 #include "sim/units.hpp"
 
 namespace sluice::planner {
 
-/// Block size of disk transfers and checksums; every piece begins at a block's start.
+/// Unit of disk transfers and checksums: every piece on the disk begins at a multiple of it.
 inline constexpr Bytes kDiskBlock{256ll << 10};
-/// Alignment of addresses and sizes of direct (unbuffered) transfers.
+/// Alignment of addresses and sizes of direct transfers, which bypass the page cache.
 inline constexpr Bytes kDiskAlign{4096};
 
-/// Name of the host buffers for disk transfers in the memory tables.
+/// Row of the memory tables that counts host buffers for disk transfers.
 inline constexpr const char* kDiskBuffers = "disk buffers";
 
 }  // namespace sluice::planner

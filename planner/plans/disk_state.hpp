@@ -1,4 +1,4 @@
-// Layout on disk of a unit's optimizer state and, where they are there too, its waiting gradient
+// Layout on disk of a unit's optimizer state and, where they live there too, its waiting gradient
 // and its weights: in pieces, each of which passes through one host buffer for its update.
 #pragma once
 
@@ -13,51 +13,53 @@
 namespace sluice::planner {
 
 /// Elements [first, first + count) of a unit as they lie on disk: low halves (none for fp32
-/// compute, whose weights hold both halves), then m, then v. Each plane begins at a multiple of
-/// kDiskAlign.
+/// compute, whose weights hold both halves), then m, then v. Each of these planes begins at a
+/// multiple of kDiskAlign.
 struct DiskPiece {
   std::int64_t first = 0, count = 0;
-  /// Start of the piece in the unit's state tensor on disk; a multiple of kDiskBlock.
+  /// Offset of the piece in the unit's state tensor on disk; a multiple of kDiskBlock.
   Bytes offset{0};
-  Bytes bytes{0};  ///< Bytes of the piece's state; a multiple of kDiskAlign.
-  /// Start of the planes of m and v in the piece; low halves begin at 0.
+  Bytes bytes{0};  ///< Bytes of the piece's optimizer state; a multiple of kDiskAlign.
+  /// Offsets of m and of v in the piece; low halves begin at 0.
   Bytes moment1{0}, moment2{0};
-  /// Start of the piece's gradient in the unit's gradient tensor on disk, a multiple of kDiskBlock,
-  /// and its largest size, a multiple of kDiskAlign. Both 0 where the gradient does not wait on
-  /// disk.
+  /// Offset of the piece's gradient in the unit's gradient tensor on disk, a multiple of
+  /// kDiskBlock, and its largest size, a multiple of kDiskAlign. Both 0 where the gradient does not
+  /// wait on disk.
   Bytes gradient_offset{0}, gradient_bytes{0};
 
-  /// Place of the piece's weights in the unit's weights tensor on disk, where weights live there:
-  /// start, a multiple of kDiskBlock; bytes, a multiple of kDiskAlign; and start of the low halves
-  /// behind the high ones, which only fp32 compute has.
+  /// Place of the piece's weights in the unit's weights tensor on disk: offset, a multiple of
+  /// kDiskBlock; bytes, a multiple of kDiskAlign; and offset within them of the low halves, which
+  /// only fp32 compute has. All 0 where weights do not live on disk.
   Bytes weights_offset{0}, weights_bytes{0}, weights_low{0};
 
-  /// Start of the piece's gradient in its host buffer, behind the state.
+  /// Offset of the piece's gradient in its host buffer, behind the state.
   [[nodiscard]] Bytes gradient() const { return bytes; }
   [[nodiscard]] Bytes weights() const { return bytes + gradient_bytes; }
   [[nodiscard]] Bytes buffer_bytes() const { return bytes + gradient_bytes + weights_bytes; }
 };
 
-/// Cuts a unit into pieces of about equal size whose host buffers take at most `plan.disk_buffer`,
-/// but never less than one block a plane.
+/// Pieces of a unit with `parameters` parameters (padding included), of about equal size. The host
+/// buffer of each takes at most `plan.disk_buffer`, but a piece is never less than one block of
+/// kDiskBlock a plane.
 [[nodiscard]] std::vector<DiskPiece> disk_pieces(const Job& job, const Plan& plan,
                                                  const UnitPlan& unit, std::int64_t parameters);
 
-/// Bytes of one element of a gradient that waits off the device: its wire type, or with several
-/// rounds the type of the running sum.
+/// Bytes of one element of a gradient that waits off the device: of its wire type, or with several
+/// rounds of the type of the running sum.
 [[nodiscard]] Bytes waiting_element(const Job& job, std::int64_t rounds);
 
-/// Bytes of the disk tensor that holds the state of these pieces.
+/// Bytes of the disk tensor that holds the state of all of `pieces`.
 [[nodiscard]] Bytes disk_bytes(const std::vector<DiskPiece>& pieces);
-/// Bytes of the disk tensor that holds the waiting gradients of these pieces.
+/// Bytes of the disk tensor that holds the waiting gradients of all of `pieces`.
 [[nodiscard]] Bytes waiting_bytes(const std::vector<DiskPiece>& pieces);
-/// Bytes of the disk tensor that holds the weights of these pieces.
+/// Bytes of the disk tensor that holds the weights of all of `pieces`.
 [[nodiscard]] Bytes weights_on_disk(const std::vector<DiskPiece>& pieces);
 
-/// Bytes that a transfer of so many elements moves, rounded up to kDiskAlign.
+/// Bytes that a disk transfer of `elements` elements of `element` bytes moves: their sum, rounded
+/// up to kDiskAlign.
 [[nodiscard]] Bytes aligned_plane(std::int64_t elements, Bytes element);
 
-/// Bytes per parameter of a unit's state on disk.
+/// Bytes that one parameter's optimizer state takes on disk.
 [[nodiscard]] Bytes disk_element(const Job& job);
 
 }  // namespace sluice::planner

@@ -1,4 +1,4 @@
-// A plan of forward passes alone, which need weights but neither gradients nor optimizer state.
+// Plan of forward passes alone, which need weights but neither gradients nor optimizer state.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,23 @@
 
 namespace sluice::planner {
 
-/// The result of a forward pass.
+/// What a forward pass is to compute.
 enum class ForwardGoal {
-  loss,  ///< Summed cross-entropy of every micro-batch.
-  /// Logits of the last token of a chunk of one sequence, whose keys and values are kept: at most
-  /// `job.sequence_chunk` tokens a pass and `job.seq_len` in all.
+  loss,  ///< Summed cross-entropy of each micro-batch.
+  /// Logits of the last token of a chunk of one sequence, whose keys and values are kept for later
+  /// chunks: at most `job.sequence_chunk` tokens a pass and `job.seq_len` in all.
   next_token,
 };
 
 struct ForwardPlan {
-  std::vector<Tier> weights;        ///< Where each unit's weights live: hbm or host, never both.
-  std::int64_t weight_buffers = 2;  ///< Device slots that streamed blocks use one after another.
-  std::int64_t prefetch_depth = 1;  ///< Weight loads that may run ahead; below weight_buffers.
-  Bytes copy_chunk{0};              ///< Largest single copy; zero copies whole tensors.
-  /// Used by ForwardGoal::next_token: number of chunks of the sequence before the pass whose cost
-  /// is asked for.
+  std::vector<Tier> weights;  ///< Where each unit's weights live, by unit: Tier::hbm or Tier::host.
+  /// Number of device slots that streamed blocks' weights use one after another.
+  std::int64_t weight_buffers = 2;
+  /// Number of weight loads that may be issued before their use; below weight_buffers.
+  std::int64_t prefetch_depth = 1;
+  Bytes copy_chunk{0};  ///< Largest number of bytes of one copy task; zero copies whole tensors.
+  /// Number of chunks of the sequence that precede the pass whose cost is asked for; used for
+  /// ForwardGoal::next_token.
   std::int64_t position = 0;
 
   [[nodiscard]] std::int64_t resident() const {

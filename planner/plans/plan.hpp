@@ -14,32 +14,36 @@ namespace sluice::planner {
 enum class Tier { hbm, host, disk };
 /// What the forward pass keeps of a block for its backward pass.
 enum class Keep {
-  input,  ///< Only the block's input; everything else is recomputed.
-  /// The input, q, k, v, the attention output and its log-sum-exp: attention is not recomputed.
+  input,  ///< Only the block's input, from which everything else is recomputed.
+  /// Input, q, k, v, attention output and its log-sum-exp, so that attention is not recomputed.
   selective,
-  all,       ///< The result of every matrix product.
-  input_kv,  ///< The input, k and v. Only for `saved_records`, and only predicted.
-  /// The input, k, v, the attention output and its log-sum-exp. Only for `saved_records`, and only
-  /// predicted.
+  all,  ///< The whole record (planner/graph/record.hpp), so that no recomputation task is needed.
+  /// Input, k and v. Only for `saved_records`; a plan with it is predicted and cannot be executed.
+  input_kv,
+  /// Input, k, v, attention output and its log-sum-exp. Only for `saved_records`; a plan with it is
+  /// predicted and cannot be executed.
   attention,
 };
 enum class Executor { cpu, gpu };
 /// When a unit's optimizer update runs.
 enum class When {
-  backward,  ///< As soon as the unit's gradient is known; only where no update waits for the norm.
-  forward,   ///< Under the next step's forward pass, in unit order.
-  after,     ///< After the step; the next step waits for all updates.
+  /// As soon as the unit's gradient is known; not allowed where gradients are clipped, as updates
+  /// then wait for the norm.
+  backward,
+  forward,  ///< While the next step's forward pass runs, in the order of units.
+  after,    ///< Right after the step; the next step waits for all such updates.
 };
 
-/// Choices of a plan for one unit. `keep` and `keep_tier` mean nothing for embedding and head.
+/// Choices of a plan for one unit. `keep` and `keep_tier` have no effect on embedding and head.
 struct UnitPlan {
-  /// Where the weights live between uses; on disk only where the state is there.
+  /// Where the weights live between uses; disk only where the state is there too.
   Tier weights = Tier::host;
-  /// Where the accumulated gradient waits; on disk only where the state is there. With one round
-  /// and `when: backward` no gradient waits, and hbm then gives it no memory of its own.
+  /// Where the accumulated gradient waits for the update; disk only where the state is there too.
+  /// With one round and `when: backward` no gradient waits, and hbm then gives it no memory of its
+  /// own.
   Tier gradients = Tier::host;
   /// Where low halves (for bf16 compute), m and v live. With executor gpu and tier host they are
-  /// copied to the device for the update and back. On disk they come to the host in pieces
+  /// copied to the device for the update and back. From the disk they come to host memory in pieces
   /// (planner/plans/disk_state.hpp), where the CPU updates them.
   Tier state = Tier::host;
   Keep keep = Keep::input;
@@ -49,53 +53,55 @@ struct UnitPlan {
   friend bool operator==(const UnitPlan&, const UnitPlan&) = default;
 };
 
-/// Bounds of Plan::stream_buffers: a block reads one and writes another; more than four hide
-/// nothing further.
+/// Least and largest Plan::stream_buffers: a block reads one buffer and writes another; more than
+/// four hide nothing further.
 inline constexpr std::int64_t kFewestStreams = 2, kMostStreams = 4;
 
 struct Plan {
-  /// Choices by unit: embedding, blocks, head; "layers" in the plan file.
+  /// Choices by unit: embedding, blocks, head. The plan file calls the list "layers".
   std::vector<UnitPlan> units;
-  /// Device slots that streamed blocks' weights use one after another.
+  /// Number of device slots that streamed blocks' weights use one after another.
   std::int64_t weight_buffers = 2;
-  /// Slots for gradients of blocks: on the device, on their way to the host; and on the host, for
-  /// gradients that wait on the device or nowhere, on their way to an update.
+  /// Number of slots for blocks' gradients in each of two rings: on the device, for gradients on
+  /// their way to the host; and on the host, for gradients that wait on the device or nowhere, on
+  /// their way to a CPU update.
   std::int64_t gradient_buffers = 2;
-  /// Device slots for activation records that are kept on the host.
+  /// Number of device slots for activation records that are kept on the host.
   std::int64_t activation_buffers = 2;
-  /// Buffers per micro-batch that blocks' inputs use one after another where records are kept on
-  /// the host. With two, a block writes its output where the block before it read its input; more
-  /// let it run further ahead of the copies.
+  /// Number of buffers for each micro-batch that blocks' inputs use one after another where records
+  /// are kept on the host. With two, a block writes its output where the block before it read its
+  /// input; more let it run further ahead of the copies.
   std::int64_t stream_buffers = kFewestStreams;
   /// Number of units whose staged state has device memory of its own; the others use memory that
-  /// records leave free.
+  /// records leave free. Where state rotates (rotates_state), number of slots of its ring.
   std::int64_t state_buffers = 0;
-  /// Host slots that pieces of state on disk use one after another.
+  /// Number of host buffers that pieces of state on disk use one after another.
   std::int64_t disk_buffers = 3;
-  Bytes disk_buffer{256ll << 20};  ///< Largest size of one of the `disk_buffers`.
-  std::int64_t prefetch_depth =
-      1;  ///< Weight loads that may run ahead; at most weight_buffers - 1.
-  /// Number of rounds: rounds x micro_batches_per_round = micro-batches of the job.
+  Bytes disk_buffer{256ll << 20};  ///< Largest size of one host buffer for pieces of state on disk.
+  /// Number of weight loads that may be issued before their use; at most weight_buffers - 1.
+  std::int64_t prefetch_depth = 1;
+  /// Number of rounds; rounds x micro_batches_per_round is the job's number of micro-batches.
   std::int64_t rounds = 1;
   std::int64_t micro_batches_per_round = 1;
-  /// Levels of the records that are stored to the host. Where not empty, the records of a round, in
-  /// forward order, go through `activation_buffers` device slots, whatever keep and keep_tier of
-  /// the blocks say: the first ones are stored at these levels, and the last, as many as there are
-  /// slots, stay. Only predicted.
+  /// Levels at which the first records of a round are stored to the host, one for each. Where not
+  /// empty, all records of a round, in forward order, go through `activation_buffers` device slots,
+  /// whatever keep and keep_tier of the blocks say: the first saved_records.size() ones are stored,
+  /// and the last, as many as there are slots, stay. Such a plan is predicted and cannot be
+  /// executed.
   std::vector<Keep> saved_records;
-  Bytes copy_chunk{0};       ///< Largest single copy; zero copies whole tensors.
-  std::int64_t threads = 1;  ///< Threads of the CPU optimizer.
+  Bytes copy_chunk{0};  ///< Largest number of bytes of one copy task; zero copies whole tensors.
+  std::int64_t threads = 1;  ///< Number of threads of the CPU optimizer.
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
-/// Gives the plan this number of weight buffers, at least one, and lets loads run ahead in all but
-/// the one in use.
+/// Gives the plan `buffers` weight buffers (at least one), and lets loads run ahead in all but the
+/// one in use.
 inline void set_weight_buffers(Plan& plan, std::int64_t buffers) {
   plan.weight_buffers = buffers;
   plan.prefetch_depth = buffers - 1;
 }
 
-/// Limits the prefetch depth to what the plan's weight buffers allow.
+/// Reduces prefetch_depth, where needed, to weight_buffers - 1.
 inline void limit_prefetch(Plan& plan) {
   plan.prefetch_depth = std::min(plan.prefetch_depth, plan.weight_buffers - 1);
 }
@@ -105,7 +111,7 @@ inline void limit_prefetch(Plan& plan) {
   return unit.weights != Tier::hbm;
 }
 
-/// Whether the unit's gradient leaves the device to wait for its update.
+/// Whether the unit's gradient leaves the device to wait for its update on the host or the disk.
 [[nodiscard]] inline bool stores_gradient(const UnitPlan& unit) {
   return unit.gradients != Tier::hbm;
 }
@@ -117,7 +123,7 @@ inline void limit_prefetch(Plan& plan) {
          unit.when == When::backward;
 }
 
-/// Whether the unit's gradient is on the device only until it has been stored.
+/// Whether the unit's gradient is on the device only until it has been stored to the host.
 [[nodiscard]] inline bool streams_gradient(std::int64_t rounds, const UnitPlan& unit) {
   return stores_gradient(unit) || passes_gradient(rounds, unit);
 }
@@ -131,18 +137,20 @@ inline void limit_prefetch(Plan& plan) {
 }
 
 /// Whether both state and gradient of the unit wait on the host and pass through the device's state
-/// buffers at the end of the step. Only predicted.
+/// buffers at the end of the step. A plan with such a unit is predicted and cannot be executed.
 [[nodiscard]] inline bool rotates_state(const UnitPlan& unit) {
   return stages_state(unit) && unit.gradients == Tier::host;
 }
 
-/// Throws BadRequest naming the first thing that this version predicts and does not execute.
+/// Throws BadRequest naming the first choice of the plan that this version predicts but cannot
+/// execute.
 void require_executable(const Plan& plan);
 
 /// Whether any unit's state lives on the disk. Only then may gradients wait or weights live there.
 [[nodiscard]] bool uses_disk(const Plan& plan);
 
-/// A plan in which every unit has the choices of `unit`.
+/// A plan of `rounds` rounds in which every unit has the choices of `unit`; otherwise default
+/// values.
 [[nodiscard]] Plan uniform_plan(const Job& job, const UnitPlan& unit, std::int64_t rounds);
 
 /// Throws BadRequest naming the plan field that is wrong for this job: counts, divisibility, and

@@ -13,10 +13,10 @@
 
 namespace sluice::planner {
 
-/// Address of a tensor, and the tasks from which to which it holds its value.
+/// One tensor's address in the plan file, and the tasks from which to which it holds its value.
 struct LayoutRow {
-  std::string arena;   ///< Arena of the tensor: "device", "host" or "disk".
-  std::string tensor;  ///< The tensor's name.
+  std::string arena;   ///< Arena in which the tensor lies: "device", "host" or "disk".
+  std::string tensor;  ///< Name of the tensor in the step graph.
   Bytes offset;
   Bytes bytes;
   std::string first_task;
@@ -24,7 +24,7 @@ struct LayoutRow {
   friend bool operator==(const LayoutRow&, const LayoutRow&) = default;
 };
 
-/// The prediction made together with a plan. `step_low` and `step_high` bound a 90 % interval.
+/// The prediction made together with a plan; from `step_low` to `step_high` is a 90 % interval.
 struct PlanPrediction {
   Seconds step{0}, step_low{0}, step_high{0};
   double tokens_per_s = 0;
@@ -45,15 +45,17 @@ struct PlanFile {
 };
 
 [[nodiscard]] std::string to_json_text(const PlanFile& file);
-/// Parses a plan file. Throws BadRequest naming `where` and the field.
+/// Parses a plan file's text. Throws BadRequest that begins with `where` (the file's name) and
+/// names the field.
 [[nodiscard]] PlanFile plan_file_from_json(const std::string& text, const std::string& where);
 
-/// Writes the file whole or not at all. Throws EnvironmentError when the disk refuses.
+/// Writes the plan file whole or not at all. Throws EnvironmentError when the disk refuses.
 void write_plan_file(const PlanFile& file, const std::filesystem::path& path);
 [[nodiscard]] PlanFile read_plan_file(const std::filesystem::path& path);
 
-/// Throws BadRequest "plan is for another job" (with what to do) unless the job's hash is the
-/// file's, and whatever validate(plan, job) throws.
+/// Checks that the plan of `file` was made for `job`. Throws BadRequest "plan is for another job"
+/// (with what to do) where the file has another job's hash, and whatever validate(plan, job)
+/// throws.
 void check_plan_for(const PlanFile& file, const Job& job);
 
 }  // namespace sluice::planner

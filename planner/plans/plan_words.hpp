@@ -1,4 +1,4 @@
-// A plan in one line of text.
+// Description of a plan in one line of text.
 #pragma once
 
 #include <string>

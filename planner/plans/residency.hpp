@@ -1,4 +1,5 @@
-// Whether a plan may keep master weights and optimizer state on the device.
+// Setting of a run that says whether its plan may keep master weights and optimizer state on the
+// device.
 #pragma once
 
 #include "planner/plans/plan.hpp"
@@ -6,13 +7,13 @@
 namespace sluice::planner {
 
 enum class Residency {
-  automatic,  ///< The planner chooses ("auto").
-  host,       ///< Master weights, m and v stay out of HBM.
+  automatic,  ///< The planner chooses ("auto" in files and flags).
+  host,  ///< Master weights, m and v may not live in device memory ("host" in files and flags).
 };
 
 const char* to_string(Residency residency);
 
-/// Whether the plan keeps state only where `residency` allows it.
+/// Whether every unit of the plan has its state where `residency` allows it.
 [[nodiscard]] bool keeps_residency(const Plan& plan, Residency residency);
 
 }  // namespace sluice::planner

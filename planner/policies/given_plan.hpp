@@ -1,4 +1,4 @@
-// Plan that a file or a policy gives.
+// The plan of a run that a plan file or a policy gives.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,12 @@
 
 namespace sluice::planner {
 
-/// A plan that a file or a policy gives.
+/// A plan that a plan file or a policy gives, in place of a search.
 struct GivenPlan {
   Plan plan;
   PlanSource source = PlanSource::file;
-  /// Memory by the policy's own rule, if it has one; otherwise memory is that of the layout.
+  /// Memory that the policy's own rule says the plan takes; none where it has no such rule and the
+  /// layout's memory holds.
   std::optional<Memory> policy_memory = {};
 };
 

@@ -1,5 +1,5 @@
-// The policy ml_dataflow: layer-outer streaming with the optimizer and bf16 state on the GPU, as
-// the public bench of als244/ml_dataflow plans it.
+// Policy ml_dataflow: layer-outer streaming with the optimizer and bf16 state on the GPU, as the
+// public bench of als244/ml_dataflow plans it.
 #pragma once
 
 #include <map>
@@ -12,22 +12,25 @@
 
 namespace sluice::planner {
 
-/// Columns of that bench's tables; those that are not given follow from its rule.
+/// Settings of the policy ml_dataflow, named as the columns of that bench's tables. Those that are
+/// none follow from its rule.
 struct MlDataflowColumns {
   std::optional<std::int64_t> chunk_size, seqs_per_step, num_rounds_per_step;
   std::optional<std::int64_t> total_home_acts, total_dev_acts;
   std::optional<std::int64_t> num_inp_only_saved, num_inp_attn_saved, num_full_saved;
-  /// Numbers of block slots and of gradient slots, which are not in the tables.
+  /// Number of device slots for blocks' weights and for blocks' gradients; the bench's tables have
+  /// no such columns.
   std::optional<std::int64_t> dev_blocks, grad_blocks;
-  std::optional<double> host_mem_gb, dev_mem_gb;  ///< Limits of host and device memory in GiB.
+  std::optional<double> host_mem_gb, dev_mem_gb;  ///< Limits of host and of device memory in GiB.
 };
 
-/// The columns in a policy's settings. Throws BadRequest naming the nearest column.
+/// Reads the columns from a policy's settings. Throws BadRequest naming the nearest column for an
+/// unknown one.
 [[nodiscard]] MlDataflowColumns ml_dataflow_columns(
     const std::map<std::string, std::string>& settings);
 
-/// The job as that bench runs it: bf16 state, no clipping, chunks of `chunk_size` tokens (16384 on
-/// sm_90, else 8192).
+/// `job` as the bench of ml_dataflow runs it: bf16 state, no clipping, chunks of `chunk_size`
+/// tokens (16384 on sm_90, else 8192).
 [[nodiscard]] Job ml_dataflow_job(Job job, const MlDataflowColumns& columns,
                                   const MachineProfile& machine);
 [[nodiscard]] GivenPlan ml_dataflow_plan(const Job& job, const MlDataflowColumns& columns,

@@ -25,14 +25,16 @@
 
 namespace sluice::planner {
 
-/// Numbers of slots on the device, and of records on the host.
+/// Numbers of device slots by what they hold, and numbers of records on the host.
 struct MlDataflowSlots {
   std::int64_t blocks = 1, gradients = 1, records = 2;
-  std::int64_t input = 0, attention = 0, full = 0;  ///< Records on the host by level.
+  /// Number of records on the host at each level: input, with attention output, whole.
+  std::int64_t input = 0, attention = 0, full = 0;
   [[nodiscard]] std::int64_t home() const { return input + attention + full; }
 };
 
-/// Bytes of one block, of one record at each level, and of what is always in memory.
+/// Bytes of one block, of one record at each level, and of what is always on the device (`sticky`)
+/// and on the host (`host`).
 struct MlDataflowSizes {
   double block, record, least, with_attention, sticky, host;
   std::int64_t layers, chunks;
@@ -49,14 +51,16 @@ struct MlDataflowSizes {
   }
 };
 
-/// The slots that `device` bytes hold.
+/// Numbers of slots that `device` bytes of device memory hold.
 [[nodiscard]] MlDataflowSlots device_slots(const MlDataflowSizes& sizes, double device);
-/// Sets the levels of the records on the host, of which `host` bytes hold as much as possible.
+/// Sets how many of the records without a device slot are kept on the host at each level, so that
+/// `host` bytes of host memory hold as much as possible.
 void level_records(MlDataflowSlots& slots, const MlDataflowSizes& sizes, double host);
-/// The level of each record on the host, by layer and then chunk.
+/// Level of each record on the host, by layer, then chunk.
 [[nodiscard]] std::vector<Keep> levels_of(const MlDataflowSlots& slots,
                                           const MlDataflowSizes& sizes);
-/// Chunks of a round: as many whole sequences as have records of a block's size.
+/// Number of chunks of a round by the bench's rule: those of whole sequences, as many as make the
+/// records of one block about as large as its weights.
 [[nodiscard]] std::int64_t usual_chunks(const Job& job);
 
 }  // namespace sluice::planner

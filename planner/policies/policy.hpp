@@ -16,46 +16,48 @@
 namespace sluice::planner {
 
 [[nodiscard]] std::vector<std::string> policy_names();
-/// One line that says what the built-in policy does.
+/// One line that says what the built-in policy `name` does.
 [[nodiscard]] std::string policy_summary(const std::string& name);
 
-/// Throws BadRequest with the nearest name where `name` is neither a policy nor a file of one.
+/// Throws BadRequest with the nearest name unless `name` is a built-in policy or a policy's file.
 void require_policy(const std::string& name);
 
-/// The policy of a run, read once: its settings of the job, and the plan that it makes.
+/// The policy of a run, read once: what it changes of the run's job, and the plan that it makes.
 class Policy {
  public:
-  /// Reads the policy that `config` names, from its file if it is not built in, with the run's
-  /// settings of it. Throws BadRequest for an unknown policy or setting.
+  /// Reads the policy that `config` names, from its file if it is not built in, with the settings
+  /// that the run gives it. Throws BadRequest for an unknown policy or setting.
   explicit Policy(const RunConfig& config);
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// Whether `config` names this policy with these settings.
+  /// Whether `config` names this policy with the same settings.
   [[nodiscard]] bool is_of(const RunConfig& config) const;
-  /// The run with what the policy states of its job (state type, clipping, micro-batch): these
-  /// change bits, and `policy_changes` says each.
+  /// `config` with what the policy states of its job (state type, clipping, micro-batch). These
+  /// change bits of results, and `policy_changes` lists them.
   [[nodiscard]] RunConfig stated(RunConfig config) const;
-  /// Whether sequences, micro-batch and chunks depend on the machine.
+  /// Whether the policy's numbers of sequences, micro-batch and chunks depend on the machine.
   [[nodiscard]] bool sizes_job() const { return !fields_; }
-  /// The job with the sizes that depend on the machine; the same job where none do.
+  /// `job` with the policy's sizes where they depend on the machine; else `job` itself.
   [[nodiscard]] Job sized(Job job, const MachineProfile& machine) const;
-  /// The policy's plan, without the run's pins.
+  /// The plan that the policy makes, without the run's pins.
   [[nodiscard]] GivenPlan plan(const Job& job, const ResolvedMachine& machine) const;
 
  private:
   std::string name_;
   std::map<std::string, std::string> settings_;
-  std::optional<PolicyFile> fields_;  ///< None for ml_dataflow, which computes its plan.
+  /// Fields of a policy from a file or built in; none for ml_dataflow, which computes its plan.
+  std::optional<PolicyFile> fields_;
 };
 
-/// The policy that the run names; none where it names none. Throws BadRequest as Policy does, and
-/// where the run has settings of a policy but names none.
+/// The policy that the run names, read; none where it names none. Throws BadRequest as Policy's
+/// constructor does, and where the run has settings of a policy but names none.
 [[nodiscard]] std::optional<Policy> policy_of(const RunConfig& config);
 
-/// The plan of the run's policy, with the run's pins. Throws BadRequest.
+/// The plan that `policy`, the run's, makes, with the run's pins applied. Throws BadRequest.
 [[nodiscard]] GivenPlan policy_plan(const RunConfig& config, const Policy& policy, const Job& job,
                                     const ResolvedMachine& machine);
-/// Memory by the policy's own rule in place of the layout's, where it has one.
+/// Replaces the memory in `prediction` by `memory`, which a policy's own rule computed; does
+/// nothing where that is none.
 void apply_policy_memory(const std::optional<Memory>& memory, Prediction& prediction);
 
 }  // namespace sluice::planner

@@ -10,12 +10,12 @@
 
 namespace sluice::planner {
 
-/// What the run's policy changed in its job, each text beginning with the path, such as
-/// "optimizer.state bf16". `job` is the job with the policy. Empty without a policy.
+/// What the run's policy changes in its job, one text a change, such as "optimizer.state bf16",
+/// which begins with the path. `job` is the run's job with its policy. Empty without a policy.
 [[nodiscard]] std::vector<std::string> policy_changes(const RunConfig& config, const Job& job);
 
-/// A line for each of these changes of something that the run states itself; none where the run is
-/// not whole yet.
+/// Lines that tell of each of the policy's changes to something that the run states itself. Empty
+/// also where the run still lacks something that a job needs.
 [[nodiscard]] std::vector<std::string> policy_notes(const RunConfig& config, const Policy& policy);
 
 }  // namespace sluice::planner

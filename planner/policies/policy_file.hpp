@@ -1,4 +1,4 @@
-// A policy as YAML: the job sizes and the plan fields that it states.
+// A policy in YAML: the sizes of the job and the plan fields that it states.
 #pragma once
 
 #include <map>
@@ -10,18 +10,19 @@ namespace sluice::planner {
 
 struct PolicyFile {
   std::string name, summary;
-  /// Paths of a run such as "optimizer.state" or "micro_batch", with their values.
+  /// Values by path of a run, such as "optimizer.state" or "micro_batch".
   std::map<std::string, std::string> job;
-  /// Plan fields, which hold for every layer, with their values.
+  /// Values by plan field; they hold for every layer.
   std::map<std::string, std::string> plan;
-  /// Plan fields of embedding and head where they differ, with their values.
+  /// Values by plan field for embedding and head, where they differ from `plan`.
   std::map<std::string, std::string> outer_units;
 };
 
-/// Parses a policy. Throws BadRequest naming the line, and the nearest known key.
+/// Parses a policy's text; messages begin with `where`, the file's name. Throws BadRequest naming
+/// the line, and the nearest known key.
 [[nodiscard]] PolicyFile policy_from_yaml(const std::string& text, const std::string& where);
 
-/// The plan that the policy's fields describe, with equal choices for all layers.
+/// The plan that the policy's fields describe for `job`, with equal choices for all layers.
 [[nodiscard]] Plan plan_of(const PolicyFile& policy, const Job& job);
 
 /// The built-in policy called `name`; null where there is none.

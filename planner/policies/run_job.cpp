@@ -9,22 +9,29 @@
 namespace sluice::planner {
 namespace {
 
-void require_given(std::int64_t value, const char* field, const char* flag) {
-  if (value == 0) {
-    throw BadRequest(std::string(field) + " is missing: give " + flag + " N, or " + field +
-                     ": N in RUN.yaml");
-  }
+/// Adds what is said of a size that is not given.
+void add_if_missing(std::vector<Refusal>& missing, std::int64_t value, const char* field,
+                    const char* flag) {
+  if (value != 0) return;
+  missing.push_back({field, std::string(field) + " is missing: give " + flag + " N, or " + field +
+                                ": N in RUN.yaml"});
 }
 
 }  // namespace
 
-void require_sizes(const RunConfig& config) {
+std::vector<Refusal> missing_sizes(const RunConfig& config) {
+  std::vector<Refusal> missing;
   if (config.model.empty()) {
-    throw BadRequest("model is missing: give --model NAME, or model: NAME in RUN.yaml");
+    missing.push_back({"model", "model is missing: give --model NAME, or model: NAME in RUN.yaml"});
   }
-  require_given(config.seq_len, "seq_len", "--seq-len");
-  require_given(config.batch_size, "batch_size", "--batch-size");
+  add_if_missing(missing, config.seq_len, "seq_len", "--seq-len");
+  if (!config.gradient_accumulation) {
+    add_if_missing(missing, config.batch_size, "batch_size", "--batch-size");
+  }
+  return missing;
 }
+
+void require_sizes(const RunConfig& config) { throw_if_any(missing_sizes(config)); }
 
 Job to_job(const RunConfig& config) {
   require_sizes(config);

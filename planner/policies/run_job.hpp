@@ -1,7 +1,8 @@
-// From a run's words and its policy to the job.
+// Job of a run, from what the run states and from its policy.
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "planner/machines/resolved_machine.hpp"
 #include "planner/models/job.hpp"
@@ -10,14 +11,16 @@
 
 namespace sluice::planner {
 
-/// Throws BadRequest naming the first of model, seq_len and batch_size that the run does not state.
+/// A refusal for each of model, seq_len and batch_size that the run does not state.
+[[nodiscard]] std::vector<Refusal> missing_sizes(const RunConfig& config);
+/// Throws BadRequest naming all that is missing of model, seq_len and batch_size.
 void require_sizes(const RunConfig& config);
 
-/// The job of a run: finds the model, applies the policy's job sizes, checks them. Throws
+/// The job of a run: finds its model, applies its policy's job sizes, and checks them. Throws
 /// BadRequest naming the field.
 [[nodiscard]] Job to_job(const RunConfig& config);
 /// The job of a run whose policy has been read. If the policy sizes the job by the machine, the
-/// machine is found and stored in `machine`, unless that holds it already.
+/// machine is found and stored in `machine`, unless `machine` holds it already.
 [[nodiscard]] Job to_job(const RunConfig& config, const std::optional<Policy>& policy,
                          std::optional<ResolvedMachine>& machine);
 

@@ -17,12 +17,14 @@ const char* to_string(BoundBy by);
 
 /// Seconds of the passes of one step, each alone on the machine and without recomputation.
 struct PassTimes {
-  /// Seconds for one micro-batch and one unit.
+  /// Seconds of one pass for one micro-batch and one unit; embed_norm, of the norm of the
+  /// embedding's gradient.
   Seconds embed_forward{0}, block_forward{0}, loss{0};
   Seconds block_backward{0}, embed_backward{0};
   Seconds recompute_input{0}, recompute_selective{0};
   Seconds embed_norm{0};
-  /// Seconds of work that is done once a step: gradient norms of all units, combine of a tied head.
+  /// Seconds of work that is done once a step: gradient norms of all units, and adding a tied
+  /// head's gradient.
   Seconds once{0};
 };
 [[nodiscard]] PassTimes pass_times(const Job& job, const CostModel& costs);

@@ -1,5 +1,4 @@
-// The bound of a job where every kernel runs at the fastest rate that any shape reached on the
-// machine.
+// Bound of a job on a machine where every kernel runs at the fastest rate that any shape reached.
 #pragma once
 
 #include "planner/costs/calibration.hpp"
@@ -18,24 +17,27 @@ namespace sluice::planner {
 
 /// The bound of a job on a machine at the kernels' ceilings, and the parts of its compute time.
 struct Ceilings {
-  Bound bound;  ///< bound_of at the ceilings, with calibrated copies and updates.
-  /// Time of one step's matrix products: the FLOPs they need, at the ceiling.
+  Bound bound;  ///< bound_of() with compute at the ceilings, and copies and updates as calibrated.
+  /// Seconds of one step's matrix products: the FLOPs that they need, at the ceiling.
   Seconds products{0};
-  Seconds attention{0};  ///< Time of one step's attention: the FLOPs it needs, at the ceiling.
-  /// Time in which one step's element-wise kernels touch every operand once.
+  /// Seconds of one step's attention: the FLOPs that it needs, at the ceiling.
+  Seconds attention{0};
+  /// Seconds in which one step's element-wise kernels touch every operand once, at the memory's
+  /// bandwidth.
   Seconds element_wise{0};
   [[nodiscard]] Seconds compute() const {
     return bound.each[static_cast<std::size_t>(BoundBy::compute)];
   }
 };
 
-/// The ceilings of a job. Bound::time of a Predictor rests on the costs it predicts with, so
-/// kernels measured as slow raise it; these rest on the profile's ceilings alone for compute, so
-/// that slow kernels show as a distance from them. products + attention + element_wise = compute().
+/// The ceilings of a job on a machine. Predictor::bound() rests on the costs that the Predictor
+/// predicts with, so kernels that were measured as slow raise it; this rests on the profile's
+/// ceilings alone for compute, so that slow kernels show as a distance from it. products +
+/// attention + element_wise = compute().
 [[nodiscard]] Ceilings ceilings_of(const Job& job, const ResolvedMachine& machine,
                                    const Calibration& calibration, Residency residency);
 
-/// Time of one compute task's work at the ceilings of `at_ceilings(profile)`.
+/// Seconds of one compute task's work at the ceilings of `profile` (at_ceilings).
 [[nodiscard]] Seconds ceiling_time(const Work& work, const MachineProfile& profile);
 
 }  // namespace sluice::planner

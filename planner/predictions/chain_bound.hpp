@@ -1,4 +1,4 @@
-// The longest chain of tasks in a period: a bound that respects the order of tasks.
+// Bound of a step graph's period by its longest chain of tasks.
 #pragma once
 
 #include "sim/task_graph.hpp"
@@ -8,8 +8,8 @@ namespace sluice::planner {
 
 /// Least time of any execution from the end of the period's first task to the end of its last: the
 /// longest path between them along dependencies and the order of each lane, every task taking its
-/// time with the machine to itself. Zero where there is no such path. `graph` has a period and no
-/// interference that speeds a lane up.
+/// time with the machine to itself. Zero where there is no such path. `graph` must have a period
+/// and no interference that speeds a lane up.
 [[nodiscard]] Seconds chain_bound(const sim::TaskGraph& graph);
 
 }  // namespace sluice::planner

@@ -1,4 +1,4 @@
-// The uncertainty of a predicted period, and the costs it rests on.
+// Uncertainty of a predicted period, and the costs on which it rests.
 #pragma once
 
 #include <vector>
@@ -10,18 +10,20 @@
 
 namespace sluice::planner {
 
-/// One cost's part of the critical path within the period.
+/// The part of the critical path within the period that tasks of one cost key take.
 struct CriticalCost {
   CostKey key;
   LaneKind lane;
   Seconds time{0};
   Evidence evidence = Evidence::measured;
   double relative_deviation = 0;
-  bool errs_alone = false;  ///< The cost's error is independent of others (TaskCost::errs_alone).
+  /// Whether the cost's error is independent of those of others (TaskCost::errs_alone).
+  bool errs_alone = false;
 };
 
-/// The critical path, from the end of the period back to its start, summed by cost key: the chain
-/// of tasks each of which enabled the next. These cover the period without gaps.
+/// Costs on the critical path, one entry a cost key: the path goes from the end of the period back
+/// to its start, through the chain of tasks each of which let the next start. The entries' times
+/// sum to the period.
 [[nodiscard]] std::vector<CriticalCost> critical_costs(const StepGraph& graph,
                                                        const sim::Timeline& timeline,
                                                        const CostModel& costs);
@@ -39,15 +41,16 @@ struct CriticalCost {
 [[nodiscard]] Seconds period_deviation(const std::vector<CriticalCost>& costs, Seconds period,
                                        const MachineProfile& profile);
 
-/// Relative deviation between runs of all costs of a lane together, beyond what tasks differ by
-/// within a run: one clock, one host and its neighbours cause it. Source: half of what updates,
-/// passes and copies showed in 127 runs on three H200 hosts (history:
-/// 2026-11-23-prediction-study-even). For updates on the CPU it is at least 0.7 of the deviation
-/// that the probe saw between its repetitions, which tells a busy host (history:
+/// Standard deviation, between runs, of all costs of a lane together, relative to them; it comes on
+/// top of what tasks differ by within a run and has one cause: the device's clock, the host and its
+/// neighbours. Source: half of what updates, passes and copies showed in 127 runs on three H200
+/// hosts (history: 2026-11-23-prediction-study-even). For updates on the CPU it is at least 0.7 of
+/// the deviation that the probe saw between its repetitions, which tells a busy host (history:
 /// 2026-11-26-prediction-study-family, replayed.output).
 [[nodiscard]] double run_deviation(const MachineProfile& profile, LaneKind lane);
 
-/// Relative error of the simulation with every cost known: hand-offs, wake-ups.
+/// Standard deviation of the simulated period, relative to it, if every cost were known: hand-offs
+/// and wake-ups are not simulated.
 inline constexpr double kModelDeviation = 0.0075;
 /// Half the width of a 90 % interval of a normal distribution, in standard deviations.
 inline constexpr double kInterval90 = 1.645;

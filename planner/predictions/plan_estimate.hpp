@@ -1,4 +1,4 @@
-// Bounds of one plan from arithmetic alone, by which a search prunes before it builds a graph.
+// Bounds of one plan by arithmetic alone, with which a search prunes before it builds a graph.
 #pragma once
 
 #include <vector>
@@ -11,23 +11,28 @@
 namespace sluice::planner {
 
 struct PlanEstimate : MemoryRange {
-  Seconds bound{0};  ///< No execution of this plan is faster (steady state, without contention).
-  /// Guessed step time, to order plans of equal bound: adds partly exposed copies.
+  /// Time of a step that no execution of the plan beats (steady state, without contention).
+  Seconds bound{0};
+  /// Guess of the step time, which orders plans of equal bound: adds copies that are partly
+  /// exposed.
   Seconds expected{0};
-  /// Approximate number of tasks of the three steps, which building and simulating cost.
+  /// Approximate number of tasks of the three steps of the plan's graph, which is what building and
+  /// simulating it costs.
   std::int64_t tasks = 0;
 };
 
-/// Estimates plans of one predictor from sizes and times that they all share, computed once.
+/// Computes estimates of a predictor's plans, from sizes and times that all plans share and that
+/// are computed once.
 class PlanEstimator {
  public:
   explicit PlanEstimator(const Predictor& predictor);
   [[nodiscard]] PlanEstimate estimate(const Plan& plan) const;
 
  private:
-  struct Amounts;  ///< Bytes that a plan moves and seconds that it computes in one step.
+  struct Amounts;  ///< Bytes that a plan copies, and seconds that it computes, in one step.
   [[nodiscard]] Amounts amounts(const Plan& plan) const;
-  /// Approximate time for which the compute lane waits for updates and staged state in one step.
+  /// Approximate time in which the compute lane waits for updates and staged state in one step that
+  /// computes for `compute`.
   [[nodiscard]] Seconds longest_wait(const Plan& plan, Seconds compute) const;
 
   const Predictor* predictor_;

@@ -21,7 +21,8 @@
 
 namespace sluice::planner {
 
-/// Shares of the step's critical path whose costs rest on each kind of evidence; they sum to 1.
+/// Shares (0 to 1) of the step's critical path whose costs rest on each kind of evidence; they sum
+/// to 1.
 struct EvidenceShares {
   double measured = 0, fitted = 0, datasheet = 0;
 };
@@ -29,43 +30,46 @@ struct EvidenceShares {
 struct Prediction {
   std::int64_t parameters = 0;
   bool fits = true;
-  Duration step{0};  ///< Predicted step time: the steady period, exact.
+  /// Predicted step time: the period of the simulated step graph, to the nanosecond.
+  Duration step{0};
   Seconds step_low{0}, step_high{0};
   double tokens_per_s = 0;
   FlopsPerSecond model_flops{0};
-  /// Model FLOPs over the dense bf16 peak; none where the profile has no peak.
+  /// FLOP/s that the model needs (model_flops) over the dense bf16 peak; none where the profile has
+  /// no peak.
   std::optional<double> mfu;
-  /// The job's bound; where the plan does not fit, the bound on a machine with the memory that it
-  /// takes.
+  /// The job's bound on the machine; where the plan does not fit, the bound on a machine with the
+  /// memory that it takes.
   Bound bound;
   Memory memory;
-  /// Share of the period for which each lane is busy.
+  /// Share (0 to 1) of the period for which each lane is busy, by the lane's name.
   std::vector<std::pair<std::string, double>> busy;
   StallTimes stalls;
   EvidenceShares evidence;
-  CostSwitches terms;  ///< Terms of the model of time that the prediction includes.
+  CostSwitches terms;  ///< Terms of the model of time that are on in the prediction.
   Plan plan;
   std::string plan_hash, job_hash, profile_hash, cost_model_hash;
-  /// The numerics id that runs on this machine are expected to state (numerics_class).
+  /// Numerics id that runs on this machine are expected to state, as far as the profile tells it
+  /// (numerics_class).
   std::string numerics_id;
   std::vector<LayoutRow> layout;
 
   [[nodiscard]] double bound_ratio() const { return to_seconds(step) / bound.time; }
 };
 
-/// A prediction and the graph it was read from.
+/// A prediction and the step graph that was simulated for it.
 struct PredictedStep {
   Prediction prediction;
   StepGraph graph;
-  std::vector<TaskTimes> times;  ///< Start and end of every task.
+  std::vector<TaskTimes> times;  ///< Predicted start and end of every task, by task id.
 };
 
-/// Step time and memory of a plan, by which a search compares plans.
+/// Step time and memory of a plan, with which a search compares plans.
 struct PlanScore {
   Duration step{0};
-  /// Lower bound of the step by chains of tasks alone; 0 where it was not asked for.
+  /// Lower bound of the step by chains of tasks alone (chain_bound); 0 where it was not asked for.
   Seconds chain{0};
-  Bytes hbm{0}, host{0};  ///< Peak use, as in Memory.
+  Bytes hbm{0}, host{0};  ///< Peak of device and of host memory, in bytes, as in Memory.
 };
 
 /// Predicts plans of one job on one machine. Immutable; safe to share between threads.
@@ -74,34 +78,34 @@ class Predictor {
   Predictor(Job job, ResolvedMachine machine, Calibration calibration,
             Residency residency = Residency::automatic, CostSwitches switches = {});
 
-  /// Predicts a plan. Throws BadRequest where it is not a plan of this job. A plan that does not
+  /// Predicts `plan`. Throws BadRequest where it is not a plan of this job. A plan that does not
   /// fit is predicted all the same, with `fits` false.
   [[nodiscard]] PredictedStep predict(const Plan& plan) const;
-  /// Step time and memory of a plan. The step is 0 and not simulated where the plan exceeds a
+  /// Step time and memory of `plan`. The step is 0 and not simulated where the plan exceeds a
   /// capacity. With `enough`, `chain` is computed too, and a plan whose chain alone takes at least
-  /// that long is not simulated.
+  /// that long is not simulated; its step is then 0.
   [[nodiscard]] PlanScore score(const Plan& plan,
                                 std::optional<Duration> enough = std::nullopt) const;
 
-  /// The predicted step time of a plan, whatever memory it takes; costs half of score().
+  /// The predicted step time of `plan`, whatever memory it takes; costs half as much as score().
   [[nodiscard]] Duration step(const Plan& plan) const;
 
-  /// A predictor for the same machine with another host memory.
+  /// A predictor for the same job and the same machine with `host` bytes of host memory.
   [[nodiscard]] Predictor with_host(Bytes host) const;
-  /// A predictor for another number of sequences a step.
+  /// A predictor for the same machine and the same job with `batch_size` sequences a step.
   [[nodiscard]] Predictor with_batch(std::int64_t batch_size) const;
 
   [[nodiscard]] const Job& job() const { return job_; }
   [[nodiscard]] const ResolvedMachine& machine() const { return machine_; }
   [[nodiscard]] const ProfileCostModel& costs() const { return *costs_; }
   [[nodiscard]] const Bound& bound() const { return bound_; }
+  /// The bound over plans that take as much memory as `memory`, whether the machine has it or not.
+  [[nodiscard]] Bound bound_with(const Memory& memory) const;
   [[nodiscard]] const PassTimes& pass_times() const { return pass_times_; }
   [[nodiscard]] Residency residency() const { return residency_; }
 
  private:
   [[nodiscard]] Bound bound_on(const ResolvedMachine& machine) const;
-  /// The bound over plans that take as much memory as `memory`, whether the machine has it or not.
-  [[nodiscard]] Bound bound_with(const Memory& memory) const;
 
   Job job_;
   ResolvedMachine machine_;
@@ -114,10 +118,10 @@ class Predictor {
 [[nodiscard]] Prediction predict(const Job& job, const Plan& plan, const ResolvedMachine& machine,
                                  const Calibration& calibration);
 
-/// The prediction as plan files keep it, with its layout.
+/// The plan file that holds the prediction's plan, its layout and the prediction.
 [[nodiscard]] PlanFile to_plan_file(const Prediction& prediction);
 
-/// Hash of what the profile says about numerics: device kind and architecture. Runs state the full
+/// Part of a numerics id that the profile tells: device kind and architecture. Runs state the full
 /// numerics id, which library versions and kernels enter too.
 [[nodiscard]] std::string numerics_class(const MachineProfile& profile);
 

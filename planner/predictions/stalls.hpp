@@ -13,23 +13,25 @@ namespace sluice::planner {
 
 /// What the next task of the compute lane waited for.
 enum class Stall : std::uint8_t {
-  weights,     ///< Weights still crossing the link, or queued behind other copies.
-  gradient,    ///< A gradient buffer still being stored, or a running sum being loaded.
-  activation,  ///< A kept record on its way to or from the host.
-  /// An update on the CPU, whose weights are needed or are still to be copied, or state on its way
-  /// to the device's update and back.
+  weights,  ///< Weights that still cross the link, or are queued behind other copies.
+  /// A gradient that is still stored from the buffer needed, or a running sum that is still loaded.
+  gradient,
+  activation,  ///< A kept record on its way to the host or back.
+  /// A CPU update whose weights are needed or still have to be copied, or state on its way to the
+  /// device for an update and back.
   optimizer,
-  launch,  ///< The launcher, which has not enqueued the task yet.
-  tokens,  ///< The step's tokens, which are not on the device yet.
+  launch,  ///< The launch lane, which has not enqueued the task yet.
+  tokens,  ///< The step's tokens, which have not reached the device yet.
 };
 inline constexpr std::size_t kStalls = 6;
 const char* to_string(Stall stall);
 
-/// Busy and idle times of the compute lane, which sum to the period exactly.
+/// Busy and idle times of the compute lane in one period; `compute` and all of `idle` sum to
+/// `period` exactly.
 struct StallTimes {
   Duration period{0};
-  Duration compute{0};                 ///< Time for which a compute task runs.
-  std::map<TaskKind, Duration> kinds;  ///< Parts of `compute` by what ran; they sum to it.
+  Duration compute{0};                 ///< Time for which the compute lane runs tasks.
+  std::map<TaskKind, Duration> kinds;  ///< Parts of `compute` by kind of task; they sum to it.
   std::array<Duration, kStalls> idle{};
   [[nodiscard]] Duration at(Stall stall) const { return idle[static_cast<std::size_t>(stall)]; }
   [[nodiscard]] Duration& at(Stall stall) { return idle[static_cast<std::size_t>(stall)]; }
@@ -40,15 +42,15 @@ struct TaskTimes {
   Instant end;
 };
 
-/// Attributes the compute lane's time between the end of s2/grads and the end of s3/grads. An idle
-/// interval before compute task t is walked backwards: it is charged to the predecessor of t that
-/// ended last and, where that one started within the interval, to what it waited for in turn (its
-/// own last predecessor or the task before it on its lane), and so on. `spans` has one element a
-/// task of `graph`, predicted or measured; a measured predecessor that seems to end late by clock
-/// noise is clipped to the interval.
+/// Busy and idle times of the compute lane between the end of s2/grads and the end of s3/grads (the
+/// ends of steps 2 and 3). An idle interval before compute task t is walked backwards: it is
+/// charged to the predecessor of t that ended last and, where that one started within the interval,
+/// to what it waited for in turn (its own last predecessor or the task before it on its lane), and
+/// so on. `spans` has one element a task of `graph`, predicted or measured; a measured predecessor
+/// that seems to end late by clock noise is clipped to the interval.
 [[nodiscard]] StallTimes stall_times(const StepGraph& graph, const std::vector<TaskTimes>& spans);
 
-/// stall_times() for any vector whose elements have `start` and `end`.
+/// stall_times() for `spans` of any type with members `start` and `end`.
 template <class Spans>
 [[nodiscard]] StallTimes stall_times_of(const StepGraph& graph, const Spans& spans) {
   std::vector<TaskTimes> times;

@@ -1,4 +1,4 @@
-// Plan with its memory and step time.
+// Plan with its memory and step time, as searches keep it.
 #pragma once
 
 #include "planner/layout/memory.hpp"
@@ -12,7 +12,8 @@ struct TimedPlan {
   Plan plan;
   Memory memory = {};
   Duration step{0};
-  Bytes hbm{0}, host{0};  ///< Approximate peaks, where `memory` is not known yet.
+  /// Approximate peaks of device and of host memory, where `memory` is not known yet.
+  Bytes hbm{0}, host{0};
 };
 
 }  // namespace sluice::planner

@@ -1,5 +1,5 @@
-// The waterfall: what each second between the machine's bound for a job and its predicted or
-// measured step went to.
+// The waterfall: to what each second between the machine's bound for a job and its predicted or
+// measured step went.
 #pragma once
 
 #include <array>
@@ -15,28 +15,32 @@
 namespace sluice::planner {
 
 enum class WaterfallTerm : std::uint8_t {
-  /// Compute ceiling less the bound: zero where compute sets the bound, else negative. The
-  /// following terms are counted from the compute ceiling.
+  /// Compute time at the ceilings less the bound: zero where compute sets the bound, else negative,
+  /// because the following terms are counted from the compute time.
   not_compute,
   /// Time of the forward and backward kernels that every plan must run, less what they would take
   /// at the fastest rates known (ceilings); negative where they ran faster than those.
   kernels,
-  recomputation,  ///< Passes that only rebuild what was not kept.
-  optimizer,      ///< Updates on the compute lane.
-  updates,        ///< The compute lane idle, waiting for updates on the CPU or for their state.
-  weights,        ///< The compute lane idle, waiting for weights.
-  gradients,      ///< The compute lane idle, waiting for gradients.
-  activations,    ///< The compute lane idle, waiting for kept records.
-  /// The compute lane idle with nothing else to wait for: dispatch, and gaps between kernels.
+  recomputation,  ///< Passes that only rebuild what the forward pass did not keep.
+  optimizer,      ///< Optimizer updates on the compute lane.
+  /// Idle time of the compute lane while it waits for updates on the CPU, or for their state.
+  updates,
+  weights,      ///< Idle time of the compute lane while it waits for weights.
+  gradients,    ///< Idle time of the compute lane while it waits for gradients.
+  activations,  ///< Idle time of the compute lane while it waits for kept records.
+  /// Idle time of the compute lane with nothing else to wait for: dispatch, and gaps between
+  /// kernels.
   launches,
-  synchronization,  ///< The synchronization of the step at `grads`, and waiting for its tokens.
+  /// Idle time of the compute lane at the step's end (`grads`), and while it waits for the step's
+  /// tokens.
+  synchronization,
 };
 inline constexpr std::size_t kWaterfallTerms = 10;
-const char* to_string(WaterfallTerm term);  ///< The term's name in JSON, such as "recomputation".
-/// The JSON name of a term of waterfall_above, in which `kernels` is "slowed_kernels".
+const char* to_string(WaterfallTerm term);  ///< Name of the term in JSON, such as "recomputation".
+/// Name of the term in the JSON of waterfall_above(), where `kernels` is "slowed_kernels".
 const char* name_above(WaterfallTerm term);
 
-/// Parts of a step: bound + terms = step, to the nanosecond.
+/// Parts of a step, in nanoseconds: bound + all terms = step, exactly.
 struct Waterfall {
   Duration step{0};
   Duration bound{0};
@@ -49,11 +53,11 @@ struct Waterfall {
   [[nodiscard]] double bound_ratio() const { return to_seconds(step) / to_seconds(bound); }
 };
 
-/// The waterfall of the period from s2/grads to s3/grads, with the idle times of stall_times().
-/// `spans` has one element a task of `graph`, predicted or measured.
+/// The waterfall of the period from the end of s2/grads to the end of s3/grads, with the idle times
+/// of stall_times(). `spans` has one element a task of `graph`, predicted or measured.
 [[nodiscard]] Waterfall waterfall(const StepGraph& graph, const std::vector<TaskTimes>& spans,
                                   const Ceilings& ceilings);
-/// The waterfall of a period whose stalls are known.
+/// The waterfall of a period whose idle times are known.
 [[nodiscard]] Waterfall waterfall(const StallTimes& stalls, const Ceilings& ceilings);
 
 /// The waterfall from the bound that a prediction rests on (Prediction::bound), in which every
@@ -64,18 +68,20 @@ struct Waterfall {
 /// is no larger than that.
 [[nodiscard]] Waterfall waterfall_above(const StallTimes& stalls, const Bound& bound);
 
-/// A term of waterfall_above as tables print it: "slowed kernels", "exposed weights".
+/// Name of the term in the tables of waterfall_above(), such as "slowed kernels" or "exposed
+/// weights".
 [[nodiscard]] const char* label_above(WaterfallTerm term);
 
-/// A named column of waterfall_table.
+/// One column of waterfall_table, with its heading.
 struct WaterfallColumn {
-  std::string name;  ///< The column's heading, "predicted" or "measured".
+  std::string name;  ///< Heading of the column, "predicted" or "measured".
   Waterfall waterfall;
 };
-/// A table with one line a term and the columns side by side, all of one job on one machine.
+/// Text of a table with one line a term and the columns side by side; all columns must be of one
+/// job on one machine.
 [[nodiscard]] std::string waterfall_table(const std::vector<WaterfallColumn>& columns);
 /// The waterfall as JSON text: {"step_s", "bound_s", "bound_by", "bound_ratio", "terms_s": {term:
-/// s}}.
+/// seconds}}.
 [[nodiscard]] std::string waterfall_json(const Waterfall& waterfall);
 
 }  // namespace sluice::planner

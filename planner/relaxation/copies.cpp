@@ -56,8 +56,8 @@ void PlanRelaxation::add_copies(Constraints& all, std::int64_t rounds, Bytes res
     put(Limit::later_loads, Use::reloads, down / (times - 1));
     put(Limit::last_loads, Use::reloads, down / (times - 1));
     put(Limit::last_loads, Use::early_staged, down);
-    // (streamed_gradients - s)/D <= u_B, u_B'; w (streamed_gradients - s)/D <= u_E: at the end of a
-    // backward pass only slots hold gradients that have not left.
+    // (streamed_gradients - s)/D <= u_B, u_B'; wire (streamed_gradients - s)/D <= u_E: at the end
+    // of a backward pass only slots hold gradients that have not left.
     const double wire = static_cast<double>(job.gradient_wire_element().count()) /
                         static_cast<double>(job.gradient_element().count());
     for (const Limit limit :

@@ -1,4 +1,5 @@
-// What the relaxation speaks of: uses of units, constraints by name, parts of a step.
+// Names that the relaxation uses: what units use in a step, the linear program's constraints, and
+// the parts of a step.
 #pragma once
 
 #include <array>
@@ -7,46 +8,76 @@
 
 namespace sluice::planner {
 
-/// What units use in a step. `u` of docs/design/relaxation.md: a_uc is what one unit with choice c
-/// uses, y_u the sum over all units of a plan.
+/// Something that units use in a step, in seconds, bytes or parameters: u of
+/// docs/design/relaxation.md. There a_uc is how much of it one unit with choice c uses, and y_u the
+/// sum over all units of a plan. "Norm" is the gradient norm at the end of a step, "loss" the
+/// head's pass of a round.
 enum class Use : std::uint8_t {
-  compute,       ///< Seconds of the compute lane in the whole step.
-  forward,       ///< Seconds of the compute lane from a pass's start to its loss, in all rounds.
-  tail,          ///< Seconds of the compute lane from losses to the norm, in all rounds.
-  h2d,           ///< Bytes copied to the device.
-  d2h,           ///< Bytes copied from the device.
-  update,        ///< Parameters updated on the CPU.
-  refresh,       ///< Bytes of weights that come to the device between the norm and the loss.
-  embed_wait,    ///< Seconds of the embedding's update and copy, which its next pass waits for.
-  embed_store,   ///< Seconds by which storing the embedding's gradient outlasts its norm.
-  block_chain,   ///< Seconds of a block's update, copy and forward pass, shared by all blocks.
-  between,       ///< Without clipping: seconds between the first block's last backward and its next
-                 ///< forward pass (its gradient's store, update and copy, shared by all blocks, and
-                 ///< the embedding's update).
-  block_passes,  ///< Without clipping: seconds of a round's passes of blocks that the CPU updates.
-  last_copy,     ///< Seconds that follow the last update: a copy, or a smaller one and a forward.
-  staged,        ///< Bytes of state that visits the device.
-  resident,      ///< Bytes that stay on the device.
-  records,       ///< Bytes of a round's records, wherever they wait.
-  device_records,  ///< Bytes of a round's records that stay on the device.
-  streamed,        ///< Bytes of blocks' weights that do not stay on the device.
-  scratch,         ///< Bytes of device slots, each shared by the units that use it.
-  record_slots,    ///< Bytes of device slots for records, likewise.
-  waiting,         ///< Bytes of gradients that wait on the device for the norm.
-  summed,          ///< Bytes of gradient sums that the device keeps from round to round.
-  loss_slots,      ///< Bytes of device slots in use at a loss, beyond `scratch`; with several
-                   ///< rounds at a later round's loss.
-  early_staged,    ///< Bytes of `staged` that take a record's place or come before the last loss.
-  embed_staged,    ///< Bytes of the embedding's staged state.
-  reloads,         ///< Bytes of gradient sums that come back between rounds, beyond slots.
-  streamed_gradients,  ///< Bytes of blocks' gradient sums that leave in each of several rounds,
-                       ///< beyond their share of a slot.
-  late_gradients,      ///< With clipping: bytes of gradients that leave after the norm.
-  forward_waits,       ///< Seconds that forward passes wait for slots of records that leave.
-  backward_waits,      ///< Seconds that backward passes wait for records that come back.
-  host,                ///< Bytes that the host holds throughout the step.
-  host_records,        ///< Bytes of records that the host holds.
-  host_gradients       ///< Bytes of gradients that the host holds.
+  compute,  ///< Seconds of the compute lane's tasks in the whole step.
+  /// Seconds of the compute lane from the start of forward passes to their loss, summed over all
+  /// rounds.
+  forward,
+  tail,     ///< Seconds of the compute lane from losses to the norm, summed over all rounds.
+  h2d,      ///< Bytes that a step copies to the device.
+  d2h,      ///< Bytes that a step copies from the device.
+  update,   ///< Parameters that the CPU updates.
+  refresh,  ///< Bytes of weights that surely come to the device between the norm and the next loss.
+  /// Seconds of the embedding's update on the CPU and the copy of its weights; its next pass waits
+  /// for both.
+  embed_wait,
+  /// Seconds by which storing the embedding's gradient takes longer than its norm, if the CPU
+  /// updates it.
+  embed_store,
+  /// Seconds of a block's CPU update, copy and forward passes of a round, divided by the number of
+  /// blocks.
+  block_chain,
+  /// Without clipping: seconds between the first block's last backward and its next forward pass
+  /// (its gradient's store, CPU update and copy, divided by the number of blocks, and the
+  /// embedding's update).
+  between,
+  /// Without clipping: seconds of a round's passes of the blocks that the CPU updates.
+  block_passes,
+  /// Seconds that surely follow the last CPU update: the head's copy, or a smaller one and a
+  /// forward pass.
+  last_copy,
+  /// Bytes of optimizer state that lives on the host and comes to the device for its update.
+  staged,
+  resident,  ///< Bytes of weights and state that stay on the device throughout.
+  records,   ///< Bytes of a round's records, on the device and on the host together.
+  /// Bytes of a round's records that stay on the device until their backward pass.
+  device_records,
+  streamed,  ///< Bytes of those blocks' weights that are copied to the device for each use.
+  /// Bytes of device slots for streamed weights and rebuilt records; each unit counts its share of
+  /// a slot.
+  scratch,
+  /// Bytes of device slots for records that leave; each block counts its share of a slot.
+  record_slots,
+  waiting,  ///< Bytes of gradients that wait on the device for the norm.
+  summed,   ///< Bytes of running gradient sums that the device keeps from round to round.
+  /// Bytes of device slots in use at a loss that `scratch` does not count: weights of embedding and
+  /// head and, with several rounds, gradients on their way to the host.
+  loss_slots,
+  /// Bytes of staged state that takes a record's place or comes before the last loss.
+  early_staged,
+  embed_staged,  ///< Bytes of the embedding's staged state.
+  /// Bytes of running gradient sums that come back to the device in all later rounds, without those
+  /// that stay in slots.
+  reloads,
+  /// With several rounds: bytes of blocks' running gradient sums that leave the device in each,
+  /// without their share of a slot.
+  streamed_gradients,
+  /// With clipping: bytes of gradients for CPU updates that wait on the device for the norm and
+  /// leave after it.
+  late_gradients,
+  /// Seconds, over all rounds, that forward passes surely wait for slots because their records must
+  /// leave first.
+  forward_waits,
+  /// Seconds, over all rounds, that backward passes surely wait for records that come back from the
+  /// host.
+  backward_waits,
+  host,           ///< Bytes that the host's memory holds throughout the step.
+  host_records,   ///< Bytes of a round's records in the host's memory.
+  host_gradients  ///< Bytes of gradients that wait in the host's memory.
 };
 inline constexpr std::size_t kUses = 33;
 using UseSum = std::array<double, kUses>;
@@ -54,92 +85,136 @@ using UseSum = std::array<double, kUses>;
   return sum[static_cast<std::size_t>(use)];
 }
 
-/// The constraints by name, in their order in the program. Their inequalities are in
-/// docs/design/relaxation.md and where each is built.
+/// Names of the linear program's constraints, in their order in the program.
+/// docs/design/relaxation.md and the functions that build them state their inequalities.
 enum class Limit : std::uint8_t {
-  // Constraints of the whole step's time, T.
+  // Constraints of T, the time of the whole step.
   compute,
   h2d,
   d2h,
   cpu,
   dram,
   cores,
-  embed_cycle,   ///< The embedding's gradient is stored, updated, copied; then come all passes.
-  embed_slowed,  ///< The same cycle with passes slowed by copies.
-  block_cycle,   ///< Without clipping: the same cycle of the first block that the CPU updates.
-  // Constraints of the first forward part's time, from the norm to the first loss.
+  /// Cycle of the embedding: its gradient is stored, the CPU updates its weights, they are copied,
+  /// and then all passes come.
+  embed_cycle,
+  embed_slowed,  ///< Cycle of the embedding, with passes slowed by copies that run beside them.
+  /// Without clipping, cycle of the first block that the CPU updates: gradient stored, weights
+  /// updated and copied, passes.
+  block_cycle,
+  // Constraints of the time of the first forward part, from the norm to the first loss.
   first_forward,
   first_forward_h2d,
   first_forward_d2h,
-  embed_chain,   ///< With clipping: the embedding's update and copy, then one round's passes.
-  chain_slowed,  ///< The same chain with passes slowed by copies.
-  block_chain,   ///< With clipping: a block's update and copy, then all passes that wait for such.
-  updates,       ///< With clipping: all CPU updates and the copy of the last.
-  update_dram,   ///< Host memory's rate that updates and loads share.
-  update_cores,  ///< Cores that updates and copies share.
-  first_dram,    ///< Host memory's rate that updates and all copies share.
-  // Constraints of each later forward pass's time.
+  /// With clipping: the embedding's update and copy, then one round's forward passes.
+  embed_chain,
+  /// With clipping: the embedding's update and copy, then one round's forward passes slowed by
+  /// copies.
+  chain_slowed,
+  /// With clipping: update and copy of a block that the CPU updates, then the forward passes of all
+  /// such blocks.
+  block_chain,
+  /// With clipping: all CPU updates, then the copy of updated weights that must follow the last.
+  updates,
+  update_dram,   ///< With clipping: rate of the host's memory, which CPU updates and loads share.
+  update_cores,  ///< With clipping: cores, which CPU updates and copies share.
+  /// With clipping: rate of the host's memory, which CPU updates, loads and stores share.
+  first_dram,
+  // Constraints of the time of each later forward part, to the round's loss.
   later_forward,
   later_forward_h2d,
   later_forward_d2h,
-  // Constraints of the first backward pass's time, to the next round's forward pass or the norm.
+  // Constraints of the time of the first backward part, to the next round's forward pass or, with
+  // one round, to the norm.
   first_backward,
   first_backward_h2d,
   first_backward_d2h,
-  // Constraints of each later backward pass's time, but for the last of several.
+  // Constraints of the time of each later backward part except the last.
   later_backward,
   later_backward_h2d,
   later_backward_d2h,
-  later_backward_slots,  ///< Running sums are loaded, added to and stored through few slots.
-  // Constraints of the last of several backward passes' time, to the norm.
+  /// Running sums of gradients are loaded, added to and stored through few device slots.
+  later_backward_slots,
+  // Constraints of the time of the last backward part, with several rounds, to the norm.
   last_backward,
   last_backward_h2d,
   last_backward_d2h,
-  // Constraints of the update span's time, without clipping.
-  update_span_updates,  ///< All CPU updates lie between the last losses and the next first one.
-  update_span_dram,     ///< Host memory's rate that they and copies share.
-  // Constraints of what is copied at least in a part, as seconds of its link.
-  refresh,            ///< Between norm and loss: updated weights with clipping, else what streams.
-  first_stores,       ///< What the device cannot hold when the loss begins leaves during forward.
-  later_streams,      ///< Weights that stream come in each later forward pass.
-  later_stores,       ///< What the device cannot hold at a later loss leaves in each forward pass.
-  late_stores,        ///< Gradients that waited on the device for the norm leave in forward.
-  first_loads,        ///< What could not be held at the loss comes during backward.
-  later_loads,        ///< The same of later rounds, with the running sums of gradients.
-  last_loads,         ///< The same of the last round, with staged state.
-  first_gradients,    ///< Gradients that have no slot to stay in leave in the first backward pass.
-  later_gradients,    ///< The same of each later backward pass.
-  last_gradients,     ///< The same of the last one, as bytes on the wire.
-  update_span_loads,  ///< In the update span: updated weights and what its backward pass needs.
-  update_span_fetches,  ///< The same loads with what could not be held.
-  update_span_stores,   ///< In the update span: gradients for CPU updates.
-  update_span_saves,    ///< The same stores with what cannot be held.
-  all_loads,            ///< Loads of all parts together.
-  all_stores,           ///< Stores of all parts together.
-  // Constraints of memory.
-  hbm_at_loss,        ///< The device when a loss begins.
-  hbm_at_backward,    ///< The device when the only round's backward pass begins.
-  hbm_at_norm,        ///< The device at the norm.
-  hbm_across_rounds,  ///< The device's bytes that all of several rounds use, and staged state.
-  hbm_beside_embed,   ///< With one round: the embedding's staged state and what is beside it.
-  host_at_loss,       ///< The host when a loss begins.
-  host_at_norm,       ///< The host at the norm.
-  gradient_slots,     ///< With several rounds: slots for blocks' gradients are whole.
-  gradients_few,      ///< At most so many blocks have their gradients on the host.
-  gradients_many,     ///< At least so many blocks have their gradients on the host.
+  // Constraints of the time of the update span (last backward and next first forward part), without
+  // clipping.
+  /// All CPU updates run between the last losses of a step and the first loss of the next.
+  update_span_updates,
+  update_span_dram,  ///< Rate of the host's memory, which CPU updates and all copies share.
+  // Constraints of d_p and u_p, the least seconds of copies to and from the device in a part of the
+  // step.
+  /// In the first forward part updated weights (with clipping) or streamed weights (without) must
+  /// be loaded.
+  refresh,
+  /// In the first forward part what the device cannot hold at the loss must be stored.
+  first_stores,
+  later_streams,  ///< In each later forward part streamed weights must be loaded.
+  /// In each later forward part what the device cannot hold at the loss must be stored.
+  later_stores,
+  /// In the first forward part gradients that waited on the device for the norm must be stored.
+  late_stores,
+  /// In the first backward part streamed weights and what the device could not hold at the loss
+  /// must be loaded.
+  first_loads,
+  /// In each later backward part streamed weights, running sums of gradients and what the device
+  /// could not hold at the loss must be loaded.
+  later_loads,
+  /// In the last backward part streamed weights, running sums, staged state and what the device
+  /// could not hold at the loss must be loaded.
+  last_loads,
+  /// In the first backward part gradients without a slot to stay in must be stored.
+  first_gradients,
+  /// In each later backward part gradients without a slot to stay in must be stored.
+  later_gradients,
+  /// In the last backward part gradients without a slot to stay in must be stored, in their wire
+  /// format.
+  last_gradients,
+  /// In the update span updated weights, streamed weights and running sums must be loaded.
+  update_span_loads,
+  /// In the update span what update_span_loads counts, staged state and what the device could not
+  /// hold at the loss must be loaded.
+  update_span_fetches,
+  update_span_stores,  ///< In the update span gradients for CPU updates must be stored.
+  /// In the update span gradients for CPU updates, staged state and what the device cannot hold at
+  /// the loss must be stored.
+  update_span_saves,
+  all_loads,   ///< Loads of all parts together are at least those of the step.
+  all_stores,  ///< Stores of all parts together are at least those of the step.
+  // Constraints of memory, in bytes.
+  hbm_at_loss,      ///< Bytes on the device when a loss begins.
+  hbm_at_backward,  ///< Bytes on the device when the backward pass begins, for one round.
+  hbm_at_norm,      ///< Bytes on the device at the norm.
+  /// With several rounds: bytes on the device that all rounds use, and staged state.
+  hbm_across_rounds,
+  hbm_beside_embed,  ///< With one round: bytes on the device beside the embedding's staged state.
+  host_at_loss,      ///< Bytes in the host's memory when a loss begins.
+  host_at_norm,      ///< Bytes in the host's memory at the norm.
+  /// With several rounds: device slots for blocks' gradients are whole, and at least as many as the
+  /// node says.
+  gradient_slots,
+  /// Most blocks whose gradients may wait on the host in the node (a part of the plan space).
+  gradients_few,
+  /// Fewest blocks whose gradients wait on the host in the node (a part of the plan space).
+  gradients_many,
 };
 constexpr std::size_t constraint_index(Limit limit) { return static_cast<std::size_t>(limit); }
 inline constexpr std::size_t kLimits = 61;
-inline constexpr std::size_t kTimeLimits = 34;    ///< The first so many are of time.
-inline constexpr std::size_t kSecondLimits = 51;  ///< The first so many are of time or of copies.
+/// Number of constraints of time, which come first in Limit.
+inline constexpr std::size_t kTimeLimits = 34;
+/// Number of constraints of time and of copies together, which come first in Limit.
+inline constexpr std::size_t kSecondLimits = 51;
 const char* to_string(Limit limit);
-/// Whether the constraint is a cycle around the whole step, whose passes count as sustained.
+/// Whether the constraint is of a cycle around the whole step; its passes count at their sustained
+/// time.
 [[nodiscard]] constexpr bool is_cycle(Limit limit) {
   return limit >= Limit::embed_cycle && limit <= Limit::block_cycle;
 }
 
-/// What a constraint speaks of. The first five are the parts that a step consists of, p of
-/// docs/design/relaxation.md.
+/// What a constraint is about. The first five are the parts p of which a step consists
+/// (docs/design/relaxation.md).
 enum class StepPart : std::uint8_t {
   first_forward,
   later_forward,
@@ -151,26 +226,28 @@ enum class StepPart : std::uint8_t {
   copies,
   memory
 };
-inline constexpr std::size_t kParts = 5;                ///< Parts that a step consists of.
-inline constexpr std::size_t kTimedParts = kParts + 2;  ///< These, the whole and the update span.
+inline constexpr std::size_t kParts = 5;  ///< Number of parts of which a step consists.
+/// Number of kinds of constraints of time: of the parts of a step, the whole step and the update
+/// span.
+inline constexpr std::size_t kTimedParts = kParts + 2;
 constexpr std::size_t part_index(StepPart part) { return static_cast<std::size_t>(part); }
 [[nodiscard]] StepPart part_of(Limit limit);
-/// How often a step of so many rounds has the part: n_p.
+/// How often a step of `rounds` rounds has the part `part`: n_p.
 [[nodiscard]] double times_in_step(StepPart part, std::int64_t rounds);
 
-/// Whether `part`, one that a step consists of, lies in the update span.
+/// Whether `part`, one of those a step consists of, lies in the update span.
 [[nodiscard]] constexpr bool is_in_update_span(StepPart part) {
   return part == StepPart::first_forward || part == StepPart::last_backward;
 }
 
-/// The copies that a constraint limits: those in one direction during one part of the step, during
-/// the update span (the last backward pass and the next step's first forward pass), or, where
-/// `part` is `whole`, during the whole step.
+/// Copies that a constraint limits: those in one direction during one part of the step, during the
+/// update span (the last backward pass and the next step's first forward pass), or, where `part` is
+/// `whole`, during the whole step.
 struct CopiedIn {
   StepPart part = StepPart::whole;
-  bool down = true;  ///< Copies to the device, else from it.
+  bool down = true;  ///< Whether the copies go to the device; otherwise they come from it.
 };
-/// The copies that a constraint whose part is `copies` is about.
+/// The copies that `limit` is about, which must be a constraint of copies (part_of).
 [[nodiscard]] CopiedIn copied_in(Limit limit);
 
 }  // namespace sluice::planner

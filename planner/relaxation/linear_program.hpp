@@ -1,4 +1,5 @@
-// Small linear programs: minimize c x subject to A x <= b and E x = d, x >= 0.
+// Small linear programs: minimize c x subject to A x <= b and E x = d, x >= 0. Exact answers come
+// with prices that a caller can check.
 #pragma once
 
 #include <vector>
@@ -7,31 +8,33 @@ namespace sluice::planner {
 
 struct LinearProgram {
   struct Constraint {
-    std::vector<double> coefficients;  ///< One for each variable.
+    std::vector<double> coefficients;  ///< Coefficients of all variables, in their order.
     double limit = 0;
-    bool equal = false;  ///< Whether the sum equals `limit`; else it is at most that.
+    /// Whether the sum must equal `limit`; otherwise it must be at most `limit`.
+    bool equal = false;
   };
   std::vector<double> cost;
   std::vector<Constraint> constraints;
 };
 
 struct LinearSolution {
-  /// Whether anything satisfies the constraints, as far as rounding lets one see. If not there are
-  /// no values, and at the prices (at least 0 for upper limits) the constraints' sum is above its
-  /// limits' whatever x is.
+  /// Whether any x satisfies the constraints, as far as rounding lets one see. If not, `values` is
+  /// empty, and `prices` (at least 0 for upper limits) prove it: the constraints' sum at these
+  /// prices is above that of their limits for every x.
   bool feasible = true;
   std::vector<double> values;
-  /// Price of each constraint: the fall of the least cost per unit of its limit (at least 0 for an
-  /// upper limit). What rests on them should check them by weak duality: rounding makes them
-  /// inexact, never that check.
+  /// Price of each constraint: by how much the least cost falls per unit by which its limit rises
+  /// (at least 0 for an upper limit). Rounding makes prices inexact, so a bound that rests on them
+  /// should be computed anew by weak duality.
   std::vector<double> prices;
   double cost = 0;
 };
 
-/// Two-phase simplex on a dense tableau (Dantzig's rule, Bland's against cycling; of near ties the
-/// largest pivot), for tens of constraints and variables. Costs are taken to be bounded below. What
-/// comes out infeasible, or does not satisfy the constraints, is solved again with both divided by
-/// powers of two until coefficients are of one size.
+/// Solves the program by the two-phase simplex on a dense tableau (Dantzig's rule, Bland's against
+/// cycling; of near ties the largest pivot), for tens of constraints and variables. Costs must be
+/// bounded below. A program that comes out infeasible, or whose solution does not satisfy the
+/// constraints, is solved again with constraints and variables scaled by powers of two until
+/// coefficients are of one size.
 [[nodiscard]] LinearSolution minimize(const LinearProgram& program);
 
 }  // namespace sluice::planner

@@ -138,7 +138,7 @@ void PlanRelaxation::add_gradient_slots(Constraints& all, const RelaxedNode& nod
   const auto slot = static_cast<double>((job.gradient_element() * parameters_[1]).count());
   const double each = slot * (1 - 1 / layers);  // e: one block's streamed_gradients.
   const auto least = static_cast<double>(node.gradient_slots.least);
-  // k slot <= s + streamed_gradients/(L - 1); streamed_gradients >= k_least e
+  // k_least slot <= s + streamed_gradients/(L - 1); streamed_gradients >= b_least e
   if (node.gradient_blocks.least >= node.gradient_slots.least && node.gradient_blocks.least > 0) {
     constraint(Limit::gradient_slots).constant = least * slot;
     constraint(Limit::gradient_slots).slots = -1;
@@ -147,14 +147,14 @@ void PlanRelaxation::add_gradient_slots(Constraints& all, const RelaxedNode& nod
         static_cast<double>(node.gradient_blocks.least) * each;
     weight(Limit::gradients_many) = -1;
   }
-  // streamed_gradients <= k_most e
+  // streamed_gradients <= b_most e
   if (node.gradient_blocks.most < job.model.layers) {
     constraint(Limit::gradients_few).constant =
         -static_cast<double>(node.gradient_blocks.most) * each;
     weight(Limit::gradients_few) = 1;
   }
   if (node.gradient_slots.most >= job.model.layers || node.gradient_slots.most < 1) return;
-  // (c + b)/(k e) streamed_gradients - c <= t_B'
+  // (c + passes)/(k_most e) streamed_gradients - c <= t_B'
   const auto most = static_cast<double>(node.gradient_slots.most);
   const double copies = (slot / h2d_rate_ + slot / d2h_rate_) / 2;
   const std::int64_t a_round = job.micro_batches() / node.rounds;

@@ -1,6 +1,6 @@
-// Plans without their order in time: what every schedule of a plan must move, compute and hold, as
-// constraints of a linear program over how many units make each choice. docs/design/relaxation.md
-// states the program; the letters in comments are its symbols.
+// Relaxation of plans: what every schedule of a plan must move, compute and hold, as constraints of
+// a linear program over how many units make each choice, without order in time.
+// docs/design/relaxation.md states the program; the letters in comments are its symbols.
 #pragma once
 
 #include <array>
@@ -20,114 +20,133 @@
 
 namespace sluice::planner {
 
-/// A choice c of a unit, and what it uses: a_uc.
+/// A choice c of a unit, and what one unit that makes it uses: a_uc by use u.
 struct UnitChoice {
   UnitPlan unit;
   UseSum use{};
 };
 
-/// The least and the most slots for something that plans of a node have.
+/// Least and largest number of slots of one kind that plans of a node have.
 struct SlotRange {
   std::int64_t least = 1, most = std::numeric_limits<std::int64_t>::max();
 };
 
-/// The least and the most blocks that make a choice in plans of a node.
+/// Least and largest number of blocks that make one choice in plans of a node.
 struct CountRange {
   double least = 0, most = std::numeric_limits<double>::infinity();
 };
 
-/// A part of the plan space: one number of rounds, perhaps fixed choices of embedding and head, few
-/// slots or many, and few blocks or many of a choice.
+/// A node of branch and bound, which is a part of the plan space: one number of rounds, perhaps
+/// fixed choices of embedding and head, ranges of slots, and ranges of how many blocks make a
+/// choice.
 struct RelaxedNode {
   std::int64_t rounds = 1;
-  /// Indices of the choices of embedding and head, where they are fixed.
+  /// Indices of the choices (residency_choices) of embedding and of head, where they are fixed.
   std::optional<std::size_t> embed = std::nullopt, head = std::nullopt;
-  SlotRange record_slots{};  ///< For records on their way to and from the host.
-  /// Bytes of the largest record that leaves, which all its slots have; 0 where none leaves.
-  /// Without it slots have the blocks' mean size.
+  /// Number of device slots for records on their way to and from the host.
+  SlotRange record_slots{};
+  /// Bytes of the largest record that leaves the device, and so of every slot for records; 0 where
+  /// none leaves. Where it is not fixed, slots count with their mean size over blocks.
   std::optional<Bytes> largest_record = std::nullopt;
-  std::vector<CountRange> records{}, residencies{};  ///< Ranges by choice of blocks; empty: any.
-  /// With several rounds: slots for blocks' gradients on their way to and from the host, and how
-  /// many blocks have theirs there, at least as many as there are slots.
+  /// Ranges of block counts, by index in record_choices and in residency_choices; empty for any
+  /// counts.
+  std::vector<CountRange> records{}, residencies{};
+  /// With several rounds: number of slots for blocks' gradients on their way to and from the host,
+  /// and number of blocks whose gradients live on the host, which is at least the number of slots.
   SlotRange gradient_slots{}, gradient_blocks{.least = 0};
-  Bytes reserve{0};       ///< Device memory that is left alone.
-  Bytes host_reserve{0};  ///< Host memory that is left alone.
-  /// For sketches of a single round: gradients on the host do not take the place of records.
+  /// Bytes of device memory that plans may not use, kept back for what the program does not count.
+  Bytes reserve{0};
+  /// Bytes of host memory that plans may not use, kept back for what the program does not count.
+  Bytes host_reserve{0};
+  /// For sketches of a single round: whether gradients may not use the host memory of records that
+  /// have left it.
   bool gradients_apart = false;
-  /// With constraints that prove more, for bounds; sketches made with them fit less often.
+  /// Whether the program gets constraints that only raise the bound; sketches made with them fit
+  /// less often.
   bool proves = false;
 };
 
+/// The solution of one node's linear program.
 struct RelaxedPlan {
-  Seconds bound{0};  ///< No plan of the node is faster, as weak duality proves.
+  Seconds bound{0};  ///< Time of a step that no plan of the node beats, as weak duality proves.
   bool feasible = true;
-  /// Counts x_c of the choices of each group.
+  /// Numbers x_c of units that make each choice, by index of the choice, for blocks' records,
+  /// blocks' residencies, embedding and head.
   std::vector<double> records, residencies, embeds, heads;
-  double more_slots = 0;  ///< Bytes s of slots for gradients, beyond each block's share of one.
-  /// Price pi_i of each constraint: its share of the bound, or seconds a byte.
+  /// Bytes s of device slots for gradients, beyond each block's share of one slot.
+  double more_slots = 0;
+  /// Price pi_i of each constraint i: its share of the bound for a constraint of time, seconds per
+  /// byte for one of memory.
   std::array<double, kLimits> prices{};
 };
 
-/// The linear program of one predictor. Immutable; safe to share between threads.
+/// The linear program over the plans of one predictor's job and machine. Immutable; safe to share
+/// between threads.
 class PlanRelaxation {
  public:
   PlanRelaxation(const Predictor& predictor, const Pins& pins);
 
-  /// Shares of their fastest rates that links and CPU updates are let have.
+  /// Shares (0 to 1) of their fastest rates at which copies and CPU updates are taken to work.
   struct Pace {
     double h2d = 1, d2h = 1, update = 1;
   };
-  /// The program of slower links and updates. It is for sketches and bounds no plan.
+  /// The same program with copies and CPU updates at `pace`. It serves to make sketches; its bound
+  /// does not hold.
   [[nodiscard]] PlanRelaxation at_pace(const Pace& pace) const;
 
   [[nodiscard]] const std::vector<std::int64_t>& rounds() const { return rounds_; }
-  /// Choices of blocks' records with so many rounds.
+  /// Choices of a block's records (how much is kept, and where) in plans of `rounds` rounds.
   [[nodiscard]] std::vector<UnitChoice> record_choices(std::int64_t rounds) const {
     return record_choices(RelaxedNode{.rounds = rounds});
   }
-  /// Choices of blocks' records in plans of the node.
+  /// Choices of a block's records (how much is kept, and where) in plans of the node.
   [[nodiscard]] std::vector<UnitChoice> record_choices(const RelaxedNode& node) const;
-  /// Bytes that a micro-batch's record keeps, by `Keep`.
+  /// Bytes that one micro-batch's record keeps of a block, for Keep::input, selective and all.
   [[nodiscard]] std::array<Bytes, 3> record_bytes() const;
-  /// Choices of where a unit's weights, gradients and state are and who updates it when.
+  /// Choices for a unit of where weights, gradients and state live and who updates them when, in
+  /// plans of `rounds` rounds.
   [[nodiscard]] std::vector<UnitChoice> residency_choices(std::size_t unit,
                                                           std::int64_t rounds) const;
-  /// The node's program solved: its counts, prices and bound.
+  /// Solves the node's program: numbers of units by choice, prices and bound.
   [[nodiscard]] RelaxedPlan solve(const RelaxedNode& node) const;
-  /// Nodes that together have all plans of `node` and of which none has its solution `relaxed`:
-  /// with whole embeddings or heads, slots for records of one size or another, few or many, whole
-  /// blocks of a choice. Empty where there is nothing to choose.
+  /// Splits `node` into nodes that together contain all its plans and none of which allows its
+  /// solution `relaxed`. They differ in one thing: the choice of the embedding or head, the slots
+  /// for gradients, the size or the number of slots for records, or how many blocks make a choice.
+  /// Empty where nothing is left to split.
   [[nodiscard]] std::vector<RelaxedNode> split(const RelaxedNode& node,
                                                const RelaxedPlan& relaxed) const;
   /// Whether head and embedding share one gradient, which waits in one place.
   [[nodiscard]] bool tied_head() const { return predictor_->job().model.tied_head; }
-  /// No execution of this plan is faster.
+  /// Time of a step that no execution of `plan` beats.
   [[nodiscard]] Seconds bound_of(const Plan& plan) const;
-  /// The first constraint of memory that this plan surely violates.
+  /// The first constraint of memory that `plan` surely violates; none where no violation is proved.
   [[nodiscard]] std::optional<Limit> exceeded(const Plan& plan) const;
 
  private:
-  /// One constraint i: sum_u w_iu y_u + k_i + (down_i d_p + up_i u_p) + slots_i s <= its right
-  /// side, which by the constraint's part is T, t_p, d_p, u_p or, for memory, 0.
+  /// One constraint i: sum_u w_iu y_u + k_i + down_i d_p + up_i u_p + slots_i s <= its right side,
+  /// which is T, t_p, d_p or u_p by the constraint's part, or 0 for memory.
   struct Constraint {
-    UseSum weights{};         ///< w_iu.
-    double constant = 0;      ///< k_i.
-    double down = 0, up = 0;  ///< Factors of the seconds of the part's copies, d_p and u_p.
-    double slots = 0;         ///< Factor of s.
+    /// w_iu: factor of each use u, in seconds (for memory, bytes) per unit of u.
+    UseSum weights{};
+    double constant = 0;  ///< k_i: seconds, or for memory bytes, that no choice changes.
+    /// Factors of d_p and u_p, the seconds of the part's copies to and from the device.
+    double down = 0, up = 0;
+    double slots = 0;  ///< Factor of s, the bytes of slots for gradients.
   };
   using Constraints = std::array<Constraint, kLimits>;
-  class Program;  // planner/relaxation/program.hpp
-  /// Seconds that a lane loses of each second that lane `from` runs, at least: l(lane, from).
+  class Program;  // Defined in planner/relaxation/program.hpp.
+  /// Share of each second that lane `from` runs which a lane surely loses to it: l(lane, from).
   struct Slowing {
     std::string from;
     double lost = 0;
   };
   [[nodiscard]] Constraints constraints(const RelaxedNode& node) const;
-  /// Two nodes, with fewer and with more blocks of the choice that most lacks a whole number.
+  /// Splits `node` into two: fewer and more blocks that make the choice whose count in `relaxed` is
+  /// farthest from a whole number.
   [[nodiscard]] static std::vector<RelaxedNode> split_counts(const RelaxedNode& node,
                                                              const RelaxedPlan& relaxed);
   void allow(const Pins& pins);
-  /// What all plans use: f_u.
+  /// What all plans use whatever they choose: f_u by use u.
   [[nodiscard]] UseSum base() const;
   void add_whole_step(Constraints& all, bool proves) const;
   void add_cycles(Constraints& all, std::int64_t rounds) const;
@@ -141,57 +160,79 @@ class PlanRelaxation {
                                                            const std::vector<double>& rates);
   static void add_contention(const std::vector<SharedRates>& rates, std::vector<Slowing>& losses);
   [[nodiscard]] std::vector<Slowing> slowed(const std::string& lane) const;
-  /// What other lanes cost CPU updates; in the proof sharing of memory counts, too.
+  /// Losses of CPU updates to each other lane: l(cpu, from). For a proof they count sharing of
+  /// links as well as interference.
   [[nodiscard]] const std::vector<Slowing>& updates_slowed(bool proves) const {
     return proves ? cpu_contended_ : cpu_slowed_;
   }
   void add_memory(Constraints& all, const RelaxedNode& node) const;
-  /// Bytes of the device that no choice changes.
+  /// Bytes on the device that no choice changes, at several times of a step.
   struct DeviceFixed {
-    double workspace = 0;    ///< Bytes of the backend's workspace.
-    double always = 0;       ///< Bytes of workspace, tokens and a tied head's gradient.
-    double at_loss = 0;      ///< Bytes when a loss begins, with several rounds a later one.
-    double at_backward = 0;  ///< Bytes when the only round's backward pass begins.
+    double workspace = 0;  ///< Bytes of scratch of compute tasks.
+    /// Bytes at any time: workspace, tokens, what lies outside the arena, and a tied head's
+    /// gradient.
+    double always = 0;
+    /// Bytes when a loss begins; with several rounds, when a later round's loss begins.
+    double at_loss = 0;
+    double at_backward = 0;  ///< Bytes when the backward pass begins, for one round.
   };
   [[nodiscard]] DeviceFixed device_fixed(std::int64_t rounds) const;
-  /// Uses of a plan: y_u.
+  /// What all units of `plan` use together: y_u by use u.
   [[nodiscard]] UseSum use_of_plan(const Plan& plan) const;
-  /// The least T of these uses, with `slots` bytes of slots for gradients.
+  /// The least step time T of plans in `node` whose uses are `sum` and which have `slots` bytes of
+  /// slots for gradients (s).
   [[nodiscard]] Seconds time_of(const UseSum& sum, const RelaxedNode& node, double slots) const;
-  /// The node of plans with the same rounds and slots for gradients.
+  /// The node of all plans with the rounds, gradient slots and number of streamed gradients of
+  /// `plan`.
   [[nodiscard]] static RelaxedNode node_of(const Plan& plan);
   void add_gradient_slots(Constraints& all, const RelaxedNode& node) const;
-  /// Three nodes: few blocks with gradients on the host, as few slots for them as there may be, or
-  /// more slots. Empty where the relaxed plan has no fewer than those.
+  /// Splits `node` by k, its least number of slots for gradients, into three nodes: at most k
+  /// blocks with gradients on the host; more blocks and exactly k slots; more blocks and more
+  /// slots. Empty where that gains nothing: with one round, where k is as large as it may become,
+  /// or where the solution `relaxed` has at most k such blocks or at least k + 1 slots.
   [[nodiscard]] std::vector<RelaxedNode> split_gradients(const RelaxedNode& node,
                                                          const RelaxedPlan& relaxed) const;
-  /// Bytes of slots for gradients beyond each streamed block's share of one.
+  /// Bytes of the plan's device slots for gradients, less a share (slot / number of blocks) for
+  /// each block whose gradients stream: s.
   [[nodiscard]] double more_slots(const Plan& plan) const;
   [[nodiscard]] UseSum record_use(const UnitPlan& unit, const RelaxedNode& node) const;
-  /// Slots that a block's records of so many bytes have at one time, at least.
+  /// Least number of slots that the records of one block take at the same time, each record with
+  /// `kept` bytes.
   [[nodiscard]] std::int64_t slots_held(Bytes kept, const RelaxedNode& node) const;
-  /// Bytes of slots for records that are of one size whatever blocks choose.
+  /// Bytes of all slots for records where the node fixes the size of the largest record that
+  /// leaves; else 0.
   [[nodiscard]] Bytes slot_bytes(const RelaxedNode& node) const;
   void add_waits(UseSum& use, const UnitPlan& unit, std::int64_t rounds, std::int64_t slots) const;
-  /// The most seconds of one block's passes of a round, forward and backward.
+  /// Most seconds that one block's passes of a round take, forward and backward, with any
+  /// recomputation.
   [[nodiscard]] double block_passes(std::int64_t rounds) const;
   void add_chain(UseSum& use, std::size_t kind, std::int64_t rounds, double update) const;
   void add_slots(UseSum& use, const UnitPlan& placed, std::size_t kind, std::int64_t rounds) const;
-  /// Uses of a residency; `kind` is 0 for the embedding, 1 for a block, 2 for the head.
+  /// What one unit with the choices `placed` uses, records aside; `kind` is 0 for the embedding, 1
+  /// for a block, 2 for the head.
   [[nodiscard]] UseSum residency_use(const UnitPlan& placed, std::size_t kind,
                                      std::int64_t rounds) const;
 
   const Predictor* predictor_;
   std::vector<std::int64_t> rounds_;
-  /// Choices of a block's record that the pins allow: of each unit plan only `keep`, how much is
-  /// kept, and `keep_tier`, where, count.
+  /// Choices of a block's records that the pins allow; only `keep` and `keep_tier` of each have a
+  /// meaning.
   std::vector<UnitPlan> kept_;
-  std::array<std::vector<UnitPlan>, 3> placed_;  ///< Allowed residencies of embed, block, head.
-  std::array<std::int64_t, 3> parameters_{};     ///< Parameters of embed, block, head.
-  double h2d_rate_ = 1, d2h_rate_ = 1, update_rate_ = 1;  ///< The fastest rates H, D and A.
-  double update_cores_ = 0;             ///< Core seconds of one parameter's update, at least.
-  std::vector<Slowing> cpu_slowed_;     ///< What interference costs CPU updates.
-  std::vector<Slowing> cpu_contended_;  ///< What interference and sharing cost them, for proofs.
+  /// Allowed choices of where weights, gradients and state live and who updates them, for
+  /// embedding, block and head.
+  std::array<std::vector<UnitPlan>, 3> placed_;
+  /// Number of parameters, padding included, of embedding, block and head.
+  std::array<std::int64_t, 3> parameters_{};
+  /// The fastest rates: H and D, in bytes/s of copies to and from the device, and A, in
+  /// parameters/s of CPU updates.
+  double h2d_rate_ = 1, d2h_rate_ = 1, update_rate_ = 1;
+  double update_cores_ = 0;  ///< Least core-seconds that a CPU update takes per parameter.
+  /// Losses of CPU updates to interference, an entry for each lane that slows them: share of each
+  /// second that lane runs, l(cpu, from).
+  std::vector<Slowing> cpu_slowed_;
+  /// Losses of CPU updates to interference or to sharing of links, whichever is more, an entry for
+  /// each lane. For proofs.
+  std::vector<Slowing> cpu_contended_;
 };
 
 }  // namespace sluice::planner

@@ -17,45 +17,48 @@ class PlanRelaxation::Program {
  public:
   Program(const PlanRelaxation& relaxation, const RelaxedNode& node);
 
-  /// Whether every unit has any, and ranges of counts leave one.
+  /// Whether every group has a choice, and its ranges of counts allow as many units as it has.
   [[nodiscard]] bool has_choices() const;
   [[nodiscard]] LinearSolution minimized() const { return minimize(program_); }
-  /// Whether memory's constraints at these prices prove that nothing fits. Only memory can refuse a
-  /// plan, for times may be of any length.
+  /// Whether the constraints of memory at `prices` prove that no plan of the node fits. Only memory
+  /// can refuse a plan, for times may be of any length.
   [[nodiscard]] bool is_refused_by(const std::vector<double>& prices) const;
-  /// The first choice of every group, at no prices.
+  /// A solution in which every unit makes the first choice of its group, with all prices 0.
   [[nodiscard]] LinearSolution at_any_choices() const;
-  /// The choices' counts, made whole where rounding left them nearly so.
+  /// Copies the numbers of units by choice from `values` to `plan`, made whole where rounding left
+  /// them nearly so.
   void take_counts(const std::vector<double>& values, RelaxedPlan& plan) const;
 
   [[nodiscard]] const Constraints& limits() const { return limits_; }
-  /// The sum of the constraints at these prices and at the cheapest choices. Where the prices are
-  /// sound, no plan takes less time, by weak duality.
+  /// Sum of `constraints`, weighed by `prices`, with the choices that make it least. Where the
+  /// prices are sound, no plan takes less time, by weak duality.
   [[nodiscard]] double priced_sum(const Constraints& constraints,
                                   const std::array<double, kLimits>& prices) const;
 
  private:
-  /// A group g: its choices C_g, of which n_g = `count` are made together.
+  /// A group g of units that have the same choices C_g; n_g = `count` units choose.
   struct Group {
     std::vector<UnitChoice> choices;
     double count;
     std::vector<double> RelaxedPlan::*values;
-    std::vector<CountRange> ranges = {};  ///< Ranges of x_c by choice; empty: any.
+    /// Ranges of x_c by index of the choice; empty for any counts.
+    std::vector<CountRange> ranges = {};
   };
-  /// Columns of s and of the first d_p, u_p and t_p.
+  /// Columns of the variables: of s, of the first d_p, of the first u_p and of the first t_p.
   struct Columns {
     std::size_t slots = 0, downs = 0, ups = 0, parts = 0;
   };
   void add_limit(std::size_t limit, std::int64_t rounds);
   void add_sum_of_parts(std::int64_t rounds);
   void add_group_counts();
-  /// Adds the ranges of a group whose first variable is column `first`.
+  /// Adds constraints for the ranges of a group whose first variable x_c is column `first`.
   void add_ranges(const Group& group, std::size_t first);
 
   Constraints limits_;
   UseSum fixed_;
   double layers_;
-  Bytes most_slots_;  ///< Bytes of one slot for a block's gradient.
+  /// Bytes of one slot for a block's gradient, an upper limit of s for each block.
+  Bytes most_slots_;
   std::vector<Group> groups_;
   Columns columns_;
   LinearProgram program_;

@@ -1,4 +1,4 @@
-// How fast any plan can be, by relaxations of ever smaller parts of the plan space.
+// Proof of how fast any plan can be, by relaxations of ever smaller parts of the plan space.
 #pragma once
 
 #include <vector>
@@ -7,26 +7,27 @@
 
 namespace sluice::planner {
 
-/// A part of the plan space and its relaxation.
+/// A part of the plan space and the solution of its linear program.
 struct RelaxedPart {
   RelaxedNode node;
   RelaxedPlan relaxed;
 };
 
-/// The least bound of some parts of the plan space, raised by splitting the part that has it
-/// (PlanRelaxation::split) again and again: branch and bound.
+/// Lower bound on the step of all plans in some parts of the plan space. It is raised by branch and
+/// bound: the part with the least bound is split (PlanRelaxation::split) again and again.
 class ProvenBound {
  public:
-  /// `relaxation`, of which `parts` are solutions, must outlive it.
+  /// Starts with `parts`, which are solutions of `relaxation`; `relaxation` must outlive the
+  /// object.
   ProvenBound(const PlanRelaxation& relaxation, std::vector<RelaxedPart> parts);
 
-  /// Splits until `most` relaxations in all are solved or nothing is left to split. Returns the
-  /// bound, which is 0 without parts.
+  /// Splits until this object has solved `most` linear programs in all calls together, or nothing
+  /// is left to split. Returns the bound of all parts; 0 if there are none.
   [[nodiscard]] Seconds improve(int most);
 
  private:
   const PlanRelaxation* relaxation_;
-  std::vector<RelaxedPart> parts_;  ///< A heap with the least bound first.
+  std::vector<RelaxedPart> parts_;  ///< Parts as a heap, the one with the least bound first.
   Seconds bound_{0};
   int solved_ = 0;
 };

@@ -37,10 +37,24 @@ std::optional<ChosenPlan> stored_plan(const Request& request) {
   return ChosenPlan{.planned = {.best = std::move(step)}, .source = PlanSource::stored};
 }
 
+/// A shortage with what is known of the run all the same.
+Infeasible with_known(Infeasible infeasible, const Predictor& predictor) {
+  const MachineProfile& profile = predictor.machine().profile;
+  infeasible.known = KnownOfRun{.parameters = parameter_count(predictor.job().model),
+                                .bound = predictor.bound_with(infeasible.memory),
+                                .job_hash = job_hash(predictor.job()),
+                                .profile_hash = profile_hash(profile),
+                                .cost_model_hash = predictor.costs().hash(),
+                                .numerics_id = numerics_class(profile)};
+  return infeasible;
+}
+
 std::variant<ChosenPlan, Infeasible> found_plan(const Request& request, bool remedies) {
   auto found = remedies ? search_or_remedy(request.predictor, request.calibration, request.search)
                         : search(request.predictor, request.search);
-  if (auto* infeasible = std::get_if<Infeasible>(&found)) return std::move(*infeasible);
+  if (auto* infeasible = std::get_if<Infeasible>(&found)) {
+    return with_known(std::move(*infeasible), request.predictor);
+  }
   return ChosenPlan{.planned = std::move(std::get<Planned>(found))};
 }
 
@@ -75,7 +89,7 @@ std::variant<ChosenPlan, Infeasible> choose_given(const GivenPlan& given, const 
   Infeasible infeasible{
       .tier = lack->first, .short_by = lack->second, .memory = prediction.memory, .remedies = {}};
   if (options.remedies) infeasible.remedies = remedies_for(chosen, request);
-  return infeasible;
+  return with_known(std::move(infeasible), request.predictor);
 }
 
 std::vector<Remedy> remedies_for(const ChosenPlan& chosen, const Request& request) {

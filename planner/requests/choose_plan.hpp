@@ -15,36 +15,38 @@
 
 namespace sluice::planner {
 
-/// The plan of a run with its predicted times.
+/// The plan of a run, with its prediction.
 struct ChosenPlan {
-  Planned planned;  ///< Only the step is set if there was no search.
+  Planned planned;  ///< The plan and its search; only `best` is set if there was no search.
   PlanSource source = PlanSource::searched;
-  /// Memory by the policy's own rule, if it has one; the prediction already uses it.
+  /// Memory that the policy's own rule says the plan takes, which the prediction already uses; none
+  /// where it has no such rule.
   std::optional<Memory> policy_memory = {};
 
   [[nodiscard]] PredictedStep& step() { return planned.best; }
   [[nodiscard]] const PredictedStep& step() const { return planned.best; }
 };
 
-/// Treatment of a given plan that does not fit.
+/// What to do with a given plan that does not fit.
 enum class Unfit {
-  refused,  ///< The result is Infeasible.
-  kept,     ///< The result is the plan as it is.
+  refused,  ///< Return Infeasible instead of the plan.
+  kept,     ///< Return the plan as it is.
 };
 
-/// Options of the choice of a run's plan.
+/// What choose_plan() may use, and what it does with a plan that does not fit.
 struct PlanOptions {
-  bool stored = false;      ///< Whether a stored plan may be used.
-  bool executable = false;  ///< Whether to refuse plans that this version predicts but cannot run.
+  bool stored = false;  ///< Whether a plan from the user's store may be used.
+  /// Whether to refuse plans that this version predicts but cannot execute.
+  bool executable = false;
   Unfit unfit = Unfit::refused;
-  bool remedies = true;  ///< Whether Infeasible says what would help.
+  bool remedies = true;  ///< Whether an Infeasible that is returned says what would help.
 };
 
 /// Chooses the plan of the run's plan file, else of its policy, with the run's pins; else the
-/// stored one, if `options` allow it and it agrees with the run's pins, limits and residency; else
-/// the best that a search with the request's settings finds. A given plan that exceeds a capacity
-/// is not replaced: the remedies name what a search would find. Throws BadRequest for a plan of
-/// another job.
+/// stored plan, if `options` allow it and it agrees with the run's pins, limits and residency; else
+/// the best plan that a search with the request's settings finds. A given plan that exceeds a
+/// capacity is not replaced: the remedies name what a search would find. Throws BadRequest for a
+/// plan of another job.
 [[nodiscard]] std::variant<ChosenPlan, Infeasible> choose_plan(const Request& request,
                                                                const PlanOptions& options = {});
 
@@ -52,13 +54,13 @@ struct PlanOptions {
 /// names neither. Throws BadRequest for a plan of another job.
 [[nodiscard]] std::optional<GivenPlan> given_plan(const Request& request);
 
-/// The result of choose_plan for a run that gives this plan.
+/// The result of choose_plan() for a run that gives the plan `given`.
 [[nodiscard]] std::variant<ChosenPlan, Infeasible> choose_given(const GivenPlan& given,
                                                                 const Request& request,
                                                                 const PlanOptions& options = {});
 
-/// Remedies for a given plan that does not fit; empty where the policy made a job that nothing
-/// executes, because a search would answer for another job.
+/// Remedies for a given plan that does not fit. Empty where its policy made a job that Sluice
+/// cannot execute, because a search would answer for another job.
 [[nodiscard]] std::vector<Remedy> remedies_for(const ChosenPlan& chosen, const Request& request);
 
 /// Origin of the plan in words, such as "the plan of policy zero-infinity" or "a plan found now".

@@ -44,6 +44,14 @@ Json to_json(const std::vector<Remedy>& remedies) {
   return all;
 }
 
+Json bounds_json(const Bound& bound) {
+  Json bounds = Json::object();
+  for (std::size_t i = 0; i < kBounds; ++i) {
+    bounds[to_string(static_cast<BoundBy>(i))] = bound.each[i].count();
+  }
+  return bounds;
+}
+
 void add_shortage(Json& json, Tier tier, Bytes bytes, const std::vector<Remedy>& remedies) {
   json["tier"] = to_string(tier);
   json["short_bytes"] = bytes.count();
@@ -63,10 +71,6 @@ Json plan_json(const Plan& plan) {
 }
 
 Json prediction_json(const Prediction& p) {
-  Json bounds = Json::object();
-  for (std::size_t i = 0; i < kBounds; ++i) {
-    bounds[to_string(static_cast<BoundBy>(i))] = p.bound.each[i].count();
-  }
   Json busy = Json::object();
   for (const auto& [lane, share] : p.busy) busy[lane] = share;
   return {{"version", 1},
@@ -81,7 +85,7 @@ Json prediction_json(const Prediction& p) {
           {"bound_s", p.bound.time.count()},
           {"bound_by", to_string(p.bound.by)},
           {"bound_ratio", p.bound_ratio()},
-          {"bounds", bounds},
+          {"bounds", bounds_json(p.bound)},
           {"memory", to_json(p.memory)},
           {"busy", busy},
           {"compute_s", to_seconds(p.stalls.compute).count()},
@@ -142,6 +146,16 @@ std::string to_json_text(const Prediction& prediction, const std::vector<Remedy>
 
 std::string to_json_text(const Infeasible& infeasible) {
   Json json = {{"version", 1}, {"fits", false}};
+  if (const auto& known = infeasible.known) {
+    json["parameters"] = known->parameters;
+    json["bound_s"] = known->bound.time.count();
+    json["bound_by"] = to_string(known->bound.by);
+    json["bounds"] = bounds_json(known->bound);
+    json["job_hash"] = known->job_hash;
+    json["profile_hash"] = known->profile_hash;
+    json["cost_model_hash"] = known->cost_model_hash;
+    json["numerics_id"] = known->numerics_id;
+  }
   add_shortage(json, infeasible.tier, infeasible.short_by, infeasible.remedies);
   json["memory"] = to_json(infeasible.memory);
   return json.dump(kIndent) + "\n";

@@ -1,4 +1,4 @@
-// JSON of `predict --json`, of `plan --json`, and of a refusal for lack of memory.
+// JSON of predictions, of plans, and of refusals for lack of memory.
 #pragma once
 
 #include <string>
@@ -11,12 +11,13 @@
 
 namespace sluice::planner {
 
-/// A prediction as JSON (docs/schemas/predict.schema.json); pretty-printed, one newline at the end.
-/// `remedies` are only for a prediction that does not fit.
+/// A prediction as JSON text (docs/schemas/predict.schema.json), pretty-printed, with one newline
+/// at the end. `remedies` are only for a prediction that does not fit.
 [[nodiscard]] std::string to_json_text(const Prediction& prediction,
                                        const std::vector<Remedy>& remedies = {});
 
-/// What tokens and prices add to a prediction; absent fields print as null.
+/// What tokens and prices add to a prediction's JSON; fields that are none print as null. `days` is
+/// how long the tokens take, `rent_usd` the rent for that time.
 struct RunMoney {
   std::optional<double> days = {};
   std::optional<double> buy_usd = {}, rent_usd_per_hour = {}, rent_usd = {};
@@ -26,12 +27,13 @@ struct RunMoney {
                                        const std::vector<Remedy>& remedies, const RunNeeds& needs,
                                        const RunMoney& money,
                                        const std::optional<PaddedVocabulary>& padding = {});
-/// The fields of the plan file that are the plan's own.
+/// JSON object with the fields of a plan file that are the plan's own.
 [[nodiscard]] sim::Json plan_json(const Plan& plan);
-/// All fields of a prediction that fits, as `predict --json` and `plan --json` share them.
+/// JSON object with all fields of a prediction that fits, as `predict --json` and `plan --json`
+/// share them.
 [[nodiscard]] sim::Json prediction_json(const Prediction& prediction);
-/// A refusal as JSON: `fits: false, tier, short_bytes, remedies`
-/// (docs/schemas/predict.schema.json).
+/// A refusal as JSON: `fits: false, tier, short_bytes, remedies` and what is known of the run:
+/// parameters, bound and hashes (docs/schemas/predict.schema.json).
 [[nodiscard]] std::string to_json_text(const Infeasible& infeasible);
 
 }  // namespace sluice::planner

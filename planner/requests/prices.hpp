@@ -1,4 +1,4 @@
-// Prices that the user states, with their dates: Sluice never guesses one.
+// Prices that the user states, with their dates. Sluice never guesses a price.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,8 @@
 
 namespace sluice::planner {
 
-/// A price in US dollars. `date` is when the price was read, as the file writes it.
+/// Prices of a machine or part in US dollars; `rent_usd_per_hour` is for machines. `date` is when
+/// the price was read, as the file writes it.
 struct Price {
   std::optional<double> buy_usd;
   std::optional<double> rent_usd_per_hour;
@@ -30,19 +31,19 @@ struct PriceList {
   std::map<std::string, Price> parts;
 
   /// The price of a machine: its own entry; where that has no price to buy, the sum of its parts if
-  /// the list has every one of them (dated by the oldest). Fields are absent where nothing is
-  /// known.
+  /// the list has every one of them (dated by the oldest). Fields for which nothing is known are
+  /// none.
   [[nodiscard]] Price of(const std::string& machine) const;
-  /// Price of `count` of a part; none where it is not known.
+  /// Price in USD of `count` pieces of one part; none where it is not known.
   [[nodiscard]] std::optional<double> buy(const std::string& part, std::int64_t count = 1) const;
-  /// Price of the parts of `to` that are not those of `from`; none where one has no price. Where
-  /// `to` only has more memory, the added modules count.
+  /// Price in USD of the parts of `to` that are not those of `from`; none where one of them has no
+  /// price. Where `to` only has more memory, the added modules count.
   [[nodiscard]] std::optional<double> change(const Composition& from, const Composition& to) const;
 };
 
-/// Reads a price file. Throws BadRequest naming the file and the field: unknown keys, machines and
-/// parts that are not in the catalogue (profile files end in .json), no date, a price that is not
-/// positive.
+/// Reads a price file. Throws BadRequest naming the file and the field for unknown keys, for
+/// machines and parts that are not in the catalogue (profile files end in .json), for a missing
+/// date, and for a price that is not positive.
 [[nodiscard]] PriceList read_prices(const std::filesystem::path& file);
 
 }  // namespace sluice::planner

@@ -13,23 +13,26 @@
 
 namespace sluice::planner {
 
-/// A run with its policy, machine, job and costs.
+/// A run with its policy, machine, job and costs; everything that predicts or plans starts from
+/// one.
 struct Request {
-  RunConfig config;  ///< The run as stated.
-  Store store;       ///< Store of calibrations and plans.
+  RunConfig config;  ///< The run as the user stated it.
+  Store store;       ///< Folder of the user that holds calibrations and plans.
   std::optional<Policy> policy;
-  Predictor predictor;      ///< Predicts without the terms that the run turns off.
-  Calibration calibration;  ///< Calibration of the machine, adapted to `set machine.` values.
-  SearchSettings search;    ///< Settings with the run's pins.
+  /// Predictor of the run's job on its machine, without the terms of the model of time that the run
+  /// turns off.
+  Predictor predictor;
+  /// The machine's calibration, converted for the run's `set machine.` values.
+  Calibration calibration;
+  SearchSettings search;  ///< Settings for a search of the run's plan, with the run's pins.
 
   [[nodiscard]] const Job& job() const { return predictor.job(); }
   [[nodiscard]] const ResolvedMachine& machine() const { return predictor.machine(); }
 
-  /// Resolves a variation of the run with the same store; an unchanged policy is not read a
-  /// second time.
-  /// Throws BadRequest.
+  /// Resolves `changed`, a variation of this run, with the same store; an unchanged policy is not
+  /// read a second time. Throws BadRequest.
   [[nodiscard]] Request with(RunConfig changed) const;
-  /// The same request with another calibration.
+  /// The same request with the calibration `other`.
   [[nodiscard]] Request with_calibration(Calibration other) const;
 };
 
@@ -38,8 +41,8 @@ struct Request {
 [[nodiscard]] Request resolve(RunConfig config, Store store = Store::of_user(),
                               const std::optional<Policy>& known = std::nullopt);
 
-/// The request's predictor without the terms that are off in `terms`. `sluice predict` and
-/// ablations use it for plans that were chosen with all terms.
+/// The request's predictor without the terms of the model of time that are off in `terms`. `sluice
+/// predict` and ablations use it for plans that were chosen with all terms.
 [[nodiscard]] Predictor with_terms(const Request& request, const CostSwitches& terms);
 
 /// The machine of a run as it was probed, without `set machine.` values and limits of its copies.

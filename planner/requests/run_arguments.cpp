@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <array>
 
+#include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/composed_machine.hpp"
 #include "planner/policies/policy.hpp"
 #include "planner/policies/policy_changes.hpp"
+#include "planner/policies/run_job.hpp"
+#include "planner/runs/adapter_keys.hpp"
+#include "planner/runs/foreign_keys.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
 
@@ -72,11 +76,13 @@ class Reader {
     // Flags override the file wherever they stand, so the file is found first.
     while (next_ < arguments_.size()) read_one();
     if (result_.has("--help")) return std::move(result_);
-    if (result_.run_file) result_.config = read_run(*result_.run_file);
-    for (const auto& [path, value] : overrides_) {
-      apply(path, value);
-      result_.stated.push_back(path);
+    if (result_.run_file) result_.config = read_run(*result_.run_file, refusals_);
+    for (const auto& [path, value] : overrides_) override_with(path, value);
+    const std::string file = result_.run_file ? result_.run_file->string() : "RUN.yaml";
+    if (auto adapters = adapter_refusal(result_.config, file)) {
+      refusals_.push_back(std::move(*adapters));
     }
+    refuse_all();
     if (parts_.any()) put_together();
     settle(result_.config);
     read_policy();
@@ -95,6 +101,44 @@ class Reader {
     }
     for (std::string& note : policy_notes(config, *result_.policy)) {
       config.notes.push_back(std::move(note));
+    }
+  }
+
+  /// Sets what a word of the command line states, which holds over what a file says of the same.
+  void override_with(const std::string& path, const std::string& value) {
+    try {
+      apply(path, value);
+    } catch (const BadRequest& error) {
+      refusals_.push_back({path, error.what()});
+      return;
+    }
+    result_.stated.push_back(path);
+    const std::string ours = our_path(path);
+    std::erase_if(refusals_, [&ours](const Refusal& each) { return our_path(each.path) == ours; });
+  }
+
+  /// Throws all refusals if there are any, and with those of a file what it lacks besides.
+  void refuse_all() {
+    if (refusals_.empty()) return;
+    const RunConfig& config = result_.config;
+    const auto told = [this](const char* path) {
+      return std::ranges::any_of(
+          refusals_, [path](const Refusal& each) { return our_path(each.path) == path; });
+    };
+    if (result_.run_file) {
+      for (const auto& [path, message] : missing_sizes(config)) {
+        if (!told(path.c_str())) refusals_.push_back({path, message});
+      }
+      if (!config.model.empty() && !told("model")) add_model();
+    }
+    throw_if_any(refusals_);
+  }
+
+  void add_model() {
+    try {
+      (void)find_model(result_.config.model);
+    } catch (const BadRequest& error) {
+      refusals_.push_back({"model", error.what()});
     }
   }
 
@@ -197,6 +241,7 @@ class Reader {
   std::size_t next_ = 0;
   std::vector<std::pair<std::string, std::string>> overrides_;
   PartFlags parts_;
+  std::vector<Refusal> refusals_;
   RunArguments result_;
 };
 

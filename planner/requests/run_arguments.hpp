@@ -1,4 +1,4 @@
-// The arguments every verb that takes a RUN shares.
+// Arguments that every verb with a RUN shares.
 #pragma once
 
 #include <map>
@@ -11,33 +11,39 @@
 
 namespace sluice::planner {
 
-/// A flag of one verb, beside those that state the run.
+/// A flag of one verb, beside the flags that state the run.
 struct VerbFlag {
   enum class Takes { nothing, value };
-  std::string name;  ///< With its dashes: "--json", "-o".
+  std::string name;  ///< Name of the flag with its dashes, such as "--json" or "-o".
   Takes takes = Takes::nothing;
   std::string help = {};
 };
 
-/// A run and the verb's own flags as given.
+/// A run, and the verb's own flags as the user gave them.
 struct RunArguments {
   RunConfig config;
-  std::optional<Policy> policy = {};  ///< The run's policy, if it names one that can be read.
-  std::optional<std::filesystem::path> run_file;          ///< The RUN.yaml, if one was named.
-  std::map<std::string, std::vector<std::string>> flags;  ///< Values by flag; "" for none.
-  std::vector<std::string> stated;  ///< Paths of the run that words state, whatever the file says.
+  /// The run's policy; none where it names none, or one that cannot be read.
+  std::optional<Policy> policy = {};
+  /// The RUN.yaml among the arguments; none where the run is stated by flags alone.
+  std::optional<std::filesystem::path> run_file;
+  /// Values of the verb's own flags, by flag, in the order given; an empty text for a flag without
+  /// value.
+  std::map<std::string, std::vector<std::string>> flags;
+  /// Paths of the run that arguments state, such as "seq_len", whatever the file says.
+  std::vector<std::string> stated;
   [[nodiscard]] bool has(const std::string& flag) const { return flags.contains(flag); }
-  /// The last value given.
+  /// The value that `flag` was given last; none where it was not given.
   [[nodiscard]] std::optional<std::string> value(const std::string& flag) const;
 };
 
-/// Reads `RUN.yaml`, `key=value` overrides and flags (`--seq-len 1024`, `--seq-len=1024`) in order,
-/// each overriding what came before; the file always comes first. `arguments` excludes program and
-/// verb. Throws BadRequest for unknown flags (naming the nearest), missing values, a second file.
+/// Reads a command line without program and verb: a `RUN.yaml`, `key=value` overrides and flags
+/// (`--seq-len 1024`, `--seq-len=1024`) in order, each overriding what came before; the file always
+/// comes first. `own` are the verb's own flags. Throws BadRequest for unknown flags (naming the
+/// nearest), missing values, a second file.
 [[nodiscard]] RunArguments parse_run(const std::vector<std::string>& arguments,
                                      const std::vector<VerbFlag>& own = {});
 
-/// Help text of the run flags, one a line.
+/// Help text of the flags that state a run, one a line.
 [[nodiscard]] std::string run_flags_help();
 
 }  // namespace sluice::planner

@@ -1,5 +1,5 @@
-// Needs of a run beside its step: memory by phase, checkpoints, SSD wear, and the validated case to
-// judge its prediction by.
+// Needs of a run beside its step: memory by phase, checkpoints, SSD wear, and the validated case by
+// which to judge its prediction.
 #pragma once
 
 #include <optional>
@@ -13,9 +13,10 @@ namespace sluice::planner {
 struct RunNeeds {
   PhaseMemory phases = {};
   Bytes checkpoint{0};
-  double checkpoint_a_parameter = 0;  ///< Bytes of a checkpoint per parameter.
-  std::optional<SsdWear> wear = {};   ///< Wear of the SSD, where a rating is known or steps write.
-  std::int64_t gpus = 1;              ///< GPUs of the smallest host that the GPU is sold in.
+  double checkpoint_a_parameter = 0;  ///< Bytes that a checkpoint takes per parameter.
+  /// Wear of the SSD; none where no rating is known and no step writes.
+  std::optional<SsdWear> wear = {};
+  std::int64_t gpus = 1;  ///< Number of GPUs of the smallest host that the GPU is sold in.
   std::string nearest_case = {};
 };
 

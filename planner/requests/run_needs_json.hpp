@@ -1,4 +1,4 @@
-// Memory by phase and SSD wear as `buy --json` and `predict --json` print them.
+// Memory by phase and SSD wear as JSON, for `buy --json` and `predict --json`.
 #pragma once
 
 #include "planner/requests/run_needs.hpp"

@@ -1,4 +1,5 @@
-// What a run's best plan, its policy's or a given one does: all of `sluice predict`.
+// All of `sluice predict`: the prediction of a run's best plan, of its policy's plan or of a given
+// one.
 #pragma once
 
 #include <optional>
@@ -16,23 +17,25 @@ namespace sluice::planner {
 struct RunPrediction {
   Request request;
   PredictedStep step;
-  /// Where the plan does not fit: what the search would do instead comes first. Empty where the
-  /// policy made a job that nothing executes.
+  /// What would help where the plan does not fit, first of all the plan that a search finds. Empty
+  /// where the plan fits, and where the policy made a job that Sluice cannot execute.
   std::vector<Remedy> remedies = {};
 };
 
-/// The plan is the one of `config.plan` or `config.policy`, where one is named, and need not fit;
-/// else the best that a search finds, or what the leanest lacks; it is chosen with all terms of the
-/// model and predicted without those that `config.terms` turns off. `policy` is the run's policy,
-/// if it was read already. Throws BadRequest, Interrupted.
+/// Prediction of the plan of `config.plan` or `config.policy`, where the run names one, even if it
+/// does not fit; else of the best plan that a search finds, or Infeasible with what the plan with
+/// the least memory lacks. The plan is chosen with all terms of the model of time and predicted
+/// without those that `config.terms` turns off. `policy` is the run's policy, if the caller has
+/// read it already. Throws BadRequest, Interrupted.
 [[nodiscard]] std::variant<RunPrediction, Infeasible> prediction_of(
     const RunConfig& config, const std::optional<Policy>& policy = std::nullopt,
     std::stop_token stop = {});
 
-/// A number of tokens: "10G", "10B" (billion), "1.5T", "2e9". Throws BadRequest naming `field`.
+/// Number of tokens that `text` states: "10G", "10B" (billion), "1.5T", "2e9". Throws BadRequest
+/// naming `field`.
 [[nodiscard]] double parse_tokens(std::string text, const std::string& field);
 
-/// Days for the tokens and what they cost on `machine`.
+/// Days that `tokens` take by the prediction, and what they cost on the machine of this name.
 [[nodiscard]] RunMoney money_of(const Prediction& prediction, const std::string& machine,
                                 std::optional<double> tokens, const PriceList& prices);
 

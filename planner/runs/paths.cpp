@@ -1,6 +1,8 @@
 #include "planner/runs/paths.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 
 #include "planner/files/choice.hpp"
@@ -10,6 +12,7 @@
 #include "planner/runs/run_config.hpp"
 #include "planner/runs/values.hpp"
 #include "sim/error.hpp"
+#include "sim/nearest_name.hpp"
 #include "sim/units_text.hpp"
 
 namespace sluice::planner {
@@ -61,13 +64,25 @@ void set_threads(RunConfig& run, Text value, Text path) {
 
 void set_schedule(RunConfig& run, Text value, Text path) {
   using Kind = Schedule::Kind;
-  run.schedule.kind =
-      parse_choice(value, path, {Kind::constant, Kind::linear, Kind::cosine, Kind::wsd});
+  run.schedule.kind = parse_choice(
+      value, path, {Kind::constant, Kind::linear, Kind::cosine, Kind::wsd, Kind::inverse_sqrt});
 }
 
 void set_decay_shape(RunConfig& run, Text value, Text path) {
   using Shape = Schedule::Shape;
   run.schedule.decay_shape = parse_choice(value, path, {Shape::linear, Shape::cosine, Shape::sqrt});
+}
+
+/// Sets columns.NAME: the data's own name of the field that holds NAME; none for the usual one.
+void set_column(RunConfig& run, Text path, Text value) {
+  const std::string held = path.substr(std::string("columns.").size());
+  const std::vector<std::string>& known = data_columns();
+  if (std::ranges::find(known, held) == known.end()) {
+    throw BadRequest(path + ": unknown key" + sim::did_you_mean(held, known));
+  }
+  run.columns.erase(held);
+  if (!is_none(value)) run.columns[held] = value;
+  run.stated.insert("columns");
 }
 
 /// Sets the policy, which replaces a plan that was named before.
@@ -92,17 +107,77 @@ void set_epochs(RunConfig& run, Text value, Text path) {
   run.epochs = epochs;
 }
 
+/// A share of the run ("0.1") or of a pass over the data ("0.5 epochs"); none for whole steps.
+std::optional<Cadence> parse_cadence(Text value, Text path) {
+  for (const std::string unit : {" epochs", " epoch"}) {
+    if (!value.ends_with(unit)) continue;
+    const double amount = parse_number(value.substr(0, value.size() - unit.size()), path);
+    if (!(amount > 0)) throw BadRequest(path + ": \"" + value + "\" must be more than 0");
+    return Cadence{.amount = amount, .of = Cadence::Of::pass};
+  }
+  if (value.find_first_of(".eE") == std::string::npos) return std::nullopt;
+  const double amount = parse_non_negative(value, path);
+  if (amount == std::floor(amount)) return std::nullopt;
+  if (amount < 1) return Cadence{.amount = amount};
+  throw BadRequest(path + ": \"" + value +
+                   "\" must be whole steps, a share of the run below 1, or such as \"0.5 epochs\"");
+}
+
+/// Whole steps, also written as 500.0.
+std::int64_t parse_steps(Text value, Text path) {
+  if (value.find_first_of(".eE") == std::string::npos) return parse_count(value, path);
+  return static_cast<std::int64_t>(parse_between(value, path, 0, 1e15));
+}
+
+void set_evaluate_every(RunConfig& run, Text value, Text path) {
+  run.evaluate_every.reset();
+  run.evaluate_cadence.reset();
+  if (is_none(value)) return;
+  if (const auto cadence = parse_cadence(value, path)) return set_cadence(run, path, *cadence);
+  run.evaluate_every = parse_steps(value, path);
+}
+
+void set_save_every(RunConfig& run, Text value, Text path) {
+  run.save_every = 0;
+  run.save_cadence.reset();
+  if (is_none(value)) return;
+  if (const auto cadence = parse_cadence(value, path)) return set_cadence(run, path, *cadence);
+  run.save_every = parse_steps(value, path);
+}
+
+/// Sequences of several documents; other programs have the same key, true or false.
+void set_packing_kind(RunConfig& run, Text value, Text path) {
+  if (says_true(value)) {
+    run.packing = Packing::documents;
+  } else if (is_none(value)) {
+    run.packing = Packing::automatic;
+  } else if (says_off(value)) {
+    run.packing = Packing::off;
+  } else {
+    run.packing = parse_choice(
+        value, path, {Packing::automatic, Packing::stream, Packing::documents, Packing::off});
+  }
+}
+
 constexpr std::array kPaths = {
     RunPath{"model", [](RunConfig& run, Text v, Text p) { run.model = parse_name(v, p); }},
-    RunPath{"data", [](RunConfig& run, Text v, Text) { run.data = parse_file(v); }},
+    RunPath{"data", [](RunConfig& run, Text v, Text p) { run.data = parse_data(v, p); }},
     RunPath{"dataset_dir", [](RunConfig& run, Text v, Text) { run.dataset_dir = parse_file(v); }},
-    RunPath{"data_format",
+    RunPath{
+        "data_format",
+        [](RunConfig& run, Text v, Text p) { run.data_format = parse_data_format(v, p); }},
+    RunPath{"data_mask",
+            [](RunConfig& run, Text v, Text) { run.data_mask = parse_file(v); }},
+    RunPath{"data_dtype",
             [](RunConfig& run, Text v, Text p) {
-              run.data_format = parse_choice(
-                  v, p,
-                  {DataFormat::automatic, DataFormat::text, DataFormat::bytes, DataFormat::jsonl,
-                   DataFormat::alpaca, DataFormat::sharegpt, DataFormat::messages});
+              run.data_dtype = parse_choice(v, p, {TokenType::uint16, TokenType::uint32});
             }},
+    RunPath{"max_samples",
+            [](RunConfig& run, Text v, Text p) {
+              run.max_samples.reset();
+              if (!is_none(v)) run.max_samples = parse_positive(v, p);
+            }},
+    RunPath{"strict", [](RunConfig& run, Text v, Text p) { run.strict = parse_yes_or_no(v, p); }},
     RunPath{"template",
             [](RunConfig& run, Text v, Text) {
               run.chat_template = is_none(v) ? std::nullopt : std::optional(v);
@@ -111,14 +186,7 @@ constexpr std::array kPaths = {
             [](RunConfig& run, Text v, Text) {
               run.date_string = is_none(v) ? std::nullopt : std::optional(v);
             }},
-    RunPath{"packing",
-            [](RunConfig& run, Text v, Text p) {
-              // LLaMA-Factory has the same key, true or false.
-              const std::string choice = v == "true" ? "documents" : v == "false" ? "off" : v;
-              run.packing = parse_choice(choice, p,
-                                         {Packing::automatic, Packing::stream, Packing::documents,
-                                          Packing::off});
-            }},
+    RunPath{"packing", set_packing_kind},
     RunPath{"seq_len", [](RunConfig& run, Text v, Text p) { run.seq_len = parse_positive(v, p); }},
     RunPath{"batch_size", [](RunConfig& run, Text v, Text p) { run.batch_size = parse_positive(v, p); }},
     RunPath{"micro_batch",
@@ -176,15 +244,14 @@ constexpr std::array kPaths = {
               run.schedule.decay_fraction = parse_between(v, p, 0, 1);
             }},
     RunPath{"schedule.decay_shape", set_decay_shape},
-    RunPath{"evaluate_every",
-            [](RunConfig& run, Text v, Text p) {
-              run.evaluate_every.reset();
-              if (!is_none(v)) run.evaluate_every = parse_count(v, p);
-            }},
-    RunPath{"save_every",
-            [](RunConfig& run, Text v, Text p) {
-              run.save_every = is_none(v) ? 0 : parse_count(v, p);
-            }},
+    RunPath{"schedule.power",
+            [](RunConfig& run, Text v, Text p) { run.schedule.power = parse_non_negative(v, p); }},
+    RunPath{"schedule.cycles",
+            [](RunConfig& run, Text v, Text p) { run.schedule.cycles = parse_positive(v, p); }},
+    RunPath{"schedule.timescale",
+            [](RunConfig& run, Text v, Text p) { run.schedule.timescale = parse_count(v, p); }},
+    RunPath{"evaluate_every", set_evaluate_every},
+    RunPath{"save_every", set_save_every},
     RunPath{"keep_last",
             [](RunConfig& run, Text v, Text p) {
               run.keep_last.reset();
@@ -213,6 +280,52 @@ constexpr std::array kPaths = {
     RunPath{"backend", set_backend},
 };
 
+/// Words that people write for a path, beyond the reach of spelling.
+struct Meant {
+  const char* word;
+  const char* path;
+};
+constexpr std::array kMeant = {
+    Meant{"lr", "optimizer.lr"},
+    Meant{"optimizer.learning_rate", "optimizer.lr"},
+    Meant{"optimizer.beta1", "optimizer.betas"},
+    Meant{"optimizer.beta2", "optimizer.betas"},
+    Meant{"optimizer.epsilon", "optimizer.eps"},
+    Meant{"optimizer.grad_clip", "optimizer.clip"},
+    Meant{"grad_clip", "optimizer.clip"},
+    Meant{"warmup", "schedule.warmup_steps"},
+    Meant{"schedule.warmup", "schedule.warmup_steps"},
+    Meant{"schedule.min_lr_ratio", "schedule.final_fraction"},
+    Meant{"min_lr_ratio", "schedule.final_fraction"},
+    Meant{"scheduler", "schedule.kind"},
+    Meant{"gpu", "machine"},
+    Meant{"ram", "limits.host"},
+    Meant{"vram", "limits.hbm"},
+    Meant{"hbm", "limits.hbm"},
+    Meant{"host", "limits.host"},
+    Meant{"disk", "limits.disk"},
+    Meant{"precision", "compute"},
+    Meant{"context_length", "seq_len"},
+    Meant{"block_size", "seq_len"},
+    Meant{"max_len", "seq_len"},
+    Meant{"grad_accum", "gradient_accumulation"},
+    Meant{"max_iters", "steps"},
+    Meant{"iters", "steps"},
+    Meant{"train_file", "data"},
+    Meant{"out_dir", "out"},
+};
+
+[[noreturn]] void refuse_unknown(const std::string& path) {
+  for (const Meant& each : kMeant) {
+    if (path == each.word) {
+      throw BadRequest(path + ": unknown key; did you mean \"" + each.path + "\"?");
+    }
+  }
+  std::vector<std::string> known = run_paths();
+  for (std::string& name : foreign_keys()) known.push_back(std::move(name));
+  throw BadRequest(path + ": unknown key" + sim::did_you_mean(path, known));
+}
+
 }  // namespace
 
 std::vector<std::string> run_paths() {
@@ -235,6 +348,7 @@ void set_path(RunConfig& config, const std::string& path, const std::string& val
     config.policy_overrides[path.substr(7)] = value;
     return;
   }
+  if (path.starts_with("columns.")) return set_column(config, path, value);
   if (path.starts_with("term.")) return switch_term(config.terms, path.substr(5), value);
   if (path.starts_with("plan.")) {
     check_plan_override(path.substr(5), value);
@@ -248,9 +362,7 @@ void set_path(RunConfig& config, const std::string& path, const std::string& val
     return;
   }
   if (set_foreign_key(config, path, value)) return;
-  std::vector<std::string> known = run_paths();
-  for (std::string& name : foreign_keys()) known.push_back(std::move(name));
-  throw BadRequest(path + ": unknown key" + sim::did_you_mean(path, known));
+  refuse_unknown(path);
 }
 
 }  // namespace sluice::planner

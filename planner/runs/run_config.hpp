@@ -15,6 +15,8 @@
 #include "planner/models/job.hpp"
 #include "planner/plans/plan.hpp"
 #include "planner/plans/residency.hpp"
+#include "planner/runs/data_entry.hpp"
+#include "planner/runs/refusal.hpp"
 #include "planner/runs/schedule.hpp"
 #include "sim/units.hpp"
 
@@ -24,16 +26,8 @@ class Node;
 
 namespace sluice::planner {
 
-/// Format of the data file.
-enum class DataFormat {
-  automatic,  ///< Taken from the file's name and first example ("auto").
-  text,       ///< The whole file is one text.
-  bytes,      ///< The whole file is one text whose byte values are the tokens, with any model.
-  jsonl,      ///< One example a line: {"text": ...}.
-  alpaca,     ///< Examples are {"instruction", "input", "output", "system", "history"}.
-  sharegpt,   ///< Examples are {"conversations": [{"from", "value"}, ...]}.
-  messages,   ///< Examples are {"messages": [{"role", "content"}, ...]}.
-};
+/// Type of token ids in a file without a header.
+enum class TokenType { uint16, uint32 };
 
 /// How documents become sequences.
 enum class Packing {
@@ -43,13 +37,31 @@ enum class Packing {
   off,        ///< A sequence holds one document, padded.
 };
 
+/// Steps from one evaluation or save to the next, stated as a share and converted to steps once the
+/// run's length is known (settle_cadences).
+struct Cadence {
+  enum class Of { run, pass };  ///< A share of the run's steps, or of a pass over the data.
+  double amount = 0;
+  Of of = Of::run;
+  friend bool operator==(const Cadence&, const Cadence&) = default;
+};
+
 /// Everything that RUN.yaml states, defaults filled in. Paths are relative to the working folder.
 struct RunConfig {
-  std::string model;  ///< The model as given: anything that find_model accepts.
-  /// A data file, or a name in dataset_info.json. Training needs it.
-  std::optional<std::filesystem::path> data;
+  std::string model;            ///< The model as given: anything that find_model accepts.
+  std::vector<DataEntry> data;  ///< The data sets to train on; training needs one.
   std::optional<std::filesystem::path> dataset_dir;  ///< Folder of dataset_info.json and its files.
   DataFormat data_format = DataFormat::automatic;
+  /// Which token ids are learnt, one 0 or 1 for each; none for the file beside them, if any.
+  std::optional<std::filesystem::path> data_mask;
+  TokenType data_dtype = TokenType::uint16;  ///< Type of the token ids in a .bin file.
+  /// Rows of each data set that are read at most; none for all. An entry's own number holds over
+  /// it.
+  std::optional<std::int64_t> max_samples;
+  /// The data's own names of fields, by what they hold; an entry's own holds over each.
+  std::map<std::string, std::string> columns;
+  /// Rows that would be left out are listed and refused instead.
+  bool strict = false;
   /// Chat template by name ("template"); none for the model folder's.
   std::optional<std::string> chat_template;
   /// The date that a chat template writes, such as "26 Jul 2024"; none for the template's own
@@ -85,6 +97,8 @@ struct RunConfig {
   bool keep_best = false;  ///< The checkpoint of the lowest validation loss stays too.
   /// Steps between evaluations; none for four in the run, 0 for its start and end alone.
   std::optional<std::int64_t> evaluate_every;
+  /// What save_every and evaluate_every are where they were stated as shares.
+  std::optional<Cadence> save_cadence, evaluate_cadence;
   std::optional<std::int64_t> threads;  ///< Threads of the CPU optimizer.
   std::optional<DeviceKind> backend;
   /// Values of `set machine.NAME = VALUE` by NAME: a quantity ("12 GB/s") or a factor ("0.5x").
@@ -98,20 +112,33 @@ struct RunConfig {
   std::map<std::string, std::string> policy_overrides;
   /// Terms of the model of time that are on; `set term.NAME = off` turns one off.
   CostSwitches terms;
+  /// Other programs' keys for training adapters or parts of a model, by name; empty values switch
+  /// them off (adapter_keys.hpp).
+  std::map<std::string, std::string> adapter;
   /// Messages on keys that were accepted and change nothing here.
   std::vector<std::string> notes;
   std::set<std::string> stated;  ///< Paths that a file or the command line set, whatever the value.
 };
 
+/// Sets save_every (`path` "save_every") or evaluate_every to a share.
+void set_cadence(RunConfig& config, const std::string& path, const Cadence& cadence);
+/// Converts shares to steps, rounded up as transformers does, for a run of config.steps steps and
+/// passes of `pass_steps` steps, which need not be whole.
+void settle_cadences(RunConfig& config, double pass_steps);
+
 /// Sets batch_size from gradient_accumulation, where that is given. Throws BadRequest where both
 /// are given and contradict each other.
 void settle(RunConfig& config);
 
-/// Parses RUN.yaml text. Throws BadRequest with `where`, the line and the nearest known key.
+/// Parses RUN.yaml text, also as other programs have it (foreign_keys.hpp). Throws BadRequest with
+/// `where`, the line and the nearest known key, or BadRequests with one for every key that is
+/// refused.
 [[nodiscard]] RunConfig run_from_yaml(const std::string& text, const std::string& where);
 /// Parses a run from a map within a larger YAML document. Errors name the document's lines.
 [[nodiscard]] RunConfig run_from_yaml(const YAML::Node& map, const std::string& where);
 [[nodiscard]] RunConfig read_run(const std::filesystem::path& file);
+/// Reads a run and adds what is refused of it to `refusals`, adapters left to adapter_refusal.
+[[nodiscard]] RunConfig read_run(const std::filesystem::path& file, std::vector<Refusal>& refusals);
 
 /// Sets one dotted path: "optimizer.lr", "limits.hbm", "machine.h2d", "plan.weight_buffers",
 /// "term.contention"; a leading "job." is accepted. Throws BadRequest naming the path and the
@@ -121,7 +148,11 @@ void set_path(RunConfig& config, const std::string& path, const std::string& val
 /// RUN.yaml text that parses to an equal config; all defaults are written out.
 [[nodiscard]] std::string to_yaml(const RunConfig& config);
 
-const char* to_string(DataFormat format);
+const char* to_string(TokenType type);
+/// The data sets of a run with the run's max_samples, columns and data_format filled in where an
+/// entry states none.
+[[nodiscard]] std::vector<DataEntry> data_sets(const RunConfig& config);
+
 const char* to_string(Packing packing);
 
 }  // namespace sluice::planner

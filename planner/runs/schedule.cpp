@@ -28,11 +28,24 @@ double left_of(const Schedule& schedule, double done) {
   using Kind = Schedule::Kind;
   using Shape = Schedule::Shape;
   const bool wsd = schedule.kind == Kind::wsd;
+  if (schedule.kind == Kind::linear && schedule.power != 1) {
+    return std::pow(1 - done, schedule.power);
+  }
   if (schedule.kind == Kind::linear || (wsd && schedule.decay_shape == Shape::linear)) {
     return 1 - done;
   }
   if (wsd && schedule.decay_shape == Shape::sqrt) return 1 - std::sqrt(done);
+  if (schedule.kind == Kind::cosine && schedule.cycles > 1 && done < 1) {
+    done = std::fmod(static_cast<double>(schedule.cycles) * done, 1.0);
+  }
   return 0.5 * (1 + std::cos(std::numbers::pi * done));
+}
+
+double inverse_sqrt(const Schedule& schedule, std::int64_t step, std::int64_t warmup) {
+  constexpr std::int64_t kUsual = 10'000;
+  const std::int64_t usual = warmup > 0 ? warmup : kUsual;
+  const std::int64_t scale = schedule.timescale > 0 ? schedule.timescale : usual;
+  return 1 / std::sqrt(static_cast<double>(step + scale - warmup) / static_cast<double>(scale));
 }
 
 }  // namespace
@@ -41,6 +54,9 @@ double learning_rate(const Schedule& schedule, double lr, std::int64_t step, std
   const std::int64_t warmup = std::min(warmup_of(schedule, steps), steps);
   if (step <= warmup) return lr * static_cast<double>(step) / static_cast<double>(warmup);
   if (schedule.kind == Schedule::Kind::constant) return lr;
+  if (schedule.kind == Schedule::Kind::inverse_sqrt) {
+    return lr * inverse_sqrt(schedule, step, warmup);
+  }
   const bool wsd = schedule.kind == Schedule::Kind::wsd;
   const std::int64_t decaying = wsd ? decay_of(schedule, steps, warmup) : steps - warmup;
   const std::int64_t past = step - (steps - decaying);
@@ -59,6 +75,8 @@ const char* to_string(Schedule::Kind kind) {
       return "cosine";
     case Schedule::Kind::wsd:
       return "wsd";
+    case Schedule::Kind::inverse_sqrt:
+      return "inverse_sqrt";
   }
   return "";
 }

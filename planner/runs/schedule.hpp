@@ -7,9 +7,10 @@ namespace sluice::planner {
 
 /// Learning rate over a run: linear warm-up from lr / warmup_steps, then constant, or down to
 /// `final_fraction` of lr at the last step along a line or half a cosine; `wsd` (warm-up, stable,
-/// decay: arXiv 2404.06395) goes down in its last steps only.
+/// decay: arXiv 2404.06395) goes down in its last steps only; `inverse_sqrt` goes down as the
+/// square root of the steps goes up, for however many steps.
 struct Schedule {
-  enum class Kind { constant, linear, cosine, wsd } kind = Kind::constant;
+  enum class Kind { constant, linear, cosine, wsd, inverse_sqrt } kind = Kind::constant;
   enum class Shape {
     linear,
     cosine,
@@ -23,6 +24,13 @@ struct Schedule {
   std::int64_t decay_steps = 0;
   double decay_fraction = 0.1;
   Shape decay_shape = Shape::linear;
+  /// Exponent of what is left of `linear`: left^power, a polynomial of that degree.
+  double power = 1;
+  /// Times that `cosine` goes down, each from the full rate.
+  std::int64_t cycles = 1;
+  /// Steps s at which `inverse_sqrt` has the full rate, lr / sqrt((step + s - warm-up) / s); 0 for
+  /// those of the warm-up, and 10,000 without one.
+  std::int64_t timescale = 0;
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 

@@ -1,13 +1,44 @@
 #include "planner/runs/values.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cctype>
+
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 
 namespace sluice::planner {
 
-bool is_none(const std::string& value) { return value.empty() || value == "null" || value == "~"; }
+namespace {
+
+/// `value` in lower case where it is a word of YAML in one of its three spellings (true, True,
+/// TRUE), else `value`.
+std::string word_of(const std::string& value) {
+  constexpr std::array kWords = {"true", "false", "yes", "no", "on", "off", "null", "none"};
+  std::string small = value;
+  for (char& letter : small) {
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  }
+  if (std::ranges::find(kWords, small) == kWords.end()) return value;
+  const bool all = std::ranges::none_of(value, [](unsigned char x) { return std::islower(x); });
+  const bool first = value.substr(1) == small.substr(1);
+  return all || first ? small : value;
+}
+
+}  // namespace
+
+bool is_none(const std::string& value) {
+  return value.empty() || value == "~" || value == "None" || word_of(value) == "null";
+}
+
 bool says_off(const std::string& value) {
-  return is_none(value) || value == "off" || value == "none" || value == "false";
+  const std::string word = word_of(value);
+  return is_none(value) || word == "off" || word == "none" || word == "false" || word == "no";
+}
+
+bool says_true(const std::string& value) {
+  const std::string word = word_of(value);
+  return word == "true" || word == "yes" || word == "on";
 }
 
 std::int64_t parse_positive(const std::string& value, const std::string& path) {
@@ -56,8 +87,8 @@ double parse_non_negative(const std::string& value, const std::string& path) {
 }
 
 bool parse_yes_or_no(const std::string& value, const std::string& path) {
-  if (value == "true" || value == "yes" || value == "on") return true;
-  if (value == "false" || value == "no" || value == "off" || is_none(value)) return false;
+  if (says_true(value)) return true;
+  if (says_off(value)) return false;
   throw BadRequest(path + ": \"" + value + "\" must be true or false");
 }
 

@@ -10,10 +10,12 @@
 
 namespace sluice::planner {
 
-/// Whether `value` is empty or YAML's null.
+/// Whether `value` is empty, one of YAML 1.1's words for null, or Python's None.
 [[nodiscard]] bool is_none(const std::string& value);
-/// Whether `value` is empty, YAML's null, or a word for "without".
+/// Whether `value` is none, or YAML 1.1's false, no or off in any of their spellings.
 [[nodiscard]] bool says_off(const std::string& value);
+/// Whether `value` is YAML 1.1's true, yes or on in any of their spellings.
+[[nodiscard]] bool says_true(const std::string& value);
 
 [[nodiscard]] std::int64_t parse_positive(const std::string& value, const std::string& path);
 /// Parses a capacity; none where is_none(value).

@@ -1,103 +1,15 @@
-// Reads and writes RUN.yaml.
-#include <yaml-cpp/yaml.h>
-
+// Writes RUN.yaml.
 #include <array>
 #include <charconv>
-#include <set>
 
-#include "planner/catalogue/store.hpp"
-#include "planner/files/choice.hpp"
-#include "planner/files/whole_file.hpp"
-#include "planner/files/yaml_document.hpp"
 #include "planner/machines/profile_file.hpp"
-#include "planner/runs/paths.hpp"
 #include "planner/runs/run_config.hpp"
+#include "planner/runs/yaml_text.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 
 namespace sluice::planner {
 namespace {
-
-/// Walks a YAML document and sets a path of the run for each scalar.
-class RunReader {
- public:
-  RunReader(RunConfig& run, const std::string& where) : run_(run), where_(where) {}
-
-  void read(const YAML::Node& node) {
-    if (node.IsNull()) return;
-    if (!node.IsMap()) refuse(node, "must hold `key: value` lines");
-    read_map(node, "");
-  }
-
- private:
-  void read_map(const YAML::Node& map, const std::string& prefix) {
-    std::set<std::string> seen;
-    for (const auto& item : map) {
-      if (!item.first.IsScalar()) refuse(item.first, "a key must be a word");
-      if (item.first.Scalar() == "<<") {
-        refuse(item.first,
-               "<<: merge keys are not read: write the keys out (anchors and aliases are)");
-      }
-      const std::string path = prefix + item.first.Scalar();
-      if (!seen.insert(path).second) refuse(item.first, path + " is given twice");
-      if (!is_last(path)) read_value(item.first, item.second, path);
-    }
-    for (const auto& item : map) {
-      const std::string path = prefix + item.first.Scalar();
-      if (is_last(path)) read_value(item.first, item.second, path);
-    }
-  }
-
-  /// Within one file steps take precedence over epochs, and a plan over a policy, in whatever
-  /// order.
-  static bool is_last(const std::string& path) {
-    return path == "steps" || path == "max_steps" || path == "plan";
-  }
-
-  void read_value(const YAML::Node& key, const YAML::Node& value, const std::string& path) {
-    if (value.IsMap()) {
-      if (path == "set") return read_map(value, "");
-      if (path != "optimizer" && path != "schedule" && path != "limits") {
-        if (path == "machine" || path == "plan" || path == "policy") {
-          refuse(key, path + ": must be one value; put numbers of it under set: (" + path +
-                          ".NAME: VALUE)");
-        }
-        set(key, path, "a map");  // Refuses unknown keys with the nearest one.
-        return;
-      }
-      return read_map(value, path + ".");
-    }
-    if (path == "set" || path == "optimizer" || path == "limits") {
-      if (value.IsNull()) return;
-      refuse(key, path + ": must be a map of its settings");
-    }
-    if (value.IsSequence()) return set(key, path, joined(value));
-    set(key, path, value.IsNull() ? "null" : value.Scalar());
-  }
-
-  static std::string joined(const YAML::Node& list) {
-    std::string text = "[";
-    for (const auto& item : list) {
-      text.append(text.size() > 1 ? "," : "").append(item.IsScalar() ? item.Scalar() : "?");
-    }
-    return text + "]";
-  }
-
-  void set(const YAML::Node& key, const std::string& path, const std::string& value) {
-    try {
-      set_path(run_, path, value);
-    } catch (const BadRequest& error) {
-      refuse(key, error.what());
-    }
-  }
-
-  [[noreturn]] void refuse(const YAML::Node& node, const std::string& reason) const {
-    throw BadRequest(where_ + ": line " + std::to_string(node.Mark().line + 1) + ": " + reason);
-  }
-
-  RunConfig& run_;
-  const std::string& where_;
-};
 
 /// A number's text that YAML 1.1 reads as a number too: "1.0e-04", since "1e-04" is a word there.
 std::string text_of(double number) {
@@ -128,18 +40,7 @@ class YamlText {
     return *this;
   }
   YamlText& quoted(const std::string& key, const std::string& value) {
-    std::string text = "\"";
-    for (const char letter : value) {
-      const auto byte = static_cast<unsigned char>(letter);
-      if (byte < 0x20 || byte == 0x7F) {
-        constexpr const char* kDigits = "0123456789abcdef";
-        text.append("\\x").append(1, kDigits[byte / 16]).append(1, kDigits[byte % 16]);
-        continue;
-      }
-      if (letter == '"' || letter == '\\') text += '\\';
-      text += letter;
-    }
-    return bare(key, text + "\"");
+    return bare(key, in_quotes(value));
   }
   YamlText& number(const std::string& key, std::int64_t value) {
     return bare(key, std::to_string(value));
@@ -150,6 +51,42 @@ class YamlText {
   std::string text_;
   std::string indent_;
 };
+
+/// `{"prompt": "question", "response": "answer"}`.
+std::string names_text(const std::map<std::string, std::string>& names) {
+  std::string text;
+  for (const auto& [name, value] : names) {
+    text.append(text.empty() ? "" : ", ").append(in_quotes(name) + ": " + in_quotes(value));
+  }
+  return "{" + text + "}";
+}
+
+std::string entry_text(const DataEntry& entry) {
+  if (is_plain(entry)) return in_quotes(entry.name.string());
+  std::string text = "{path: " + in_quotes(entry.name.string());
+  if (entry.weight) text += ", weight: " + text_of(*entry.weight);
+  if (entry.max_samples) text += ", max_samples: " + std::to_string(*entry.max_samples);
+  if (entry.split) text += ", split: " + in_quotes(*entry.split);
+  if (entry.subset) text += ", subset: " + in_quotes(*entry.subset);
+  if (entry.format) text += std::string(", format: ") + to_string(*entry.format);
+  if (!entry.columns.empty()) text += ", columns: " + names_text(entry.columns);
+  if (!entry.roles.empty()) text += ", roles: " + names_text(entry.roles);
+  return text + "}";
+}
+
+/// Writes a data set that is a name alone as that name, others as a list.
+void write_data(YamlText& yaml, const RunConfig& run) {
+  if (run.data.empty()) return;
+  if (run.data.size() == 1 && is_plain(run.data.front())) {
+    yaml.quoted("data", run.data.front().name.string());
+    return;
+  }
+  std::string text;
+  for (const DataEntry& each : run.data) {
+    text.append(text.empty() ? "" : ",\n       ").append(entry_text(each));
+  }
+  yaml.bare("data", "[" + text + "]");
+}
 
 void write_limits(YamlText& yaml, const Limits& limits) {
   if (limits == Limits{}) return;
@@ -162,9 +99,23 @@ void write_limits(YamlText& yaml, const Limits& limits) {
   yaml.end();
 }
 
+/// A share of the run as a number, of a pass as "0.5 epochs".
+void write_cadence(YamlText& yaml, const char* key, const Cadence& cadence) {
+  if (cadence.of == Cadence::Of::run) {
+    yaml.bare(key, text_of(cadence.amount));
+  } else {
+    yaml.quoted(key, text_of(cadence.amount) + " epochs");
+  }
+}
+
 void write_saving(YamlText& yaml, const RunConfig& run) {
   if (run.evaluate_every) yaml.number("evaluate_every", *run.evaluate_every);
-  yaml.number("save_every", run.save_every);
+  if (run.evaluate_cadence) write_cadence(yaml, "evaluate_every", *run.evaluate_cadence);
+  if (run.save_cadence) {
+    write_cadence(yaml, "save_every", *run.save_cadence);
+  } else {
+    yaml.number("save_every", run.save_every);
+  }
   yaml.bare("keep_last", run.keep_last ? std::to_string(*run.keep_last) : "all");
   yaml.bare("keep_best", run.keep_best ? "true" : "false");
 }
@@ -187,30 +138,17 @@ void write_overrides(YamlText& yaml, const RunConfig& run) {
 
 }  // namespace
 
-RunConfig run_from_yaml(const YAML::Node& map, const std::string& where) {
-  RunConfig run;
-  RunReader(run, where).read(map);
-  return run;
-}
-
-RunConfig run_from_yaml(const std::string& text, const std::string& where) {
-  RunConfig run;
-  read_yaml(text, where, [&](const YAML::Node& map) { RunReader(run, where).read(map); });
-  return run;
-}
-
-RunConfig read_run(const std::filesystem::path& file) {
-  const bool folder = std::filesystem::is_directory(file);
-  const std::filesystem::path path = folder ? file / "run.yaml" : file;
-  return run_from_yaml(read_whole_file(path), path.string());
-}
-
 std::string to_yaml(const RunConfig& run) {
   YamlText yaml;
   if (!run.model.empty()) yaml.quoted("model", run.model);
-  if (run.data) yaml.quoted("data", run.data->string());
+  write_data(yaml, run);
   if (run.dataset_dir) yaml.quoted("dataset_dir", run.dataset_dir->string());
   yaml.bare("data_format", to_string(run.data_format));
+  if (run.data_mask) yaml.quoted("data_mask", run.data_mask->string());
+  if (run.data_dtype != TokenType::uint16) yaml.bare("data_dtype", to_string(run.data_dtype));
+  if (run.max_samples) yaml.number("max_samples", *run.max_samples);
+  if (!run.columns.empty()) yaml.bare("columns", names_text(run.columns));
+  if (run.strict) yaml.bare("strict", "true");
   if (run.chat_template) yaml.quoted("template", *run.chat_template);
   if (run.date_string) yaml.quoted("date_string", *run.date_string);
   yaml.quoted("packing", to_string(run.packing));  // YAML 1.1 reads off as a boolean.
@@ -254,6 +192,9 @@ std::string to_yaml(const RunConfig& run) {
         .bare("decay_fraction", text_of(schedule.decay_fraction))
         .bare("decay_shape", to_string(schedule.decay_shape));
   }
+  if (schedule.power != 1) yaml.bare("power", text_of(schedule.power));
+  if (schedule.cycles != 1) yaml.number("cycles", schedule.cycles);
+  if (schedule.timescale != 0) yaml.number("timescale", schedule.timescale);
   yaml.end();
   write_saving(yaml, run);
   yaml.quoted("machine", run.machine);

@@ -16,71 +16,75 @@ namespace sluice::planner {
 /// `head_dim` bf16 elements.
 struct AttentionShape {
   std::int64_t sequences = 0;
-  std::int64_t length = 0;  ///< Tokens of a sequence.
-  std::int64_t heads = 0;   ///< Heads of the queries and of the result.
-  /// Heads of keys and values; divides `heads`. A group of heads / kv_heads query heads shares one.
+  std::int64_t length = 0;  ///< Number of tokens of each sequence.
+  std::int64_t heads = 0;   ///< Number of heads of the queries and of the result.
+  /// Number of heads of keys and of values, which divides `heads`. A group of heads / kv_heads
+  /// query heads shares one.
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;
-  std::int64_t qkv_row =
-      0;  ///< Elements from one token's queries (keys, values) to the next token's.
-  std::int64_t out_row = 0;  ///< Elements from one token's result to the next token's.
-  /// Keys visible to a query, itself included; none for all.
+  /// Number of elements from the start of one token's queries (keys, values) to the next token's.
+  std::int64_t qkv_row = 0;
+  /// Number of elements from the start of one token's result to the next token's.
+  std::int64_t out_row = 0;
+  /// Number of keys visible to a query, itself included; none for all before it.
   std::optional<std::int64_t> window = std::nullopt;
-  /// Number of queries, which are the last positions; none for all. Set only for a run of the
-  /// backward pass over one head of one sequence.
+  /// Number of queries, which are those at the last positions of the sequence; none for all
+  /// positions. Set only for a run (one call) of the backward pass over one head of one sequence.
   std::optional<std::int64_t> queries = std::nullopt;
-  /// Sequences hold several documents: a query sees no key before its document's first token. Only
-  /// without a window.
+  /// Whether sequences hold several documents, so that a query sees no key before its document's
+  /// first token. Only without a window.
   bool documents = false;
 };
 
-/// How the backward pass adds up the gradient of the queries.
+/// How the backward pass adds up the gradients of the queries.
 enum class GradientOrder {
-  fixed,  ///< In a fixed order: bits repeat; takes scratch in proportion to length squared.
-  any,    ///< In any order, by atomic additions: bits differ from run to run.
+  fixed,  ///< In a fixed order, so that bits repeat; takes scratch in proportion to length squared.
+  any,    ///< In any order, by atomic additions, so that bits differ from run to run.
 };
 
-/// Limits by which the backward pass is cut into runs. The default is part of what fixes a job's
-/// bits: where one group of heads needs more than `run`, its gradients of keys and values are sums
-/// over runs.
+/// Limits by which the backward pass is cut into runs: calls that each cover some of the sequences,
+/// heads or queries. The default is part of what fixes a job's bits: where one group of heads needs
+/// more than `run`, its gradients of keys and values are sums over runs.
 struct AttentionLimits {
-  /// Scratch of one run. None for 1 GiB, or what 12288 queries of one head need where that is more,
-  /// so that the product of the queries' gradients fills most of a GPU.
+  /// The most scratch that one run may use. Without a value: 1 GiB, or what 12288 queries of one
+  /// head need where that is more, so that the matrix product that yields the queries' gradients
+  /// fills most of a GPU.
   std::optional<Bytes> run = std::nullopt;
-  /// Number of runs that may use the GPU at one time, each with its own scratch: 1 or 2. Changes no
-  /// bits.
+  /// Number of runs that may use the GPU at one time, each with its own scratch: 1 or 2. Results do
+  /// not depend on it.
   std::int64_t in_flight = 2;
 };
 
-/// Upper bound of the forward pass's scratch, at any length.
+/// Upper bound of the scratch of the forward pass, in bytes that do not depend on the length.
 [[nodiscard]] Bytes attention_forward_workspace_bound(const AttentionShape& shape);
-/// Upper bound of the scratch of one run of the backward pass over all of `shape`. With cuDNN 9.14
-/// and 9.19 it is exact but for the constant: for GradientOrder::fixed, 4 b h q + 2 b h q' s" + [4
-/// b h s d] bytes, where q is the number of queries (s if all), q' is q rounded up to 64, s" is s
-/// rounded up to 128, and the term in brackets is there only where heads share keys; for
-/// GradientOrder::any, 4 b h q + 4 b h q d + [4 b h s d] on compute capability 9.0 and another 4 b
-/// h q d on 8.0.
+/// Upper bound of the scratch of the backward pass over all of `shape` in one run (one call). With
+/// cuDNN 9.14 and 9.19 it is exact but for the constant: for GradientOrder::fixed, 4 b h q + 2 b h
+/// q' s" + [4 b h s d] bytes, where b is sequences, h heads, s length, d head_dim, q the number of
+/// queries (s if all), q' is q rounded up to 64, s" is s rounded up to 128, and the term in
+/// brackets is there only where heads share keys; for GradientOrder::any, 4 b h q + 4 b h q d + [4
+/// b h s d] on compute capability 9.0 and another 4 b h q d on 8.0.
 [[nodiscard]] Bytes attention_backward_run_bound(const AttentionShape& shape, GradientOrder order);
 
-/// Scratch limit of one run: `limits.run`, or its default where that is not set.
+/// The most scratch that one run of the backward pass may use: `limits.run`, or its default where
+/// that is not set.
 [[nodiscard]] Bytes attention_run_limit(const AttentionShape& shape, GradientOrder order,
                                         const AttentionLimits& limits = {});
 
-/// The largest part of `shape` whose backward pass needs at most `limit` in one run: whole
-/// sequences while they fit, then whole groups of heads of one sequence. No sum crosses groups, so
-/// the results do not depend on the limit so far. Below that, one query head, and then blocks of
-/// `queries` of it, all of the same size but the last, whose gradients of keys and values are added
-/// up in fp32. The part's `length` is the largest number of keys of a block. Throws BadRequest if
-/// 128 queries of one head need more than `limit`.
+/// The largest part of `shape` whose backward pass needs at most `limit` bytes of scratch in one
+/// run: whole sequences while they fit, then whole groups of heads of one sequence. No sum crosses
+/// groups, so down to here the results do not depend on the limit. Below that, one query head, and
+/// then blocks of `queries` of it, all of the same size but the last, whose gradients of keys and
+/// values are added up in fp32. The part's `length` is the largest number of keys of a block.
+/// Throws BadRequest if 128 queries of one head need more than `limit`.
 [[nodiscard]] AttentionShape attention_backward_part(const AttentionShape& shape,
                                                      GradientOrder order, Bytes limit);
-/// Whether `part` is smaller than a group of heads of `shape`, so that several runs add to the same
-/// gradients of keys and values.
+/// Whether `part` (attention_backward_part) is smaller than a group of heads of `shape`, so that
+/// several runs add to the same gradients of keys and values.
 [[nodiscard]] bool shares_keys_between_runs(const AttentionShape& shape,
                                             const AttentionShape& part);
 
-/// A run's queries [first_query, first_query + queries) and the keys that they see, [first_key,
-/// first_key + keys). Both ranges end at the same position.
+/// Queries [first_query, first_query + queries) of one head that a run of the backward pass covers,
+/// and the keys that they see, [first_key, first_key + keys). Both ranges end at the same position.
 struct AttentionBlock {
   std::int64_t first_query = 0;
   std::int64_t queries = 0;
@@ -89,22 +93,26 @@ struct AttentionBlock {
   friend bool operator==(const AttentionBlock&, const AttentionBlock&) = default;
 };
 
-/// The blocks of each head, in the order in which they run: one of all queries, or several of
-/// `part.queries`.
+/// Blocks of queries into which the backward pass cuts each head, in the order in which they run:
+/// one block of all queries, or several of `part.queries` (attention_backward_part).
 [[nodiscard]] std::vector<AttentionBlock> attention_blocks(const AttentionShape& shape,
                                                            const AttentionShape& part);
 
-/// Bytes of the fp32 gradients of one head's keys and values, [2, length, head_dim], of one run and
-/// summed over runs. 0 where every run covers whole groups.
+/// Scratch in which the gradients of one head's keys and values are added up over runs: two fp32
+/// arrays [2, length, head_dim], one run's gradients and their sum. 0 where every run covers whole
+/// groups of heads, so that there is nothing to add up.
 [[nodiscard]] Bytes attention_backward_sums(const AttentionShape& shape,
                                             const AttentionShape& part);
-/// Bytes that runs which share keys read and write to add up the gradients of keys and values.
+/// Bytes of device memory that the backward pass reads and writes to add up gradients of keys and
+/// values over runs; 0 where no runs share keys.
 [[nodiscard]] Bytes attention_sum_traffic(const AttentionShape& shape,
                                           GradientOrder order = GradientOrder::fixed,
                                           const AttentionLimits& limits = {});
-/// Keys that runs sharing keys read, over all runs; 0 for GradientOrder::any. In a fixed order the
-/// queries' gradients are a separate product whose tiles of 128 queries go through all keys: a run
-/// has too few tiles to fill a GPU, so it takes a time per key, however few its queries are.
+/// Number of keys that runs of the backward pass read, summed over runs, where several runs add to
+/// the same gradients of keys; else 0, and 0 for GradientOrder::any. In a fixed order the queries'
+/// gradients are a separate product whose tiles of 128 queries go through all keys. Such a run has
+/// too few tiles to fill a GPU, so its time is proportional to its keys, however few its queries
+/// are.
 [[nodiscard]] std::int64_t attention_keys_of_narrow_runs(const AttentionShape& shape,
                                                          GradientOrder order = GradientOrder::fixed,
                                                          const AttentionLimits& limits = {});
@@ -114,18 +122,19 @@ struct AttentionBlock {
 [[nodiscard]] std::int64_t attention_runs_in_flight(const AttentionShape& shape,
                                                     const AttentionShape& part,
                                                     const AttentionLimits& limits);
-/// Upper bound of the backward pass's scratch.
+/// Upper bound of the scratch of the whole backward pass, with as many runs at a time as `limits`
+/// allow.
 [[nodiscard]] Bytes attention_backward_workspace_bound(const AttentionShape& shape,
                                                        GradientOrder order,
                                                        const AttentionLimits& limits = {});
-/// Upper bound of the scratch of either pass.
+/// Upper bound of the scratch of the forward pass and of the backward pass, whichever is larger.
 [[nodiscard]] Bytes attention_workspace_bound(const AttentionShape& shape,
                                               GradientOrder order = GradientOrder::fixed,
                                               const AttentionLimits& limits = {});
 
 enum class AttentionRunKind { one_head, whole_group };
-/// The longest sequence, a multiple of 128, whose backward pass needs at most `limit` in runs of
-/// `kind` over all queries.
+/// The longest sequence, a multiple of 128 tokens, whose backward pass needs at most `limit` bytes
+/// of scratch in one run over all queries of a head or of a group of heads (`kind`).
 [[nodiscard]] std::int64_t attention_longest(const AttentionShape& shape, AttentionRunKind kind,
                                              GradientOrder order, Bytes limit);
 

@@ -7,18 +7,19 @@
 
 namespace sluice::planner {
 
-/// Byte offsets of the scratch of a mixture of experts (engine/cuda/kernels/routes.hpp). A
-/// micro-batch has tokens x active routes, each with a row; rows are grouped by expert. All empty
+/// Byte offsets of a CUDA task's scratch for a mixture of experts (engine/cuda/kernels/routes.hpp).
+/// A micro-batch has tokens x active routes, each with a row; rows are grouped by expert. All empty
 /// without experts.
 struct CudaRouteWorkspace {
-  Bytes expert;   ///< Offset of int32 [tokens, active]: the experts of each token.
-  Bytes row;      ///< Offset of int32 [tokens, active]: the row of each route.
-  Bytes token;    ///< Offset of int32 [routes]: the token of each row.
-  Bytes share;    ///< Offset of fp32 [routes]: the weight of each row in its token's sum.
+  Bytes expert;   ///< Offset of int32 [tokens, active]: the experts that each token goes to.
+  Bytes row;      ///< Offset of int32 [tokens, active]: the row of each of a token's routes.
+  Bytes token;    ///< Offset of int32 [routes]: the token whose route each row is.
+  Bytes share;    ///< Offset of fp32 [routes]: weight of each row in its token's sum.
   Bytes d_share;  ///< Offset of fp32 [routes]: gradient of `share`.
-  Bytes begin;    ///< Offset of int32 [experts + 1]: first row of each expert.
-  Bytes tiles;    ///< Offset of int32 [route_tiles, 2]: the tiles of rows that products work on.
-  /// Offset of int32 or fp32 [kRouteChunks, experts]: counts or sums by chunk of tokens.
+  /// Offset of int32 [experts + 1]: first row of each expert, then the number of rows.
+  Bytes begin;
+  Bytes tiles;  ///< Offset of int32 [route_tiles(), 2]: the tiles of rows on which products work.
+  /// Offset of int32 or fp32 [kRouteChunks, experts]: counts or sums by chunk of tokens and expert.
   Bytes counts;
   /// Offset of bf16 [tokens, router_row(experts)]: gradient of the router's logits.
   Bytes d_logits;
@@ -27,16 +28,17 @@ struct CudaRouteWorkspace {
 };
 
 /// Byte offsets of a CUDA task's scratch, each a multiple of 256; elements are bf16 unless said.
-/// Sizes count the tokens of a micro-batch, chunk tokens (of a loss chunk) or MLP tokens (in an MLP
-/// at one time). The regions of the MLP and of attention overlap: no kernel needs both.
+/// "Tokens" are those of a micro-batch, "chunk tokens" those of a loss chunk, "MLP tokens" those
+/// that an MLP computes at one time. The regions of the MLP and of attention overlap: no kernel
+/// needs both.
 struct CudaWorkspace {
-  Bytes normed;    ///< Offset of [tokens, hidden]: norm output, then its gradient.
-  Bytes d_normed;  ///< Offset of [tokens, hidden]: gradient of the norm output.
-  Bytes rstd;      ///< Offset of fp32 [tokens]: reciprocal RMS of each token.
-  Bytes partials;  ///< Offset of partial column sums over tokens in fp32, in a fixed order.
+  Bytes normed;    ///< Offset of [tokens, hidden]: output of a norm, then its gradient.
+  Bytes d_normed;  ///< Offset of [tokens, hidden]: gradient of a norm's output.
+  Bytes rstd;      ///< Offset of fp32 [tokens]: reciprocal RMS of each token in a norm.
+  Bytes partials;  ///< Offset of fp32 partial sums of columns over tokens, added in a fixed order.
   Bytes gemm;      ///< Offset of the scratch of matrix products, kGemmWorkspace bytes.
-  /// Offset of [MLP tokens, 2 intermediate]: gate and up of an MLP in chunks; other MLPs have them
-  /// in the record.
+  /// Offset of [MLP tokens, 2 intermediate]: gate and up where the MLP is computed in chunks;
+  /// otherwise they are in the record.
   Bytes gate_up;
   Bytes activation;  ///< Offset of [MLP tokens, intermediate]: silu(gate) * up, or its gradient.
   Bytes d_gate_up;   ///< Offset of [MLP tokens, 2 intermediate]: gradients of gate and up.
@@ -45,25 +47,25 @@ struct CudaWorkspace {
   Bytes rotated;
   Bytes d_qkv;  ///< Offset of [tokens, (heads + 2 kv_heads) head_dim]: gradients of q, k and v.
   Bytes d_attention;  ///< Offset of [tokens, heads * head_dim]: gradient of the attention output.
-  /// Offset of int32 [tokens]: where each token's document begins; empty where attention ignores
-  /// documents.
+  /// Offset of int32 [tokens]: position at which each token's document begins; empty where
+  /// attention ignores documents.
   Bytes starts;
-  Bytes attention;  ///< Offset of cuDNN's scratch; empty where sequences are split.
-  /// Offset of [chunk tokens, vocab]: logits of a loss chunk; fp32 [vocab] where sequences are
-  /// split.
+  Bytes attention;  ///< Offset of cuDNN's scratch for attention; empty where sequences are split.
+  /// Offset of [chunk tokens, vocab]: logits of a loss chunk; where sequences are split, of fp32
+  /// [vocab].
   Bytes logits;
   Bytes losses;  ///< Offset of fp32 [tokens]: loss of each token.
   Bytes total;
 };
 
-/// Scratch that every matrix product of one task may use.
+/// Bytes of scratch that every matrix product of a CUDA task may use.
 inline constexpr Bytes kGemmWorkspace = Bytes(std::int64_t{64} << 20);
-/// Rows of an expert that one block of threads multiplies.
+/// Rows of one expert that one block of threads multiplies.
 inline constexpr std::int64_t kExpertTile = 128;
-/// Largest number of chunks in which routes are counted.
+/// Largest number of chunks of tokens in which routes are counted.
 inline constexpr std::int64_t kRouteChunks = 512;
-/// Largest number of tiles that `routes` rows of `experts` experts can need, whatever the router
-/// says.
+/// Largest number of tiles of kExpertTile rows that `routes` rows of `experts` experts can need,
+/// whatever the router says.
 [[nodiscard]] constexpr std::int64_t route_tiles(std::int64_t routes, std::int64_t experts) {
   return routes / kExpertTile + experts;
 }
@@ -74,8 +76,8 @@ inline constexpr std::int64_t kRouteChunks = 512;
   return (experts + 7) / 8 * 8;
 }
 
-/// Largest number of partial sums over tokens that kernels keep at one time, each as many fp32
-/// values as its result.
+/// Largest number of partial sums over tokens that a kernel keeps at one time; each has as many
+/// fp32 values as its result.
 inline constexpr std::int64_t kPartialSums = 512;
 
 [[nodiscard]] AttentionShape attention_shape(const Job& job);

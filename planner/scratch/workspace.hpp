@@ -1,5 +1,5 @@
 // Byte offsets of the scratch of one compute task on the host backend. The planner sizes the
-// workspace from it and the engine's templates bind kernels to it, so the two cannot disagree;
+// workspace from them and the engine's templates bind kernels to them, so the two cannot disagree;
 // docs/design/workspace.md.
 #pragma once
 
@@ -10,62 +10,67 @@
 
 namespace sluice::planner {
 
-/// Tokens whose operands are in fp32 at one time. Fixed, because it decides the order of the
-/// additions of a weight gradient.
+/// Number of tokens whose operands are in fp32 at one time. It is fixed, because it decides the
+/// order of the additions of a weight gradient.
 inline constexpr std::int64_t kTokenTile = 512;
-/// Queries whose attention scores are in memory at one time.
+/// Number of queries whose attention scores are in memory at one time.
 inline constexpr std::int64_t kQueryTile = 64;
-/// Largest number of elements of a weight matrix that are in fp32 at one time, in whole rows.
+/// Largest number of elements of a weight matrix that are in fp32 at one time; they are whole rows.
 inline constexpr std::int64_t kWeightPanel = std::int64_t{1} << 20;
 
-/// Rows of a [rows, cols] weight that are in fp32 at one time: a multiple of 16, or all rows.
+/// Number of rows of a [rows, cols] weight matrix that are in fp32 at one time: a multiple of 16,
+/// or all rows.
 [[nodiscard]] std::int64_t panel_rows(std::int64_t rows, std::int64_t cols);
 
-/// Byte offsets of the routes of tokens to experts. A micro-batch has tokens x active routes, each
-/// with a row; rows are grouped by expert, and in each group ordered by token. All empty without
-/// experts.
+/// Byte offsets of a host task's scratch for routes of tokens to experts. A micro-batch has tokens
+/// x active routes, each with a row; rows are grouped by expert, and in each group ordered by
+/// token. All empty without experts.
 struct RouteWorkspace {
-  /// Offset of fp32 [tokens, hidden]: sum over a token's experts, of outputs or of input gradients.
+  /// Offset of fp32 [tokens, hidden]: sum over each token's experts, of their outputs or of their
+  /// input gradients.
   Bytes mixed;
-  Bytes expert;   ///< Offset of int32 [tokens, active]: a token's experts in ascending order.
-  Bytes row;      ///< Offset of int32 [tokens, active]: the row of each route.
-  Bytes token;    ///< Offset of int32 [routes]: a row's token.
-  Bytes share;    ///< Offset of fp32 [routes]: a row's weight in its token's sum.
+  Bytes expert;   ///< Offset of int32 [tokens, active]: each token's experts in ascending order.
+  Bytes row;      ///< Offset of int32 [tokens, active]: the row of each of a token's routes.
+  Bytes token;    ///< Offset of int32 [routes]: the token whose route each row is.
+  Bytes share;    ///< Offset of fp32 [routes]: weight of each row in its token's sum.
   Bytes d_share;  ///< Offset of fp32 [routes]: gradient of `share`.
-  Bytes begin;    ///< Offset of int32 [experts + 1]: first row of each expert.
+  /// Offset of int32 [experts + 1]: first row of each expert, then the number of rows.
+  Bytes begin;
   Bytes end;
 };
 
-/// Byte offsets of a block task's scratch, each a multiple of 256; elements are fp32 unless said.
-/// Sizes count the tokens of a micro-batch or tile tokens (kTokenTile). Regions marked (bf16) are
-/// empty for fp32 compute, whose operands are read in place. The tile regions and the attention
-/// regions overlap: no task needs both at once.
+/// Byte offsets of a block task's scratch on the host, each a multiple of 256; elements are fp32
+/// unless said. "Tokens" are those of a micro-batch, "tile tokens" those of a tile (kTokenTile).
+/// Regions marked (bf16) are empty for fp32 compute, whose operands are read in place. The tile
+/// regions and the attention regions overlap: no task needs both at once.
 struct BlockWorkspace {
-  Bytes panel;   ///< Offset of rows of one weight matrix in fp32.
+  Bytes panel;   ///< Offset of rows (panel_rows) of one weight matrix in fp32.
   Bytes vector;  ///< Offset of one norm weight or bias in fp32.
   /// Offset of [tokens, heads * head_dim]: gradient of the attention output, then of q.
   Bytes d_query;
-  Bytes d_key;            ///< Offset of [tokens, kv_heads * head_dim]: gradient of k.
-  Bytes d_value;          ///< Offset of [tokens, kv_heads * head_dim]: gradient of v.
-  RouteWorkspace routes;  ///< Routes to experts; shares memory with d_query, d_key and d_value.
-  Bytes rstd;             ///< Offset of [tile tokens]: reciprocal RMS of a tile's tokens.
-  /// Offset of [tile tokens, max(hidden, heads * head_dim)]: copy of an operand (bf16, experts).
+  Bytes d_key;    ///< Offset of [tokens, kv_heads * head_dim]: gradient of k.
+  Bytes d_value;  ///< Offset of [tokens, kv_heads * head_dim]: gradient of v.
+  /// Offsets for routes to experts; they share memory with d_query, d_key and d_value.
+  RouteWorkspace routes;
+  Bytes rstd;  ///< Offset of [tile tokens]: reciprocal RMS of each token in a norm.
+  /// Offset of [tile tokens, max(hidden, heads * head_dim)]: copy of a product's operand (bf16,
+  /// experts).
   Bytes input;
-  /// Offset of [tile tokens, hidden]: copy of the stream gradient (bf16, experts).
+  /// Offset of [tile tokens, hidden]: copy of the residual stream's gradient (bf16, experts).
   Bytes incoming;
-  Bytes normed;    ///< Offset of [tile tokens, hidden]: norm output, or the result of a product.
-  Bytes d_normed;  ///< Offset of [tile tokens, hidden]: gradient of the norm output.
+  Bytes normed;  ///< Offset of [tile tokens, hidden]: output of a norm, or the result of a product.
+  Bytes d_normed;  ///< Offset of [tile tokens, hidden]: gradient of a norm's output.
   /// Offset of [tile tokens, max(W, heads * head_dim, hidden)]: a product, then its gradient; W =
   /// intermediate, or the larger of an expert's intermediate and the number of experts.
   Bytes wide;
   /// Offset of [tile tokens, W as for `wide`]: gradient of an intermediate tensor of the MLP or
   /// router.
   Bytes d_wide;
-  /// Offset of [min(tile tokens, mlp_chunk), intermediate] of the compute type: gate of an MLP in
-  /// chunks; else empty.
+  /// Offset of [min(tile tokens, mlp_chunk), intermediate] of the compute type: gate where the MLP
+  /// is computed in chunks; else empty.
   Bytes gate;
-  /// Offset of [min(tile tokens, mlp_chunk), intermediate] of the compute type: up of an MLP in
-  /// chunks; else empty.
+  /// Offset of [min(tile tokens, mlp_chunk), intermediate] of the compute type: up projection where
+  /// the MLP is computed in chunks; else empty.
   Bytes up;
   Bytes keys;      ///< Offset of [seq_len, head_dim]: keys of one head.
   Bytes values;    ///< Offset of [seq_len, head_dim]: values of one head.
@@ -76,16 +81,16 @@ struct BlockWorkspace {
   Bytes total;
 };
 
-/// Byte offsets of a loss task's scratch, each a multiple of 256; elements are fp32.
-/// Sizes count the tokens of a loss chunk, at most those of a micro-batch. Regions marked (bf16)
+/// Byte offsets of a loss task's scratch on the host, each a multiple of 256; elements are fp32.
+/// "Chunk tokens" are those of a loss chunk, at most those of a micro-batch. Regions marked (bf16)
 /// are empty for fp32 compute.
 struct HeadWorkspace {
   Bytes panel;
   Bytes vector;
-  Bytes rstd;      ///< Offset of [chunk tokens]: reciprocal RMS of each token.
+  Bytes rstd;      ///< Offset of [chunk tokens]: reciprocal RMS of each token in the final norm.
   Bytes input;     ///< Offset of [chunk tokens, hidden]: copy of the head's input (bf16).
-  Bytes normed;    ///< Offset of [chunk tokens, hidden]: norm output.
-  Bytes d_normed;  ///< Offset of [chunk tokens, hidden]: gradient of the norm output.
+  Bytes normed;    ///< Offset of [chunk tokens, hidden]: output of the final norm.
+  Bytes d_normed;  ///< Offset of [chunk tokens, hidden]: gradient of the final norm's output.
   Bytes logits;    ///< Offset of [chunk tokens, vocab]: logits, then their gradient.
   Bytes total;
 };

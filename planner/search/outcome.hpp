@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,12 +30,21 @@ struct Remedy {
   Duration step{0};           ///< Predicted step after the change.
 };
 
+/// What is known of a run whatever its plan.
+struct KnownOfRun {
+  std::int64_t parameters = 0;
+  Bound bound;  ///< The job's bound on a machine with the memory that the leanest plan takes.
+  std::string job_hash, profile_hash, cost_model_hash;
+  std::string numerics_id;  ///< As in Prediction.
+};
+
 /// What lacks where nothing fits.
 struct Infeasible {
   Tier tier = Tier::hbm;
-  Bytes short_by{0};             ///< Bytes of `tier` that the plan of least memory lacks.
-  Memory memory;                 ///< Memory of that plan.
-  std::vector<Remedy> remedies;  ///< At most three, each verified to fit.
+  Bytes short_by{0};                     ///< Bytes of `tier` that the plan of least memory lacks.
+  Memory memory;                         ///< Memory of that plan.
+  std::vector<Remedy> remedies;          ///< At most three, each verified to fit.
+  std::optional<KnownOfRun> known = {};  ///< Filled in by choose_plan.
 };
 
 }  // namespace sluice::planner

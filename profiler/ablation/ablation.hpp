@@ -1,4 +1,5 @@
-// Runs an experiment into a results folder, and resumes one that an earlier run left unfinished.
+// Execution of an experiment into a results folder, and resumption of one that an earlier run left
+// unfinished.
 #pragma once
 
 #include <atomic>
@@ -15,25 +16,27 @@
 namespace sluice::profiler {
 
 struct AblationOptions {
-  std::filesystem::path folder;  ///< Folder of the results.
-  CellShare share;               ///< The cells to do here; another process does the others.
-  std::string command;           ///< The command that repeats the experiment, for the manifest.
+  std::filesystem::path folder;  ///< Folder of the experiment's results.
+  CellShare share;               ///< The cells that this process does; others do the rest.
+  std::string command;           ///< Command line that repeats the experiment, for the manifest.
   std::function<void(const std::string&)> say = [](const std::string&) {};
-  const std::atomic<bool>* interrupted = nullptr;  ///< Set to stop between two runs of cells.
+  /// Request to stop: once it is set, the experiment stops after the cell's run in progress. Null
+  /// for none.
+  const std::atomic<bool>* interrupted = nullptr;
 };
 
 struct AblationResult {
-  /// Results by index of the cell; none where a cell is not done yet.
+  /// Results by index of the cell; none for a cell that is not done yet.
   std::vector<std::optional<CellResult>> cells;
   bool interrupted = false;
   [[nodiscard]] std::size_t missing() const;
 };
 
-/// Predicts the cells of the share, all of them before any runs. On a device, then runs each
-/// `repeats` times, the cells of a repeat in an order that the seed shuffles. Every cell's file is
-/// complete after each of its runs, and a cell whose file has an equal hash is not done again.
-/// Tables are written once no cell is missing. Throws BadRequest where no cell is a run, or the
-/// folder holds another experiment; EnvironmentError where the disk or the device fails.
+/// Does the cells of the share: predicts all of them, then, on a device, runs each `repeats` times,
+/// the cells of a repeat in an order that the seed shuffles. Every cell's file is complete after
+/// each of its runs, and a cell whose file has an equal hash is not done again. Tables are written
+/// once no cell is missing. Throws BadRequest where no cell is a run, or the folder holds another
+/// experiment; EnvironmentError where the disk or the device fails.
 [[nodiscard]] AblationResult run_ablation(const Experiment& experiment,
                                           const AblationOptions& options);
 

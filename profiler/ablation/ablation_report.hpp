@@ -1,4 +1,4 @@
-// report.html of an experiment: tables and plots of its cells, predicted beside measured.
+// The page report.html of an experiment: tables and plots of its cells, predicted beside measured.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace sluice::profiler {
 
-/// The report as HTML; depends on the experiment, the cells' results and the program alone.
+/// Text of the HTML page; it depends only on the experiment, the cells' results and the program.
 [[nodiscard]] std::string ablation_report(const Experiment& experiment,
                                           const std::vector<std::optional<CellResult>>& cells);
 

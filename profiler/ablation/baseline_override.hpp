@@ -1,4 +1,4 @@
-// Overrides (key=value) of an experiment's baseline.
+// Overrides (key=value) of keys of an experiment's baseline.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,8 @@
 
 namespace sluice::profiler {
 
-/// Why a baseline cannot set `path`, in one line; none where it can, as far as its name tells.
+/// Why no baseline can set the key `path`, in one line; none where one can, as far as the name
+/// tells.
 [[nodiscard]] std::optional<std::string> why_no_baseline_has(const std::string& path);
 
 /// Sets a key of the baseline. Throws BadRequest naming the key where it is unknown, and naming the

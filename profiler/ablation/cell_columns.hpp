@@ -1,4 +1,4 @@
-// Columns of an experiment's table of cells.
+// Columns of an experiment's table of cells (cells.csv).
 #pragma once
 
 #include <string>
@@ -7,14 +7,15 @@
 
 namespace sluice::profiler {
 
-/// The header of cells.csv: "cell", a column for each factor, and the columns of a cell's results.
+/// The header line of cells.csv: "cell", a column for each factor, and the columns of a cell's
+/// results.
 [[nodiscard]] std::string cell_header(const Experiment& experiment);
 
-/// Column name of a factor: its own name, or "factor.NAME" where another column of cells.csv, or of
-/// the frame that the Python module makes, has that name.
+/// Name of a factor's column in cells.csv: the factor's name, or "factor.NAME" where another column
+/// has that name.
 [[nodiscard]] std::string column_of(const Factor& factor);
 
-/// `text` as a CSV field by RFC 4180, quoted where needed.
+/// `text` as a field of a CSV file by RFC 4180: quoted where needed.
 [[nodiscard]] std::string csv_field(const std::string& text);
 
 }  // namespace sluice::profiler

@@ -1,4 +1,4 @@
-// Runs one cell on a device.
+// Execution of one cell on a device.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace sluice::profiler {
 
-/// Runs the plan once, `warm_up` steps and then `steps`, and returns the times of the latter.
-/// Throws what the engine throws.
+/// Runs the cell's plan once, for `warm_up` and then `steps` steps of the experiment, and returns
+/// the times of the latter. Throws what the engine throws.
 [[nodiscard]] std::vector<Seconds> run_cell(const PlannedCell& planned,
                                             const Experiment& experiment);
 

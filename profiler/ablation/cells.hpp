@@ -1,4 +1,4 @@
-// The cells of an experiment; each is one run.
+// Cells of an experiment, each of which is one run.
 #pragma once
 
 #include <cstddef>
@@ -13,35 +13,38 @@
 namespace sluice::profiler {
 
 struct Cell {
-  std::size_t index = 0;            ///< Number of the cell, from 0, in the order of the design.
-  std::vector<std::string> levels;  ///< Name of the level of each factor.
-  /// The cell's run. Its plan is chosen with all terms of the model on.
+  std::size_t index = 0;  ///< Number of the cell, from 0, in the design's order.
+  /// Name of the cell's level of each factor, in the factors' order.
+  std::vector<std::string> levels;
+  /// The run that the cell is; its plan is chosen with all terms of the model of time on.
   planner::RunConfig config;
-  /// The config.json text of a model whose fields the cell sets; config.model then names its file.
+  /// Text of the config.json of the cell's model, if the cell sets fields of it; config.model is
+  /// then the path of that file. None for an unchanged model.
   std::optional<std::string> model_text;
 
   /// Name of the cell by its levels, such as "weight_buffers=2, clip=off".
   [[nodiscard]] std::string name(const Experiment& experiment) const;
 };
 
-/// Index of each factor's level, for every cell in the order of the design.
+/// For every cell, in the design's order, the index of its level of each factor.
 [[nodiscard]] std::vector<std::vector<std::size_t>> choices_of(const Experiment& experiment);
 
-/// Cells in the order of the design; `models` is the folder for files of changed models. Throws
-/// BadRequest naming the cell whose model has no such field, or cannot have that value.
+/// All cells of the experiment, in the design's order; `models` is the folder for config.json files
+/// of changed models, which are not written yet. Throws BadRequest naming the cell whose model has
+/// no such field, or cannot have that value.
 [[nodiscard]] std::vector<Cell> cells_of(const Experiment& experiment,
                                          const std::filesystem::path& models);
 
 /// Writes the config.json of every cell that sets fields of its model.
 void write_models(const std::vector<Cell>& cells);
 
-/// A part of the cells, for processes that share the work: "2/8" is every eighth cell from the
-/// second.
+/// A part of the cells, so that several processes can share the work: "2/8" is every eighth cell
+/// from the second.
 struct CellShare {
   std::size_t part = 1, parts = 1;
   [[nodiscard]] bool holds(std::size_t index) const { return index % parts == part - 1; }
 };
-/// Parses a share such as "2/8". Throws BadRequest naming --cells.
+/// Parses a share of the cells such as "2/8". Throws BadRequest naming --cells.
 [[nodiscard]] CellShare parse_share(const std::string& text);
 
 }  // namespace sluice::profiler

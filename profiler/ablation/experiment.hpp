@@ -1,4 +1,4 @@
-// EXPERIMENT.yaml: one run as the baseline, and the factors that are varied around it.
+// EXPERIMENT.yaml: a run as the baseline, and the factors that are varied around it.
 #pragma once
 
 #include <cstdint>
@@ -10,55 +10,63 @@
 
 namespace sluice::profiler {
 
-/// A path of a run and its value as text. Paths are those of planner::set_path, and "model.FIELD"
-/// for a field of the model's config.json.
+/// A key of a run and its value as text. `path` is one of planner::set_path, or "model.FIELD" for a
+/// field of the model's config.json.
 struct Setting {
   std::string path;
   std::string value;
 };
 
-/// One value of a factor.
+/// One value of a factor: a name, and what it changes of the baseline.
 struct Level {
   std::string name;
-  std::vector<Setting> settings;  ///< What the level changes; empty for the unchanged baseline.
+  /// Keys that the level changes, with their values; empty for the unchanged baseline.
+  std::vector<Setting> settings;
 };
 
 struct Factor {
   std::string name;
-  std::vector<Level> levels;  ///< Levels; the others are compared with the first.
+  /// Levels of the factor; those after the first are compared with the first.
+  std::vector<Level> levels;
 };
 
 enum class Design {
-  full,           ///< Every level of a factor with every level of the others.
-  one_at_a_time,  ///< The first levels, and each other level by itself.
-  paired,         ///< The first levels of all factors, then the second levels of all, and so on.
+  full,  ///< A cell for every combination of a level of each factor.
+  /// A cell with the first level of every factor, and a cell for each other level, with the first
+  /// levels of the other factors.
+  one_at_a_time,
+  /// A cell with the first levels of all factors, a cell with their second levels, and so on.
+  paired,
 };
 
 enum class Ground {
-  simulation,  ///< Every cell is predicted.
-  device,      ///< Every cell is predicted, then run.
+  simulation,  ///< Every cell is predicted, and none runs.
+  device,      ///< Every cell is predicted, and those that fit then run.
 };
 
 struct Experiment {
   std::string name;
-  std::string question;  ///< The question that it answers, in one line; may be empty.
+  std::string question;  ///< The question that the experiment answers, in one line; may be empty.
   planner::RunConfig baseline;
   std::vector<Factor> factors;
   Design design = Design::full;
   Ground on = Ground::simulation;
-  double effort = 1;  ///< Effort of each search for a plan, as a multiple of the usual.
-  /// Seed of the order in which cells run, and of the intervals' resampling.
+  double effort = 1;  ///< Effort of each search for a plan, as a multiple of the usual effort.
+  /// Seed of the order in which cells run, and of the random numbers by which intervals are
+  /// computed.
   std::int64_t seed = 1;
-  std::int64_t repeats = 3;  ///< Runs of each cell on a device.
-  std::int64_t steps = 8;    ///< Steps measured in each repeat.
-  std::int64_t warm_up = 2;  ///< Steps before the measured ones.
+  std::int64_t repeats = 3;  ///< Number of runs of each cell on a device.
+  std::int64_t steps = 8;    ///< Number of steps that are measured in each repeat.
+  std::int64_t warm_up = 2;  ///< Number of steps before the measured ones in each repeat.
 };
 
-/// Reads an experiment. Throws BadRequest naming the file, the line and the nearest known key.
+/// Reads an experiment from its file. Throws BadRequest naming the file, the line and the nearest
+/// known key.
 [[nodiscard]] Experiment read_experiment(const std::filesystem::path& file);
 /// Parses an experiment; `where` names the text in errors. Throws BadRequest.
 [[nodiscard]] Experiment experiment_from_yaml(const std::string& text, const std::string& where);
-/// YAML text that parses to an equal experiment; all defaults are written out.
+/// YAML text from which experiment_from_yaml() makes an equal experiment; all defaults are written
+/// out.
 [[nodiscard]] std::string to_yaml(const Experiment& experiment);
 
 const char* to_string(Design design);

@@ -1,4 +1,4 @@
-// Check of the names that an experiment takes from elsewhere.
+// Check of the names of models, machines and policies in an experiment.
 #pragma once
 
 #include "profiler/ablation/experiment.hpp"

@@ -1,4 +1,4 @@
-// Reasons why CUPTI does not collect here, in one line each.
+// Reasons why CUPTI does not collect on this computer, in one line each.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,17 @@
 namespace sluice::profiler::cupti {
 
 enum class AbsenceReason : std::uint8_t {
-  not_built,  ///< This build has no CUPTI or no CUDA.
+  not_built,  ///< This program was built without CUPTI or without CUDA.
   no_driver,
   library_missing,
-  /// Versions of the library, the driver and the headers used to build this program do not match.
+  /// The CUPTI library, the driver, and the headers that this program was built with have versions
+  /// that do not match.
   version_mismatch,
-  other_profiler,  ///< Another profiler is attached: CUPTI serves one at a time.
+  other_profiler,  ///< Another profiler is attached, and CUPTI serves one at a time.
   no_permission,
-  device,  ///< CUPTI does not trace on this kind of device or host.
+  /// CUPTI does not trace on this kind of device or host (MIG, confidential computing, virtual
+  /// machines, WSL).
+  device,
   failed,
 };
 
@@ -24,8 +27,8 @@ struct Absence {
   std::string line;
 };
 
-/// CUPTI's result codes that are told apart here, by their numbers in its public reference, so that
-/// the lines can be tested where CUPTI is not.
+/// Result codes of CUPTI that are told apart here, by their numbers in its public reference, so
+/// that messages can be tested where CUPTI is not installed.
 namespace status {
 inline constexpr int kNotCompatible = 14;
 inline constexpr int kNotInitialized = 15;
@@ -40,14 +43,15 @@ inline constexpr int kMig = 43;
 inline constexpr int kWsl = 45;
 }  // namespace status
 
-/// The absence after a call named `what` returned `status`, which CUPTI calls `text`.
+/// The absence to report after a call of CUPTI named `what` returned `status`, which CUPTI
+/// describes by `text`.
 [[nodiscard]] Absence absence_of(int status, const std::string& what, const std::string& text);
 [[nodiscard]] Absence library_missing(const std::string& names);
-/// The absence for versions that do not match, as CUPTI_API_VERSION counts them: 10000 x major +
-/// ....
+/// The absence to report where versions do not match, in CUPTI_API_VERSION's numbers: of the
+/// library that was found, and of the headers this program was built with.
 [[nodiscard]] Absence version_mismatch(std::uint32_t library, std::uint32_t built);
 [[nodiscard]] Absence no_driver();
-/// The absence for a run in which work was done and none of it recorded.
+/// The absence to report for a run in which the device worked and CUPTI recorded nothing.
 [[nodiscard]] Absence nothing_seen();
 [[nodiscard]] Absence not_built();
 

@@ -1,5 +1,5 @@
-// Attribution of kernels, copies and fills to tasks, and whether it is complete enough to calibrate
-// with.
+// Attribution of kernels, copies and fills to tasks, and the judgement whether it is complete
+// enough to calibrate with.
 #pragma once
 
 #include <optional>
@@ -10,19 +10,20 @@
 
 namespace sluice::profiler::cupti {
 
-/// What the device did for one task of one step.
+/// What the device did for one task in one step.
 struct TaskActivity {
   TaskKey key;
   std::chrono::steady_clock::time_point start,
-      end;           ///< First start and last end of the task's activities.
-  Duration busy{0};  ///< Time for which some activity ran; overlapping ones count once.
-  Duration gaps{0};  ///< Time between activities: end - start - busy.
-  /// Sums over activities by kind; together they may exceed `busy`.
+      end;           ///< Start of the task's first activity, and end of the one that ended last.
+  Duration busy{0};  ///< Time in which at least one of the task's activities ran.
+  Duration gaps{0};  ///< Time between the task's activities: end - start - busy.
+  /// Sums of the activities' durations by kind; together they may exceed `busy`, because activities
+  /// may overlap.
   Duration kernel{0}, copy{0}, fill{0};
   std::size_t activities = 0;
 };
 
-/// Activities of one name that no task claims.
+/// Activities of one name (such as a kernel's) that belong to no task.
 struct Unattributed {
   std::string name;
   Duration time{0};
@@ -30,37 +31,44 @@ struct Unattributed {
 };
 
 struct Attribution {
-  std::vector<TaskActivity> tasks;         ///< Activities of tasks, by step, then task.
-  std::vector<Unattributed> unattributed;  ///< Activities without a task, most time first.
-  Duration attributed_time{0}, unattributed_time{0};  ///< Sums over kernels, copies and fills.
-  std::size_t activities = 0;                         ///< Number of activities, without duplicates.
-  std::size_t duplicates = 0;  ///< Records equal to another one, which count once.
-  std::size_t ambiguous = 0;   ///< Activities whose correlation id has tags of two tasks.
-  /// Activities without a start and an end, or that end before they start.
+  /// What the device did for each task, sorted by step, then task.
+  std::vector<TaskActivity> tasks;
+  /// Activities that belong to no task, by name, those with most time first.
+  std::vector<Unattributed> unattributed;
+  /// Sums of the durations of kernels, copies and fills with a task, and of those without.
+  Duration attributed_time{0}, unattributed_time{0};
+  std::size_t activities = 0;  ///< Number of activities; duplicates count once.
+  std::size_t duplicates = 0;  ///< Number of records that equal an earlier one.
+  /// Number of activities whose correlation id has tags of two different tasks.
+  std::size_t ambiguous = 0;
+  /// Number of activities without a start and an end, or that end before they start.
   std::size_t untimed = 0;
-  std::size_t dropped = 0;  ///< Records that CUPTI dropped (RecordSet::dropped).
-  std::size_t unread = 0;   ///< Records that could not be read (RecordSet::unread).
-  Duration overhead{0};     ///< Time that CUPTI and the driver took themselves, over all threads.
-  double clock_rate = 1;    ///< Host seconds per device second (ClockMap::rate).
+  std::size_t dropped = 0;  ///< Number of records that CUPTI dropped (RecordSet::dropped).
+  std::size_t unread = 0;   ///< Number of records that could not be read (RecordSet::unread).
+  /// Time that CUPTI and the driver took for themselves, summed over all threads.
+  Duration overhead{0};
+  /// Seconds on the host's clock per second on the device's (ClockMap::rate).
+  double clock_rate = 1;
 
-  /// Share of the time of all kernels, copies and fills that has no task; zero where there are
-  /// none.
+  /// Share (0 to 1) of the time of all kernels, copies and fills that has no task; zero where there
+  /// are none.
   [[nodiscard]] double unattributed_share() const;
-  /// The activity of a task; null where it has none.
+  /// What the device did for the task `key`; null where it did nothing for it.
   [[nodiscard]] const TaskActivity* find(TaskKey key) const;
 };
 
-/// Attributes activities to tasks: an activity of any stream belongs to the task whose tag its
-/// correlation id has. Depends on its argument alone; records may come in any order, twice, or
-/// without their tag.
+/// Attributes activities to tasks: an activity of any stream belongs to the task whose tag has its
+/// correlation id. Depends on its argument alone; records may come in any order, twice, or without
+/// their tag.
 [[nodiscard]] Attribution attribute(const RecordSet& records);
 
-/// Largest share of kernel and copy time that may lack a task.
+/// Largest share (0 to 1) of kernel and copy time that may lack a task where the times are used for
+/// calibration.
 inline constexpr double kMostUnattributed = 0.01;
 
-/// Why these records may not calibrate, in one line with the numbers. None where they may: nothing
-/// was dropped, unread or untimed, there is something, kMostUnattributed holds and the clocks
-/// agree.
+/// Why these records may not be used for calibration, in one line with the numbers. None where they
+/// may: nothing was dropped, unread or untimed, there is something, kMostUnattributed holds and the
+/// clocks agree.
 [[nodiscard]] std::optional<std::string> why_unfit(const Attribution& attribution);
 
 }  // namespace sluice::profiler::cupti

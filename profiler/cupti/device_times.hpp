@@ -1,4 +1,4 @@
-// Replaces a run's event times by those that CUPTI recorded.
+// Replacement of a measured run's event times by the times that CUPTI recorded.
 #pragma once
 
 #include <functional>
@@ -10,15 +10,15 @@
 
 namespace sluice::profiler::cupti {
 
-/// How device instants map to a run's spans.
+/// How instants of the device map to the spans of a measured run.
 struct RunPlace {
-  std::int64_t first_step = 1;  ///< The run's step number of run.steps[0].
+  std::int64_t first_step = 1;  ///< Number, in the run, of the step whose spans are run.steps[0].
   std::function<Instant(std::chrono::steady_clock::time_point)> on_run_clock;
-  std::span<const planner::LaneKind> lanes;  ///< The lanes that the device runs by itself.
+  std::span<const planner::LaneKind> lanes;  ///< The lanes whose tasks the device runs by itself.
 };
 
-/// Sets spans of tasks on `lanes` to the first start and last end of their activities, and the
-/// run's device_times accordingly. Throws EnvironmentError, and leaves the run as it is, where
+/// Sets the spans of tasks on `place.lanes` to the first start and last end of their activities,
+/// and run.device_times accordingly. Throws EnvironmentError, and leaves the run as it is, where
 /// why_unfit() has a reason, or where tasks without activity took more than kMostUnattributed of
 /// the lanes' time by their events: their records were lost silently.
 void use_device_times(MeasuredRun& run, const planner::StepGraph& graph, const RunPlace& place,

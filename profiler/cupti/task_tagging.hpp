@@ -1,4 +1,4 @@
-// An observer that tells the collector for which task the device is being asked.
+// Observer that tells the collector for which task the device is being asked.
 #pragma once
 
 #include "engine/execution/observer.hpp"
@@ -6,8 +6,8 @@
 
 namespace sluice::profiler::cupti {
 
-/// Observer that tags calls for the collector and passes all events to `next`. Both must outlive
-/// it.
+/// Observer that marks calls to the device for `collector` and passes all events on to `next`. Both
+/// must outlive it.
 class TaskTagging final : public engine::Observer {
  public:
   TaskTagging(engine::Observer& next, Collector& collector) : next_(next), collector_(collector) {}

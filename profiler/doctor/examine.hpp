@@ -1,4 +1,5 @@
-// The doctor's judgements, each from plain facts so that tests can state machines they do not have.
+// The doctor's judgements, each from plain facts, so that tests can state machines that they do not
+// have.
 #pragma once
 
 #include <filesystem>
@@ -11,22 +12,23 @@
 namespace sluice::profiler {
 
 /// Findings on CPU, memory, cgroup limits, memory channels, NUMA and WSL. `cpus` is the number of
-/// logical CPUs that this process may use.
+/// logical CPUs that this process may use; the rest is read from `files`.
 [[nodiscard]] Findings examine_host(const SystemFiles& files, int cpus);
 
-/// Whether the machine has a GPU; the locked-memory limit matters where one is fed from pinned
+/// Whether the machine has a GPU; the limit on locked memory matters where one is fed from pinned
 /// memory.
 enum class GpuPresence { absent, present };
 [[nodiscard]] Finding examine_locked_memory(std::optional<Bytes> soft_limit, GpuPresence gpu);
 
-/// Finding on free space and write access of the folder (or of its nearest existing parent).
+/// Finding on free space and write access of `folder` (or of its nearest existing parent).
+/// `subject` is what the finding calls it, `fix` the command that mends it.
 [[nodiscard]] Finding examine_disk(const std::string& subject, const std::filesystem::path& folder,
                                    const std::string& fix);
 
-/// Finding on OpenBLAS in this process: its core name and version.
+/// Finding on the OpenBLAS library in this process: the core that it chose, and its version.
 [[nodiscard]] Finding examine_openblas();
 
-/// Whether this build has the CUDA backend.
+/// Whether this program was built with the CUDA backend.
 enum class CudaBackend { absent, built };
 [[nodiscard]] Findings examine_gpus(const std::optional<NvidiaDriver>& driver, CudaBackend backend);
 

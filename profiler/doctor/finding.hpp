@@ -1,4 +1,4 @@
-// One line of the doctor: what was examined, its state, and the command that mends it.
+// Finding of the doctor: what was examined, its state, and the command that mends it.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,11 @@ enum class Verdict { ok, warn, fail };
 const char* to_string(Verdict verdict);
 
 struct Finding {
-  std::string subject;  ///< What was examined: "cpu", "memory", "gpu", ...
+  std::string subject;  ///< Name of what was examined: "cpu", "memory", "gpu", ...
   Verdict verdict = Verdict::ok;
-  std::string text;                ///< The state in one line.
-  std::optional<std::string> fix;  ///< The command that mends a warning or a failure.
+  std::string text;  ///< State of what was examined, in one line.
+  /// Command that mends a warning or a failure; none where there is none.
+  std::optional<std::string> fix;
 };
 
 using Findings = std::vector<Finding>;

@@ -1,5 +1,5 @@
-// Facts that the NVIDIA driver reports, asked through dlopen: nothing of CUDA is needed to build or
-// run.
+// Facts that the NVIDIA driver reports, asked through dlopen, so that neither building nor running
+// needs anything of CUDA.
 #pragma once
 
 #include <optional>
@@ -12,21 +12,24 @@ namespace sluice::profiler {
 
 struct Gpu {
   std::string name;
-  int compute_capability = 0;  ///< 10 x major + minor: 90 for sm_90.
+  int compute_capability = 0;  ///< Compute capability as 10 x major + minor, such as 90 for sm_90.
   Bytes memory{0};
   struct Pcie {
-    unsigned generation, width;            ///< Current values; an idle GPU lowers its generation.
-    unsigned best_generation, best_width;  ///< Best values of GPU and slot together.
+    /// Current generation and number of lanes; an idle GPU lowers its generation.
+    unsigned generation, width;
+    /// Best generation and number of lanes that GPU and slot have together.
+    unsigned best_generation, best_width;
   };
   std::optional<Pcie> pcie;
 };
 
 struct NvidiaDriver {
   std::optional<std::string> version;  ///< Version of the kernel driver, such as "580.65.06".
-  /// Highest CUDA version that the driver supports, 1000 x major + 10 x minor.
+  /// Highest CUDA version that the driver supports, as 1000 x major + 10 x minor.
   int cuda_version = 0;
   std::vector<Gpu> gpus;
-  std::optional<std::string> problem;  ///< Why the driver is there and cannot be used.
+  /// Why the driver cannot be used although it is there; none where it can.
+  std::optional<std::string> problem;
 };
 
 /// Asks the driver for its version and GPUs; none where there is no driver library.

@@ -1,4 +1,4 @@
-// Facts about a machine from /proc and /sys, read under a root folder that tests replace.
+// Facts about a machine from /proc and /sys, read below a root folder that tests replace.
 #pragma once
 
 #include <cstdint>
@@ -15,33 +15,37 @@ class SystemFiles {
  public:
   explicit SystemFiles(std::filesystem::path root = "/") : root_(std::move(root)) {}
 
-  /// Text of a file below the root; none where it cannot be read.
+  /// Text of the file `path` below the root; none where it cannot be read.
   [[nodiscard]] std::optional<std::string> text(const std::string& path) const;
-  /// Entries of a folder below the root whose names start with `prefix`.
+  /// Names of the entries of `folder` below the root that start with `prefix`.
   [[nodiscard]] std::vector<std::string> entries(const std::string& folder,
                                                  const std::string& prefix) const;
 
   [[nodiscard]] std::optional<std::string> cpu_model() const;
   [[nodiscard]] std::vector<std::string> cpu_flags() const;
-  /// A field of /proc/meminfo, such as "MemTotal" or "MemAvailable".
+  /// Bytes that a field of /proc/meminfo states, such as "MemTotal" or "MemAvailable"; none where
+  /// it is absent.
   [[nodiscard]] std::optional<Bytes> memory_field(const std::string& name) const;
-  /// Memory limit of this process's cgroup, version 2 or 1; none where there is none.
+  /// Memory limit of this process's cgroup, version 2 or 1; none without a limit.
   [[nodiscard]] std::optional<Bytes> cgroup_memory_limit() const;
-  /// Number of CPUs that this process's cgroup may use at once, version 2 or 1; none where
-  /// unlimited.
+  /// Number of CPUs that this process's cgroup may use at once, version 2 or 1; none without a
+  /// limit.
   [[nodiscard]] std::optional<double> cgroup_cpu_limit() const;
   [[nodiscard]] std::size_t numa_nodes() const;
   [[nodiscard]] bool is_wsl() const;
 
   struct MemoryModules {
     std::int64_t populated = 0;
-    std::int64_t megatransfers = 0;  ///< Slowest configured speed in MT/s; zero if not stated.
+    /// Slowest configured speed of the modules in MT/s; zero if not stated.
+    std::int64_t megatransfers = 0;
   };
-  /// Populated memory modules from the firmware's SMBIOS table (type 17); none where unreadable.
+  /// Populated memory modules by the firmware's SMBIOS table (type 17); none where that cannot be
+  /// read.
   [[nodiscard]] std::optional<MemoryModules> memory_modules() const;
 
  private:
-  /// This process's cgroup folder of a version 1 controller, or of version 2 for an empty name.
+  /// Path of this process's cgroup below the mount of a version 1 controller, or of version 2 where
+  /// `controller` is empty.
   [[nodiscard]] std::string cgroup_folder(const std::string& controller) const;
   std::filesystem::path root_;
 };

@@ -1,4 +1,4 @@
-// Fits calibration to measured runs: the cost of each task alone, and how lanes slow each other.
+// Fit of calibration to measured runs: the cost of each task alone, and how lanes slow each other.
 #pragma once
 
 #include <span>
@@ -16,23 +16,26 @@
 namespace sluice::profiler {
 
 struct CalibrationFit {
-  planner::Calibration calibration;  ///< The given calibration, with every measured key replaced.
-  std::optional<BoostFit> boost;     ///< The boost, where it was fitted here.
+  /// The calibration that was given, with the sample of every measured key replaced.
+  planner::Calibration calibration;
+  std::optional<BoostFit> boost;  ///< The boost, if it was fitted here.
   std::vector<LaneFactor> interference;
   std::vector<RunResidual> runs;
 };
 
 struct CalibrationOptions {
   int iterations = 5;
-  bool boost = true;  ///< Fit the boost to `runs` where neither profile nor calibration has it.
-  bool interference = true;  ///< Fit interference to `runs`; otherwise keep that of `start`.
+  /// Whether to fit the boost to `runs`, if neither profile nor calibration has it.
+  bool boost = true;
+  /// Whether to fit interference to `runs`; otherwise that of `start` is kept.
+  bool interference = true;
   std::string source = "autotune";
 };
 
 /// Fits interference to all `runs` together, which may be of different jobs: a single run tells
 /// little of it. Factors of the pairs that the profile states by threads come from the runs of each
 /// thread count, the others from all runs. The result goes to `calibration`, whose own factors are
-/// the priors. Returns the fitted factors.
+/// the fit's priors. Returns the fitted factors.
 std::vector<LaneFactor> learn_interference(planner::Calibration& calibration,
                                            const planner::MachineProfile& profile,
                                            std::span<const TimedRun> runs,

@@ -12,8 +12,8 @@
 
 namespace sluice::profiler {
 
-/// A cost key's time in one step, predicted with the fitted calibration and measured (median over
-/// steps, hand-offs included).
+/// Time of one cost key's tasks in one step: predicted with the fitted calibration, and measured
+/// (median over steps, hand-offs included).
 struct KeyResidual {
   planner::CostKey key;
   Seconds predicted{0};
@@ -21,21 +21,21 @@ struct KeyResidual {
   [[nodiscard]] Seconds miss() const { return measured - predicted; }
 };
 
-/// Predicted and measured step time of one run, with its cost keys.
+/// Predicted and measured step time of one run, and times of its cost keys.
 struct RunResidual {
   Seconds predicted{0};
   Seconds measured{0};            ///< Median of the measured step times.
-  std::vector<KeyResidual> keys;  ///< Cost keys of the step, largest miss first.
+  std::vector<KeyResidual> keys;  ///< Cost keys of the step, the one with the largest miss first.
 };
 
-/// The residual of one run under a calibration, without fitting.
+/// Residual of `run` with costs by `profile` and `calibration`; nothing is fitted.
 [[nodiscard]] RunResidual residual(const planner::Job& job, const planner::MachineProfile& profile,
                                    const planner::Calibration& calibration, const MeasuredRun& run);
-/// The residual of one run, from its graph and its measured keys.
+/// Residual of `run` from its step graph, which is simulated, and its measured times by key.
 [[nodiscard]] RunResidual residual(planner::StepGraph& graph, const MeasuredRun& run,
                                    const MeasuredKeys& measured);
 
-/// The step graph of each run, with costs by profile and calibration.
+/// Step graph of each run's plan, with costs by `profile` and `calibration`.
 [[nodiscard]] std::vector<planner::StepGraph> build_graphs(const planner::Job& job,
                                                            const planner::MachineProfile& profile,
                                                            const planner::Calibration& calibration,

@@ -1,4 +1,4 @@
-// Host memory for timing: from a huge page's start, in huge pages where the system gives them.
+// Host memory for timing, from a huge page's start, in huge pages where the system gives them.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 
 namespace sluice::profiler {
 
-/// Host memory as training has it (engine/memory/even_memory.hpp), from which the probe's loads
-/// take parts that are never given back. Spread evenly over NUMA nodes, since the first GiB that a
-/// process gets may all lie on the nearer of two.
+/// Host memory of the kind that training has (engine/memory/even_memory.hpp): spread evenly over
+/// NUMA nodes, since the first GiB that a process gets may all lie on the nearer of two. The
+/// probe's loads take parts of it, which are never given back.
 class ProbeMemory {
  public:
   /// Maps the larger of `bytes` and `surveyed`, mixes its pages evenly where they have two speeds,
   /// and keeps the first `bytes`. Throws EnvironmentError where the system has too little.
   ProbeMemory(Bytes bytes, Bytes surveyed);
-  /// The next `bytes`, from a huge page's start; empty where less is left.
+  /// Gives out the next `bytes`, from a huge page's start; empty where fewer are left.
   [[nodiscard]] std::span<std::byte> take(std::size_t bytes);
   [[nodiscard]] const std::optional<engine::MemoryKinds>& kinds() const { return memory_.kinds(); }
 
@@ -28,12 +28,13 @@ class ProbeMemory {
   std::size_t taken_ = 0;
 };
 
-/// Zeroed memory that is not touched yet: the thread that touches a page first decides its NUMA
-/// node. Memory taken from a `supply` is already present, and the supply must outlive it.
+/// Zeroed host memory, aligned to huge pages. Where it is mapped anew it is not touched yet: the
+/// thread that touches a page first decides its NUMA node. Where it comes from a `supply` it is
+/// already present, and the supply must outlive it.
 class AlignedMemory {
  public:
-  /// Takes `bytes` from `supply`, or maps them where it has too little. Throws EnvironmentError
-  /// naming the size where the system refuses.
+  /// Takes `bytes` from `supply`, or maps them where it is null or has too little left. Throws
+  /// EnvironmentError naming the size where the system refuses.
   explicit AlignedMemory(Bytes bytes, ProbeMemory* supply = nullptr);
   ~AlignedMemory();
   AlignedMemory(const AlignedMemory&) = delete;  // One mapping has one owner.
@@ -45,13 +46,14 @@ class AlignedMemory {
   }
 
  private:
-  std::byte* mapping_ = nullptr;  ///< Null where the supply owns the memory.
+  /// Start of the mapping that this object owns; null where the supply owns the memory.
+  std::byte* mapping_ = nullptr;
   std::size_t mapped_ = 0;
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
 };
 
-/// A pseudo-random number that depends on `counter` alone (SplitMix64's mixing function), so that
+/// Pseudo-random number that depends on `counter` alone (SplitMix64's mixing function), so that
 /// threads can make random operands independently.
 [[nodiscard]] inline std::uint64_t mixed(std::uint64_t counter) {
   std::uint64_t x = counter + 0x9e3779b97f4a7c15U;

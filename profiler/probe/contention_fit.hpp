@@ -1,4 +1,4 @@
-// Fits the simulator's contention model to the rates that copies and the CPU optimizer reached
+// Fit of the simulator's contention model to the rates that copies and the CPU optimizer reached
 // together.
 #pragma once
 
@@ -13,12 +13,13 @@
 namespace sluice::profiler {
 
 struct ContentionFit {
-  /// The given profile, with its links, DRAM coefficients, weights, update curve and the
-  /// interference between h2d, d2h and cpu replaced.
+  /// The profile that was given, with its links, DRAM coefficients, weights, update curve and the
+  /// interference between h2d, d2h and cpu replaced by fitted values.
   planner::MachineProfile profile;
-  /// Every point, predicted by the parameters fitted to all points.
+  /// Every measured rate beside the model's, with parameters fitted to all points.
   std::vector<RateCheck> fitted;
-  /// Every point, predicted by parameters fitted to the half that it is not in.
+  /// Every measured rate beside the model's, with parameters fitted to the half of the points that
+  /// its point is not in.
   std::vector<RateCheck> held_out;
   [[nodiscard]] bool holds() const;
 };
@@ -43,14 +44,15 @@ struct ContentionFit {
 [[nodiscard]] ContentionFit fit_contention(planner::MachineProfile profile,
                                            const ContentionGrid& grid);
 
-/// A line for each rate with its errors, on fitted and on held-out points, and its worst point.
+/// Table of errors: a line for each kind of rate with its errors on fitted and on held-out points,
+/// and its worst point.
 [[nodiscard]] std::string residuals_text(const ContentionFit& fit);
 
-/// The `most` held-out rates with the largest errors, one a line.
+/// Lines for the `most` held-out rates with the largest errors, one each.
 [[nodiscard]] std::string misses_text(const ContentionFit& fit, std::size_t most);
 
-/// `profile` with the rates of the points where one thing runs alone, and where both directions of
-/// copies run together.
+/// `profile` with the measured rates of the points where one thing runs alone, and where copies run
+/// in both directions and nothing else.
 [[nodiscard]] planner::MachineProfile with_lone_rates(planner::MachineProfile profile,
                                                       const ContentionGrid& points);
 

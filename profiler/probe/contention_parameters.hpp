@@ -1,4 +1,4 @@
-// The fitted parameters of the contention model, as a vector of logarithms and as facts of a
+// Parameters of the contention model that are fitted, as a vector of logarithms and as facts of a
 // profile.
 #pragma once
 
@@ -8,29 +8,32 @@
 
 namespace sluice::profiler {
 
-/// Logarithms of the parameters, so that every one stays positive and steps are relative.
+/// Logarithms of the fitted parameters, so that every parameter stays positive and steps are
+/// relative.
 using ContentionVector = std::vector<double>;
 
-/// Model of the optimizer's rates alone by threads: the measured ones, or a curve of saturation
-/// through all of them, which smooths the noise of single points.
+/// How the model gives the rate of the optimizer alone by threads: the measured rates, or a curve
+/// of saturation through all of them, which smooths the noise of single points.
 enum class UpdateCurve { measured, saturating };
 
-/// Starts of the fit: the usual numbers first, then those with the largest copy weights, since a
-/// weight shows in rates only where it is too low. `profile` has links and update curve.
+/// Starting points of the fit: the usual numbers first, then others with the largest copy weights,
+/// since a weight shows in rates only where it is too low. `profile` must have links and update
+/// curve.
 [[nodiscard]] std::vector<ContentionVector> contention_starts(
     const planner::MachineProfile& profile, UpdateCurve curve);
 
-/// Distance of the factors of `at` from the usual ones, in standard deviations between machines;
-/// far ones count less: sqrt(log(1 + d^2)) in place of d.
+/// Distances of the interference factors in `at` from the usual ones, in standard deviations
+/// between machines. Far ones count less: sqrt(log(1 + d^2)) in place of d.
 [[nodiscard]] std::vector<double> unusual(const planner::MachineProfile& profile,
                                           const ContentionVector& at);
 
 /// `profile` with the parameters `at`; interference factors are at most 1. Where `at` has a curve
-/// of saturation, the profile's update rates come from it.
+/// of saturation, the profile's update rates are taken from it.
 [[nodiscard]] planner::MachineProfile with_parameters(planner::MachineProfile profile,
                                                       const ContentionVector& at);
 
-/// Sets deviation and count of every fitted parameter of `profile`.
+/// Sets the deviation of every fitted parameter of `profile` to that in `deviations`, and its
+/// sample count to `count`.
 void state_deviations(planner::MachineProfile& profile, const ContentionVector& deviations,
                       std::int64_t count);
 

@@ -1,4 +1,4 @@
-// Lanes that read and write a file continuously, as those of a run do.
+// Lanes that read and write a file continuously, as the disk lanes of a run do.
 #pragma once
 
 #include <atomic>
@@ -13,12 +13,12 @@
 
 namespace sluice::profiler {
 
-/// A file of whole pieces, written once, unlinked once it is open; past the page cache where the
-/// file system allows it.
+/// A file for timing, of whole pieces, which is written once and unlinked once it is open.
+/// Transfers go past the page cache where the file system allows it (direct()).
 class ScratchFile {
  public:
-  /// Creates a file of `size` in `folder` and writes it once. Throws EnvironmentError naming the
-  /// folder and what the system said.
+  /// Creates a file of `size` bytes in `folder` and writes it once. Throws EnvironmentError naming
+  /// the folder and what the system said.
   ScratchFile(const std::filesystem::path& folder, Bytes size);
   ~ScratchFile();
   ScratchFile(const ScratchFile&) = delete;  // Owns the descriptor.
@@ -27,10 +27,11 @@ class ScratchFile {
   [[nodiscard]] bool direct() const { return direct_; }
   [[nodiscard]] Bytes size() const;
   [[nodiscard]] int descriptor() const { return descriptor_; }
-  /// Offset of the next piece to read or to write. Pieces follow each other through all parts of a
-  /// probe, since a cache may hold what was just moved; readers begin half a file away.
+  /// Offset of the next piece to read or to write, by turns through the whole file. Pieces follow
+  /// each other through all parts of a probe, since a cache may hold what was just moved; readers
+  /// begin half a file away from writers.
   [[nodiscard]] std::int64_t next_offset(engine::Direction direction) const;
-  /// Waits until the drive holds what was written, so that it does not slow the next part.
+  /// Waits until the drive holds what was written, so that it does not slow the probe's next part.
   void flush() const;
   [[noreturn]] void fail(const std::string& what) const;
 
@@ -41,13 +42,15 @@ class ScratchFile {
   int descriptor_ = -1;
   bool direct_ = false;
   std::int64_t pieces_ = 1;
-  mutable std::atomic<std::int64_t> read_{0}, written_{0};  ///< Pieces moved by all lanes so far.
+  /// Number of pieces that all lanes have read, and have written, so far.
+  mutable std::atomic<std::int64_t> read_{0}, written_{0};
 };
 
 using Directions = std::vector<engine::Direction>;
 
-/// Samples of the bytes/s of all `directions` at once, with a lane each, over slices of the budget,
-/// the first left out. `depth` is the number of blocks in flight in each direction.
+/// Samples of the bytes/s of each of `directions`, in their order, while all run at once with a
+/// lane each: one sample for each of `slices` equal parts of `budget`, without the first. `depth`
+/// is the number of blocks in flight in each direction.
 [[nodiscard]] std::vector<Samples> rates_at_once(const ScratchFile& file,
                                                  const Directions& directions, unsigned depth,
                                                  Seconds budget, int slices);

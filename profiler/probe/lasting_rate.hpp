@@ -1,4 +1,4 @@
-// The lasting part of a rate that falls after a while.
+// Detection of a rate that falls after a while, and of what it falls to.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,15 @@
 
 namespace sluice::profiler {
 
-/// Samples of equal times, split at the fall of the rate that explains them best.
+/// Samples of a rate over equal times, divided where the rate fell.
 struct LastingRate {
-  Samples lasting;              ///< Samples from the fall on; all of them where there is no fall.
-  std::optional<double> first;  ///< Median before the fall; none where there is no fall.
-  std::size_t fell_after = 0;   ///< Number of samples before the rate fell; 0 where it did not.
+  Samples lasting;  ///< Samples after the rate fell; all of them where it did not.
+  /// Median of the samples before the rate fell; none where it did not.
+  std::optional<double> first;
+  std::size_t fell_after = 0;  ///< Number of samples before the rate fell; 0 where it did not.
 };
 
-/// Finds a fall of a rate: by a tenth or more, beyond the scatter of both sides, with at least
+/// Finds where a rate fell: by a tenth or more, beyond the scatter of both sides, with at least
 /// three samples and a tenth of all on each side. Drives and rented disks take more at first than
 /// they go on with: a cache of faster cells, or an allowed burst.
 [[nodiscard]] LastingRate lasting_rate(const Samples& samples);

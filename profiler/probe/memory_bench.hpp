@@ -15,7 +15,7 @@
 
 namespace sluice::profiler {
 
-/// Copies between two buffers of `bytes`, on `threads` threads.
+/// Times copies between two buffers of `bytes` each, on `threads` threads.
 class CopyBench {
  public:
   CopyBench(Bytes bytes, int threads);
@@ -28,13 +28,15 @@ class CopyBench {
   engine::ThreadPool pool_;
 };
 
-/// The 12-byte state of `parameters` and one fused update of it, in arrays that begin at cache
-/// lines as a unit's do, without which the optimizer takes its slow path.
+/// The 12-byte optimizer state of `parameters` parameters with a gradient, and a fused update of
+/// it. Its arrays begin at cache lines as a unit's do; otherwise the optimizer would take its slow
+/// path.
 class UpdateBench {
  public:
   UpdateBench(std::int64_t parameters, int threads, ProbeMemory* supply = nullptr);
   void update() { update(pool_.threads()); }
-  void update(int threads);  ///< Updates on at most the constructor's number of threads.
+  /// Updates all parameters on `threads` threads, at most the constructor's number.
+  void update(int threads);
   [[nodiscard]] std::int64_t parameters() const { return parameters_; }
 
  private:
@@ -43,18 +45,20 @@ class UpdateBench {
   engine::ThreadPool pool_;
 };
 
-/// Rates of host memory under plain loops, to compare the optimizer with.
+/// Loads of host memory by plain loops, with whose rates the optimizer's is compared.
 class DramBench {
  public:
-  /// Allocates three arrays of `bytes` each.
+  /// Allocates three arrays of `bytes` bytes each, and `threads` threads; from `supply` where
+  /// given.
   DramBench(Bytes bytes, int threads, ProbeMemory* supply = nullptr);
-  void read(int threads);   ///< Reads one array.
-  void triad(int threads);  ///< Computes a = b + s c with stores past the caches.
+  void read(int threads);  ///< Reads one array on `threads` threads.
+  /// Computes a = b + s c on `threads` threads, with stores past the caches.
+  void triad(int threads);
   [[nodiscard]] double read_bytes() const {
     return static_cast<double>(a_.as<float>().size_bytes());
   }
   [[nodiscard]] double triad_bytes() const { return 3 * read_bytes(); }
-  /// Keeps the compiler from leaving reads out.
+  /// A sum over everything that was read; using it keeps the compiler from leaving reads out.
   [[nodiscard]] std::uint64_t sum() const { return sum_; }
 
  private:
@@ -63,7 +67,8 @@ class DramBench {
   std::uint64_t sum_ = 0;
 };
 
-/// Seconds from waking a sleeping thread to its first instruction and back, halved: one hand-off.
+/// `count` samples of one hand-off between threads in seconds: the time from waking a sleeping
+/// thread to its first instruction and back, halved.
 [[nodiscard]] std::vector<double> hand_off_times(int count);
 
 }  // namespace sluice::profiler

@@ -1,4 +1,4 @@
-// Measures this machine's host backend into a profile.
+// Probe of this machine's host backend into a profile.
 #pragma once
 
 #include <functional>
@@ -11,16 +11,17 @@
 namespace sluice::profiler {
 
 enum class ProbeDepth {
-  quick,  ///< Takes about eight seconds; deviations are wider.
-  full,   ///< Takes twenty to thirty seconds on two cores.
+  quick,  ///< Probe of about eight seconds, with wider deviations.
+  full,   ///< Probe of twenty to thirty seconds on two cores.
 };
 
-/// Called once a part has been measured, with its name and result.
+/// Function that is called once a part of the probe has been measured, with the part's name and its
+/// result in words.
 using ProbeProgress = std::function<void(const std::string& part, const std::string& result)>;
 
-/// Probes the host backend. Every kernel is timed through the code that a run calls
-/// (docs/design/host-backend.md), with random operands, as the median of repetitions. What the host
-/// backend sets and does not measure (arena size, link bandwidth, copy latency) comes from
+/// Probes this machine with the host backend. Every kernel is timed through the code that a run
+/// calls (docs/design/host-backend.md), with random operands, as the median of repetitions. What
+/// the host backend sets and does not measure (arena size, link bandwidth, copy latency) comes from
 /// planner::here_estimate(), and so do the disk's rates where `disk` cannot be measured, which
 /// `progress` is told.
 [[nodiscard]] planner::MachineProfile probe_host(ProbeDepth depth, const ProbeProgress& progress,

@@ -1,4 +1,4 @@
-// Measures this machine with its GPU into a profile of the cuda backend.
+// Probe of this machine with its GPU into a profile of the cuda backend.
 #pragma once
 
 #include <optional>
@@ -13,10 +13,10 @@ namespace sluice::profiler {
 
 struct CudaProbe {
   planner::MachineProfile profile;
-  ContentionGrid grid;  ///< Grid that the contention model was fitted to.
+  ContentionGrid grid;  ///< Measured points to which the contention model was fitted.
   /// Fit of the contention model; none where there are too few cores for a grid.
   std::optional<ContentionFit> fit;
-  Findings warnings;  ///< Warnings on the link, NUMA, the disk, and memory that is not pinned.
+  Findings warnings;  ///< Warnings about the link, NUMA, the disk, and memory that is not pinned.
 };
 
 /// Probes the machine with its GPU; takes minutes, and with ProbeDepth::quick less than one, once

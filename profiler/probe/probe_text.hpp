@@ -1,4 +1,4 @@
-// Texts that the probe prints of its parts.
+// Texts that the probe prints about its parts.
 #pragma once
 
 #include <span>
@@ -10,13 +10,14 @@
 
 namespace sluice::profiler {
 
-/// Rates by size, such as "4.0 KiB 1.55 GB/s, 64 KiB 17.3 GB/s, ...".
+/// Rates by size as text, such as "4.0 KiB 1.55 GB/s, 64 KiB 17.3 GB/s, ...".
 [[nodiscard]] std::string sizes_text(const std::vector<SizedRate>& copies);
 
-/// One line for each load mix: what ran, and the rate that each load reached.
+/// Text with one line for each load mix: what ran, and the rate that each load reached.
 [[nodiscard]] std::string load_mixes_text(const std::vector<LoadMixSamples>& samples);
 
-/// A rate with its deviation, such as "55.4 GB/s +- 0.2".
+/// `rate` over `scale` with its deviation as text, such as "55.4 GB/s +- 0.2"; `unit` is that of
+/// the scaled number.
 [[nodiscard]] std::string with_deviation(const planner::Fact& rate, const char* unit, double scale);
 
 }  // namespace sluice::profiler

@@ -1,4 +1,4 @@
-// Errors of a contention model against measured rates, one by one and by kind.
+// Errors of a contention model against measured rates, one by one and by kind of rate.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace sluice::profiler {
 enum class ContendedRate { update, h2d, d2h };
 const char* to_string(ContendedRate rate);
 
-/// One measured rate and the model's prediction of it.
+/// One measured rate and the model's prediction of it, in parameters/s or bytes/s.
 struct RateCheck {
   std::int64_t threads;
   Copies copies;
@@ -23,23 +23,24 @@ struct RateCheck {
   [[nodiscard]] double error() const { return predicted / measured - 1; }
 };
 
-/// Targets for the mean and the worst error on points that were not fitted, for each of the three
-/// rates.
+/// Largest mean and largest single error, relative to the measurement, that the contention model is
+/// to have on points it was not fitted to, for each kind of rate.
 inline constexpr double kContentionMean = 0.02;
 inline constexpr double kContentionWorst = 0.05;
 
-/// Errors of one kind of rate.
+/// Errors of one kind of rate over many points.
 struct RateResiduals {
   ContendedRate rate;
   std::size_t count = 0;
-  double mean = 0;  ///< Mean of the absolute relative errors.
+  double mean = 0;  ///< Mean of the absolute errors, relative to the measured rates.
   /// The point with the largest error; none where there is no point.
   std::optional<RateCheck> worst;
   [[nodiscard]] bool holds() const;
 };
 [[nodiscard]] std::vector<RateResiduals> residuals(const std::vector<RateCheck>& checks);
 
-/// The rates of `points` with the predictions of `profile`'s model.
+/// Every rate of `points` beside the prediction by the contention model with the numbers of
+/// `profile`.
 [[nodiscard]] std::vector<RateCheck> checks_of(const planner::MachineProfile& profile,
                                                const ContentionGrid& points);
 

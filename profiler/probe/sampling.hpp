@@ -1,4 +1,5 @@
-// Repeated timing: medians with their spread, of work that is repeated until a time is used up.
+// Repeated timing: medians with their spread, of work that is repeated until a budget of time is
+// used up.
 #pragma once
 
 #include <time.h>
@@ -19,7 +20,7 @@ using Samples = std::vector<double>;
 enum class Timer {
   wall,
   /// Processor time of the calling thread. For work of one thread it equals wall time on a quiet
-  /// machine, and is not affected by other work on a busy one.
+  /// machine, and other work on a busy one does not affect it.
   thread,
 };
 
@@ -29,8 +30,8 @@ enum class Timer {
   return Seconds(static_cast<double>(now.tv_sec)) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
-/// Seconds of each call of `work`, after one that is not counted, until `budget` of wall time is
-/// used up; at least three calls, at most 1000.
+/// Seconds of each call of `work`, after one call that is not counted, until `budget` of wall time
+/// is used up; at least three calls and at most 1000.
 template <class Work>
 [[nodiscard]] Samples time_repeatedly(Timer timer, Seconds budget, Work&& work) {
   work();
@@ -46,7 +47,7 @@ template <class Work>
   return samples;
 }
 
-/// The median of `samples` as a measured fact.
+/// Fact with the median of `samples` as its measured value, and their robust deviation.
 [[nodiscard]] inline planner::Fact measured_fact(const Samples& samples, std::string note) {
   return {.value = median(samples),
           .deviation = robust_deviation(samples),
@@ -55,7 +56,7 @@ template <class Work>
           .note = std::move(note)};
 }
 
-/// The rate `amount` over each sample's seconds, as a measured fact.
+/// Fact with the rate `amount` / seconds, measured by `samples`, which are seconds.
 [[nodiscard]] inline planner::Fact measured_rate(double amount, Samples samples, std::string note) {
   for (double& sample : samples) sample = amount / std::max(sample, 1e-9);
   return measured_fact(samples, std::move(note));

@@ -1,4 +1,4 @@
-// Use of an arena over a step: the bytes that hold something, instant by instant.
+// Use of an arena over a step: which bytes hold something, instant by instant.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,25 @@
 
 namespace sluice::profiler {
 
-/// Use of an arena by part, as a step function: from `at[i]` on, part p holds `bytes[p][i]`.
+/// Use of an arena by part, as a step function of time: from `at[i]` until `at[i + 1]`, part p
+/// holds `bytes[p][i]` bytes.
 struct MemoryUse {
-  /// Names of parts: those that never change first, then largest first.
+  /// Names of the parts (StepTensor::part): first those whose use never changes, then the largest
+  /// first.
   std::vector<std::string> parts;
-  std::vector<Duration> at;  ///< Instants from the end of s2/grads on; the first is 0.
+  /// Instants at which the use changes, from the end of s2/grads on; the first is 0.
+  std::vector<Duration> at;
   std::vector<std::vector<std::int64_t>> bytes;
 };
 
 /// The use of `arena` between the ends of s2/grads and s3/grads: persistent tensors all the time,
 /// others from the start of the first task of a step that touches them to the end of its last one.
-/// `spans` are parallel to the graph's tasks, predicted or measured.
+/// `spans` has one element a task of `graph`, predicted or measured.
 [[nodiscard]] MemoryUse memory_use(const planner::StepGraph& graph,
                                    const std::vector<Recorder::Span>& spans, planner::Arena arena);
 
-/// `use` thinned to at most `most` instants: the fullest one of each stretch of equal length.
+/// `use` with at most `most` instants: of each stretch of equal length, the instant with the most
+/// bytes in use.
 [[nodiscard]] MemoryUse thinned(const MemoryUse& use, std::size_t most);
 
 }  // namespace sluice::profiler

@@ -1,4 +1,4 @@
-// The self-contained HTML page of all reports.
+// The self-contained HTML page that all reports use.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace sluice::profiler {
 
-/// The page with its style and scripts and with `data` embedded so that no text in it can end its
-/// element. Refers to nothing outside the page.
+/// Text of the page with its style and scripts, and with `data` embedded so that no text in it can
+/// end its element. The page refers to nothing outside itself.
 [[nodiscard]] std::string page_html(const sim::Json& data);
 
 }  // namespace sluice::profiler

@@ -1,10 +1,11 @@
-// The report's page, style and scripts, compiled into the program from the files of this folder.
+// Page, style and scripts of reports, compiled into the program from the files of this folder.
 #pragma once
 
 namespace sluice::profiler {
 
-extern const char* const kPage;  ///< Contains the marks {{style}}, {{data}} and {{script}}.
+extern const char* const kPage;  ///< Page with the marks {{style}}, {{data}} and {{script}}.
 extern const char* const kStyle;
-extern const char* const kScripts[];  ///< Scripts in order; ends with null.
+/// Scripts in the order in which they run; a null pointer ends the list.
+extern const char* const kScripts[];
 
 }  // namespace sluice::profiler

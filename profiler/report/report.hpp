@@ -17,18 +17,19 @@ struct StepValue {
   double value;
 };
 
-/// Predicted and measured step, and the bound; zero where unknown.
+/// Numbers at the top of a page: predicted step with its interval, measured step, and bound. Zero
+/// where unknown.
 struct Headline {
   Seconds predicted{0}, low{0}, high{0};
-  Seconds measured{0};  ///< Median of the measured steps.
+  Seconds measured{0};  ///< Median of the measured step times.
   std::int64_t steps = 0;
-  double tokens_per_s = 0;  ///< Measured throughput.
+  double tokens_per_s = 0;  ///< Measured tokens per second.
   Seconds bound{0};
   std::string bound_by{};
 };
 [[nodiscard]] sim::Json to_json(const Headline& headline);
 
-/// Facts by name that identify what a page is about.
+/// Names and values of facts that identify what a page is about, such as hashes.
 using Provenance = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] sim::Json to_json(const Provenance& provenance);
 
@@ -40,8 +41,9 @@ struct ReportData {
   StepView step;
   std::vector<StepValue> train_loss;
   std::vector<StepValue> validation_loss;
-  std::optional<double> unigram_entropy;  ///< Entropy of the unigram distribution in nats a token.
-  std::vector<StepValue> step_times;      ///< Step times in seconds.
+  /// Entropy of the tokens' frequencies (unigrams) in nats per token; none where it is not known.
+  std::optional<double> unigram_entropy;
+  std::vector<StepValue> step_times;  ///< Time of each step in seconds.
   Provenance provenance;
 };
 

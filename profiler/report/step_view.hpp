@@ -16,7 +16,8 @@
 
 namespace sluice::profiler {
 
-/// One execution of three steps, predicted or measured; empty where there was none.
+/// Three consecutive steps, predicted or measured, as a page shows them; the trace is empty where
+/// there are none.
 struct TracedStep {
   sim::Trace trace;
   std::unordered_set<std::string> critical;  ///< Ids of the tasks on the critical path.
@@ -24,17 +25,18 @@ struct TracedStep {
   MemoryUse device, host;
 };
 
-/// How long a task takes alone, and what limits it: a link's name, or "itself".
+/// Time of a task with the machine to itself, and what limits it then: the name of a link, or
+/// "itself".
 struct TaskLimit {
   Seconds alone{0};
   std::string by;
 };
 
-/// A tier's planned use and its measured peak.
+/// Planned use of one memory tier beside its measured peak.
 struct TierView {
   std::string tier;
   Bytes predicted{0}, capacity{0};
-  Bytes arena{0};  ///< Part of `predicted` that is reserved before the first task.
+  Bytes arena{0};  ///< Part of `predicted` that an arena reserves before the first task.
   std::optional<Bytes> measured;
   std::vector<std::pair<std::string, Bytes>> parts;
 };
@@ -42,22 +44,23 @@ struct TierView {
 struct StepView {
   TracedStep predicted;
   TracedStep measured;
-  /// The measured steps and their clock, such as "steps 12 to 14 of the run, timed by the CPU's
-  /// clock".
+  /// Text that names the measured steps and their clock, such as "steps 12 to 14 of the run, timed
+  /// by the CPU's clock".
   std::string observed;
-  std::unordered_map<std::string, TaskLimit> limits;  ///< Limits by task id.
+  std::unordered_map<std::string, TaskLimit> limits;  ///< Limit of each task, by task id.
   std::vector<TierView> tiers;
   std::vector<planner::Elasticity> elasticities;
-  /// The file that holds every task, such as "trace.json", where the page shows groups of tasks.
+  /// Name of the file that holds every task, such as "trace.json", for a page that shows groups of
+  /// tasks; else empty.
   std::string every_task;
 };
 
-/// The view of a predicted step. `measured` holds the graph's tasks, or is none. Tiers get planned
-/// use only; the caller adds measured peaks.
+/// View of a predicted step. `predicted` and `measured` are traces of its graph; `measured` may be
+/// none. Tiers get planned use only; the caller adds measured peaks.
 [[nodiscard]] StepView view_of(const planner::PredictedStep& step, sim::Trace predicted,
                                std::optional<sim::Trace> measured);
 
-/// Whether a page would show groups of tasks in place of tasks.
+/// Whether a page shows groups of tasks of this view instead of single tasks.
 [[nodiscard]] bool is_summed_up(const StepView& view);
 
 /// Adds "timeline", "waterfall", "memory", "kinds", "lanes" and "elasticities" to the page's data.

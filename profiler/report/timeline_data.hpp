@@ -1,4 +1,4 @@
-// Tasks of one step as the page's timeline reads them: in columns, not objects.
+// Tasks of one step as the page's timeline reads them: in columns instead of objects.
 #pragma once
 
 #include "profiler/report/step_view.hpp"
@@ -7,17 +7,19 @@
 
 namespace sluice::profiler {
 
-/// Number of blocks that a lane's step is cut into where a page cannot show every task.
+/// Number of equal parts of the period, in each of which a lane's tasks become one block where a
+/// page cannot show every task.
 inline constexpr int kBlocksOfStep = 2000;
-/// Largest number of tasks of a track that a page shows one by one.
+/// Largest number of tasks that a page shows one by one.
 inline constexpr std::size_t kMostTasks = 20'000;
 
 /// Whether the step of `trace` has more tasks than a page shows one by one.
 [[nodiscard]] bool is_summed_up(const sim::Trace& trace);
 
-/// Spans around the period from the end of s2/grads (time 0) to the end of s3/grads, a third of it
-/// before and a sixth after. Where there are more than kMostTasks, the tasks of a lane that start
-/// within the same 1/kBlocksOfStep of the period become one block with their number.
+/// JSON with the spans around the period from the end of s2/grads (time 0) to the end of s3/grads,
+/// a third of a period before it and a sixth after. Where there are more than kMostTasks, the tasks
+/// of a lane that start within the same 1/kBlocksOfStep of the period become one block with their
+/// number.
 [[nodiscard]] sim::Json timeline_json(const StepView& view);
 
 }  // namespace sluice::profiler

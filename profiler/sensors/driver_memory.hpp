@@ -1,4 +1,4 @@
-// Device memory in use, as the driver reports it.
+// Device memory in use, as the NVIDIA driver reports it.
 #pragma once
 
 #include <optional>
@@ -8,24 +8,25 @@
 namespace sluice::profiler {
 
 /// Bytes in use on the first visible GPU by all processes and the driver itself (NVML); asking
-/// creates no context. None without a GPU, its driver or NVML.
+/// creates no CUDA context. None without a GPU, its driver or NVML.
 [[nodiscard]] std::optional<Bytes> device_memory_in_use();
 
-/// Bytes in use (total less free) of the calling thread's CUDA context (cuMemGetInfo). None where
-/// the thread has no context.
+/// Bytes of the device's memory that are not free (total less free), as the calling thread's CUDA
+/// context reports them (cuMemGetInfo), of all processes. None where the thread has no context.
 [[nodiscard]] std::optional<Bytes> context_memory_in_use();
 
-/// Device memory of this process: what is in use now less what was before it began. Other processes
-/// must not change theirs meanwhile.
+/// Meter of this process's device memory: what is in use on the device less what was before. Other
+/// processes must not change theirs meanwhile.
 class OwnDeviceMemory {
  public:
-  /// Must be constructed before the process touches the device.
+  /// Reads what is in use before the process touches the device; so construct it first.
   OwnDeviceMemory() : before_(device_memory_in_use()) {}
-  /// Asks the driver again; the largest of all answers is kept.
+  /// Asks the driver how much is in use now, and keeps the largest of all answers.
   void ask();
-  /// Largest use by this process; none where the driver does not report it.
+  /// Largest use by this process at the times of ask(); none where the driver does not report it.
   [[nodiscard]] std::optional<Bytes> most() const { return most_; }
-  /// Largest use by all processes (total less free of the context).
+  /// Largest use by all processes (total less free) at the times of ask(); none where it is not
+  /// reported.
   [[nodiscard]] std::optional<Bytes> most_of_all() const { return most_of_all_; }
 
  private:

@@ -13,7 +13,7 @@ namespace sluice::profiler {
 /// PCI bus id of the first visible CUDA device, as the driver names it; none without one.
 [[nodiscard]] std::optional<std::string> first_bus_id();
 
-/// NVML's sensors of the first visible CUDA device, opened at run time.
+/// NVML's sensors of the first visible CUDA device; the library is opened at run time.
 class GpuSensors {
  public:
   GpuSensors();
@@ -21,7 +21,7 @@ class GpuSensors {
   GpuSensors(const GpuSensors&) = delete;  // NVML is initialised once and shut down once.
   GpuSensors& operator=(const GpuSensors&) = delete;
 
-  /// The current reading; none without a GPU or NVML, or where it does not answer. Asks at most
+  /// The sensors' reading; none without a GPU or NVML, or where NVML does not answer. Asks at most
   /// once a second, since an answer takes milliseconds on some systems, and returns the last answer
   /// in between.
   [[nodiscard]] std::optional<engine::GpuReading> read();

@@ -1,4 +1,4 @@
-// The plan and the bursts of a study's run: searched and measured now, or taken from a recording.
+// The plan and the bursts of a study's runs: searched and measured now, or taken from a recording.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,14 @@
 
 namespace sluice::profiler {
 
-/// A run's plan as it is predicted now.
+/// The plan of a run, predicted with the model as it is now.
 struct PlannedRun {
   planner::PredictedStep step;
-  std::vector<MeasuredRun> recorded;  ///< Recorded bursts, where the study is replayed.
+  /// Recorded bursts that are not yet taken, where the study replays a recording; else empty.
+  std::vector<MeasuredRun> recorded;
 };
 
-/// A run of a study with its bursts so far.
+/// A run of a study with its plan and its bursts so far.
 struct StudiedRun {
   const StudyRun* run;
   planner::Predictor predictor;
@@ -26,21 +27,23 @@ struct StudiedRun {
 
 class StudyBursts {
  public:
-  /// `settings` must outlive it. `hbm_before` is the device memory in use before this process
-  /// touched the device.
+  /// Runs or replays bursts by `settings`, which must outlive the object. `hbm_before` is the
+  /// device memory in use before this process touched the device; none where it is not known.
   StudyBursts(const StudySettings& settings, std::optional<Bytes> hbm_before)
       : settings_(settings), hbm_before_(hbm_before) {}
 
   [[nodiscard]] bool replays() const { return !settings_.replay.empty(); }
-  /// The recorded plan, the plan that the run names, or the best that is found. Throws
-  /// Error(does_not_fit) naming the run.
+  /// The recorded plan in a replay; else the plan that the run names, or the best that a search
+  /// finds. Throws Error(does_not_fit) naming the run.
   [[nodiscard]] PlannedRun plan(const StudyRun& run, const planner::Request& request) const;
-  /// Runs one more burst and, where asked, records all bursts so far. In a replay it takes recorded
-  /// bursts instead: an even share of them with `parts_to_come` parts of the study, before each of
-  /// which a calibrating run ran again, and at least the first. Returns false where none is left.
+  /// Runs one more burst of `run` and, where the settings ask for it, records all its bursts so
+  /// far. In a replay it takes recorded bursts instead: an even share of those left, where
+  /// `parts_to_come` more parts of the study will ask for some (a calibrating run runs before each
+  /// part). Returns false where none is left.
   bool measure(StudiedRun& run, std::int64_t parts_to_come = 0);
-  /// Device memory of this process in the run that was measured last, context included, without the
-  /// page tables of pinned memory that the run does not use. Returns it once; none after that.
+  /// Device memory that this process had in use in the run measured last, CUDA context included,
+  /// without the page tables of pinned memory that the run does not use. Returns it once; none
+  /// after that, and where it is not known.
   [[nodiscard]] std::optional<Bytes> take_hbm_in_use();
 
  private:

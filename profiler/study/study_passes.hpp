@@ -1,4 +1,4 @@
-// The passes of measured runs with the rest before each, as data to find a boost in.
+// Passes of measured runs with the rest before each, as data in which to find a boost.
 #pragma once
 
 #include <filesystem>
@@ -9,11 +9,11 @@
 
 namespace sluice::profiler {
 
-/// Appends a line for each pass with products of at least a quarter of a millisecond: run, cost,
-/// rest of the compute lane over the last 35 ms (sim/boost.hpp) at its start, seconds, bytes of
-/// element-wise kernels, kernels, and the shares of its time in which copies to the device and from
-/// it ran. Read by experiments/prediction_study/passes.py and delays.py. Throws EnvironmentError
-/// naming the file.
+/// Appends to `file` a line for each pass with products of at least a quarter of a millisecond:
+/// run, cost, rest of the compute lane over the last 35 ms (sim/boost.hpp) at its start, seconds,
+/// bytes of element-wise kernels, kernels, and the shares of its time in which copies to the device
+/// and from it ran. experiments/prediction_study/passes.py and delays.py read it. Throws
+/// EnvironmentError naming the file.
 void append_passes(const std::filesystem::path& file, const std::string& name,
                    const planner::StepGraph& graph, const planner::MachineProfile& profile,
                    const MeasuredRun& run);

@@ -9,33 +9,36 @@
 
 namespace sluice::profiler {
 
-/// One run that was predicted before it ran.
+/// Predicted and measured step of one run that was predicted before it ran.
 struct StudyPoint {
-  std::string job;                        ///< Plans of one job are compared with each other.
-  Seconds predicted{0}, low{0}, high{0};  ///< Step time, and its 90 % interval.
+  std::string job;  ///< Name of the run's job; plans of one job are compared with each other.
+  Seconds predicted{0}, low{0}, high{0};  ///< Predicted step time, and its 90 % interval.
   Seconds measured{0};                    ///< Median of the measured step times.
 
-  /// Relative error; positive where the predicted step was too long.
+  /// Predicted step over measured step, less one; positive where the predicted step was too long.
   [[nodiscard]] double error() const { return predicted / measured - 1; }
 };
 
-/// Pairs of one job's plans whose measured steps differ by more than some share.
+/// Counts of pairs of one job's plans whose measured steps differ by more than some share.
 struct PairOrder {
   std::size_t pairs = 0;
-  std::size_t right = 0;  ///< Number of pairs that were predicted in the measured order.
+  /// Number of those pairs whose plans were predicted in the measured order.
+  std::size_t right = 0;
 };
 
 struct StudyStatistics {
   std::size_t points = 0;
-  double mean_error = 0;       ///< Mean of the absolute errors.
-  double percentile_95 = 0;    ///< Smallest absolute error that 95 % do not exceed.
-  double worst_error = 0;      ///< Signed error of the largest size.
-  double bias = 0;             ///< Mean of the signed errors.
-  double inside_interval = 0;  ///< Share of points inside their interval.
-  PairOrder over_3, over_8;    ///< Pairs that differ by over 3 %, and by over 8 %.
+  double mean_error = 0;     ///< Mean of the errors' sizes (StudyPoint::error without sign).
+  double percentile_95 = 0;  ///< Smallest size of an error that 95 % of the errors do not exceed.
+  double worst_error = 0;    ///< Error of the largest size, with its sign.
+  double bias = 0;           ///< Mean of the errors, with their signs.
+  /// Share (0 to 1) of points whose measured step lies in the predicted interval.
+  double inside_interval = 0;
+  /// Pairs whose measured steps differ by more than 3 %, and by more than 8 %.
+  PairOrder over_3, over_8;
 };
 
-/// Statistics of `points`; zeros where there are none. Measured times are positive.
+/// Statistics of `points`, whose measured times must be positive; all zero where there are none.
 [[nodiscard]] StudyStatistics study_statistics(std::span<const StudyPoint> points);
 
 }  // namespace sluice::profiler

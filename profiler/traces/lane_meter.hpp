@@ -1,4 +1,4 @@
-// Busy time and bytes of each lane, measured while a run goes on.
+// Meter of the busy time and bytes of each lane while a run goes on.
 #pragma once
 
 #include <array>
@@ -12,11 +12,11 @@
 
 namespace sluice::profiler {
 
-/// Observer that sums the spans of tasks by lane and passes every event on. Each lane writes its
-/// own counters.
+/// Observer that sums the spans and bytes of tasks by lane and passes every event on to the next
+/// observer. Each lane writes its own counters.
 class LaneMeter final : public engine::Observer {
  public:
-  /// Observes steps of `graph`. `next` must outlive it.
+  /// Meters steps of `graph` and passes events on to `next`, which must outlive the meter.
   LaneMeter(const planner::StepGraph& graph, engine::Observer& next);
 
   void task_ran(const engine::TaskEvent& event) override;
@@ -25,10 +25,11 @@ class LaneMeter final : public engine::Observer {
   }
   void calls_end() override { next_.calls_end(); }
 
-  /// Fills in `busy` and the bytes moved of a step that took `line.step_time`, and resets the
-  /// counters. A task counts where it ends, and a lane is never busier than all of the time.
+  /// Fills in `busy` and the bytes moved of `line`, a step that took `line.step_time`, and resets
+  /// the counters. A task counts in the step in which it ends, and a lane is never busier than all
+  /// of the time.
   void read(engine::StepMetrics& line);
-  /// Busy time of a lane since the last read(). From any thread.
+  /// Busy time of a lane since the last read(); may be called from any thread.
   [[nodiscard]] Duration worked(planner::LaneKind lane) const {
     return Duration(lanes_[static_cast<std::size_t>(lane)].nanoseconds.load());
   }

@@ -1,4 +1,4 @@
-// Time of each cost key in a simulated step, as key_times.hpp has it for measured ones.
+// Time of each cost key in a simulated step, in the form that key_times.hpp has for measured ones.
 #pragma once
 
 #include <map>
@@ -8,16 +8,18 @@
 
 namespace sluice::profiler {
 
-/// Step time, and the time of each key in the middle step. Points into the graph.
+/// Simulated step time, and the time of each cost key in the middle step. Points into the graph,
+/// which must outlive it.
 struct SimulatedKeys {
   KeyTimes keys;
-  std::map<planner::CostKey, const sim::Task*> task;  ///< One task of each key.
+  /// One task of each key, as an example of its cost.
+  std::map<planner::CostKey, const sim::Task*> task;
   Seconds step{0};
 };
 
 [[nodiscard]] SimulatedKeys simulated_keys(planner::StepGraph& graph);
 
-/// Seconds of a task by its cost, with nothing beside it.
+/// Seconds that `task` takes with nothing beside it, by its cost.
 [[nodiscard]] double seconds_alone(const sim::Task& task);
 
 }  // namespace sluice::profiler

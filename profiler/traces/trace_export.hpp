@@ -1,4 +1,4 @@
-// Exports a run folder's traces to one file for Perfetto, and says in words where its step time
+// Export of a run folder's traces to one file for Perfetto, with a summary of where its step time
 // goes.
 #pragma once
 
@@ -14,8 +14,8 @@
 
 namespace sluice::profiler {
 
-/// Spans of `trace` in the order of `graph`'s tasks. Throws BadRequest naming the first task that
-/// the trace lacks.
+/// Spans of the tasks in `trace`, in the order of `graph`'s tasks; messages call the trace `where`.
+/// Throws BadRequest naming the first task that the trace lacks.
 [[nodiscard]] std::vector<Recorder::Span> spans_of(const planner::StepGraph& graph,
                                                    const sim::Trace& trace,
                                                    const std::string& where);
@@ -26,11 +26,12 @@ namespace sluice::profiler {
 [[nodiscard]] std::vector<sim::TaskId> critical_tasks(const planner::StepGraph& graph,
                                                       const std::vector<Recorder::Span>& spans);
 
-/// The largest stall and what would remove it; "compute" where nothing is waited for.
+/// Name of the largest stall, with what would remove it; "compute" where the compute lane waits for
+/// nothing.
 [[nodiscard]] std::string dominant_stall(const planner::StallTimes& stalls);
 
 struct TraceExport {
-  /// The predicted and the measured trace, each with its critical path.
+  /// The predicted trace and the measured one, where there is one, each with its critical path.
   std::vector<sim::NamedTrace> traces;
   std::string summary;
 };

@@ -1,4 +1,4 @@
-// Hashes of a run's last state, computed while its checkpoint is written.
+// Hashes of a run's last state, which are computed while its checkpoint is written.
 #pragma once
 
 #include <atomic>
@@ -9,22 +9,24 @@
 
 namespace sluice::profiler {
 
-/// When hashing begins: at once, concurrently with what follows, or when the result is asked for.
+/// When hashing begins: at once and concurrently, or only when the result is asked for.
 enum class HashingBegins { now, when_awaited };
 
-/// Hashes a state, which must not change during this object's lifetime.
+/// Computes the hashes of a state, which must not change during this object's lifetime.
 class EndHashes {
  public:
-  /// `state` must outlive this object.
+  /// Begins hashing `state`, which must outlive this object, or prepares to (`begins`); `observer`
+  /// will be shown progress.
   EndHashes(const engine::TrainingState& state, RunObserver& observer, HashingBegins begins);
 
-  /// Waits for the hashes, telling the observer how much is hashed. Throws what reading the state
-  /// throws.
+  /// Waits for the hashes and returns them; from now on the observer is told how much is hashed.
+  /// Throws what reading the state throws.
   [[nodiscard]] engine::StateHashes wait();
 
  private:
   AmountShown show_;
-  /// Whether the result was asked for; before that the terminal's line belongs to others.
+  /// Whether wait() was called. Progress is shown only from then on, because before that the run
+  /// prints other progress.
   std::atomic<bool> awaited_ = false;
   std::future<engine::StateHashes> hashes_;
 };

@@ -47,6 +47,12 @@ planner::Infeasible too_small(const planner::Prediction& prediction, Bytes neede
                            .short_by = needed - available,
                            .memory = prediction.memory,
                            .remedies = {}};
+  lack.known = planner::KnownOfRun{.parameters = prediction.parameters,
+                                   .bound = prediction.bound,
+                                   .job_hash = prediction.job_hash,
+                                   .profile_hash = prediction.profile_hash,
+                                   .cost_model_hash = prediction.cost_model_hash,
+                                   .numerics_id = prediction.numerics_id};
   planner::TierMemory& host = at(lack.memory, planner::Tier::host);
   host.peak = needed;
   host.capacity = available;

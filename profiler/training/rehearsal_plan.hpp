@@ -1,4 +1,4 @@
-// The plan that a rehearsal executes, and the window of host memory that it uses.
+// Choice of the plan that a rehearsal executes, and of the window of host memory that it uses.
 #pragma once
 
 #include <variant>
@@ -9,18 +9,24 @@
 
 namespace sluice::profiler {
 
-/// The one part of host memory in an Infeasible of a host that does not even hold it.
+/// Name of the only row of host memory in the Infeasible of a host that cannot even hold what is in
+/// flight.
 inline constexpr char kInFlight[] = "in flight";
 
 struct RehearsalPlan {
-  planner::ChosenPlan chosen;  ///< The plan, whose host capacity is what this host allows.
-  planner::HostWindow window;  ///< The window, as large as that capacity allows.
-  Bytes in_flight{0};          ///< Size of the smallest possible window.
+  /// The plan; the host capacity in its memory is what this host allows.
+  planner::ChosenPlan chosen;
+  /// The window of host memory, as large as that capacity allows and useful.
+  planner::HostWindow window;
+  /// Size of the smallest possible window: what is in flight when every lane is at its largest
+  /// task.
+  Bytes in_flight{0};
 };
 
-/// Plans a rehearsal: with the run's own plan if it fits; else with the plan for an identical
-/// machine that has as much host memory as needed. A plan or policy that the run states is used as
-/// it is. Infeasible if device memory is too small, or host memory cannot hold what is in flight.
+/// Plans a rehearsal of the run `as_it_is`: with the run's own plan if it fits; else with the plan
+/// for an identical machine that has as much host memory as needed. A plan or policy that the run
+/// states is used as it is. Infeasible if device memory is too small, or host memory cannot hold
+/// what is in flight.
 [[nodiscard]] std::variant<RehearsalPlan, planner::Infeasible> plan_rehearsal(
     const planner::Request& as_it_is);
 

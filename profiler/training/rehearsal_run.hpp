@@ -14,24 +14,25 @@
 
 namespace sluice::profiler {
 
-/// Number of steps of a rehearsal, unless the run states a number that is not the default.
+/// Number of steps of a rehearsal, unless the run states a number of steps that is not the default.
 inline constexpr std::int64_t kRehearsedSteps = 5;
 
-/// One rehearsal, from its folder to its result.
+/// One rehearsal, from making its folder to writing its result.
 class RehearsalRun {
  public:
-  /// Makes the folder and writes the prediction to it. All arguments must outlive this object.
+  /// Makes the rehearsal's folder and writes the prediction to it. All arguments must outlive this
+  /// object.
   RehearsalRun(const planner::RunConfig& config, const planner::Request& planning,
                const RehearsalPlan& plan, RunObserver& observer);
   RehearsalRun(const RehearsalRun&) = delete;  // Parts of it refer to others.
   RehearsalRun& operator=(const RehearsalRun&) = delete;
 
   /// Runs the steps until the last, or until `interrupted` is set and the current step has ended;
-  /// then writes the measurement, and the measured trace to `trace_out`, too. Throws
-  /// Error(not_converged) if values did not stay finite.
+  /// then writes the measurement to the folder, and the measured trace to it and to the file
+  /// `trace_out` where given. Throws Error(not_converged) if values did not stay finite.
   void rehearse(const std::atomic<bool>& interrupted, const std::optional<std::string>& trace_out);
 
-  /// Results of the rehearsal.
+  /// Results of the rehearsal; complete once rehearse() has returned.
   [[nodiscard]] const Rehearsed& rehearsed() const { return run_; }
 
  private:

@@ -1,4 +1,4 @@
-// A rehearsal that has ended: its prediction and its results.
+// Prediction and results of a rehearsal that has ended.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace sluice::profiler {
 
-/// A rehearsal that has ended, with its prediction.
+/// A rehearsal that has ended: its run, its prediction and what was measured.
 struct Rehearsed {
   const planner::RunConfig& config;
   const planner::Job& job;
@@ -20,9 +20,9 @@ struct Rehearsed {
   std::string machine;
   planner::DeviceKind device;
   std::string plan_source, graph_sha256, folder;
-  Bytes host_needed{0};  ///< Host memory that the rehearsed training needs.
+  Bytes host_needed{0};  ///< Bytes of host memory that the training which was rehearsed would need.
   Bytes window{0}, in_flight{0};
-  std::string started, ended;  ///< Start and end time, UTC.
+  std::string started, ended;  ///< UTC times at which the rehearsal started and ended.
   std::int64_t steps = 0;
   bool interrupted = false;
   std::vector<Seconds> step_times;
@@ -31,11 +31,11 @@ struct Rehearsed {
   std::optional<sim::Trace> measured_trace;
 
   /// Median time of the steps after the first, which has no step before it to overlap with; with a
-  /// single step, its time.
+  /// single step, its time. None without steps.
   [[nodiscard]] std::optional<Seconds> median_step() const;
 };
 
-/// JSON of a rehearsal (docs/schemas/rehearsal.schema.json).
+/// JSON text of a rehearsal (docs/schemas/rehearsal.schema.json).
 [[nodiscard]] std::string rehearsal_json(const Rehearsed& run);
 
 }  // namespace sluice::profiler

@@ -15,6 +15,10 @@ ordered_json optional_seconds(const std::optional<Seconds>& time) {
   return time ? ordered_json(time->count()) : ordered_json(nullptr);
 }
 
+ordered_json or_null(const std::string& text) {
+  return text.empty() ? ordered_json(nullptr) : ordered_json(text);
+}
+
 ordered_json last_validation(const engine::TrainingResult& result) {
   return result.validation.empty() ? ordered_json(nullptr)
                                    : ordered_json(result.validation.back().second);
@@ -30,9 +34,10 @@ ordered_json result_object(const TrainedRun& run) {
   out["loss"] = run.result.steps > 0 ? ordered_json(run.result.loss) : ordered_json(nullptr);
   if (run.result.balance_loss) out["balance_loss"] = *run.result.balance_loss;
   out["val_loss"] = last_validation(run.result);
+  if (run.result.skipped_steps > 0) out["skipped_steps"] = run.result.skipped_steps;
   out["unigram_entropy"] = run.unigram_entropy;
-  out["weights_sha256"] = run.weights_sha256;
-  out["state_sha256"] = run.state_sha256;
+  out["weights_sha256"] = or_null(run.weights_sha256);
+  out["state_sha256"] = or_null(run.state_sha256);
   out["plan_hash"] = prediction.plan_hash;
   out["plan_source"] = run.plan_source;
   out["graph_sha256"] = planner::sha256_hex(sim::write_graph(run.predicted.graph.graph));
@@ -91,7 +96,7 @@ std::string manifest_json(const TrainedRun& run) {
   out["ended"] = run.ended;
   out["model"] = run.config.model;
   out["machine"] = run.machine;
-  out["data"] = run.config.data->string();
+  out["data"] = names_of(run.config.data);
   out["data_sha256"] = run.data_sha256;
   out["seed"] = run.config.seed;
   out["result"] = result_object(run);

@@ -1,4 +1,4 @@
-// Results of a run as JSON: result, manifest.
+// Results of a run as JSON: the result and the manifest.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace sluice::profiler {
 
-/// JSON of the result (docs/schemas/train-result.schema.json).
+/// JSON text of a run's result (docs/schemas/train-result.schema.json).
 [[nodiscard]] std::string result_json(const TrainedRun& run);
-/// Manifest of the run's folder (docs/schemas/manifest.schema.json).
+/// JSON text of the manifest in a run's folder (docs/schemas/manifest.schema.json).
 [[nodiscard]] std::string manifest_json(const TrainedRun& run);
 
 }  // namespace sluice::profiler

@@ -15,15 +15,16 @@ constexpr std::array<const char*, planner::kLaneKinds> kBusyTags = {
 
 std::vector<engine::Scalar> scalars_of(const engine::StepMetrics& line) {
   const double seconds = line.step_time.count();
-  std::vector<engine::Scalar> scalars = {
-      {"train/loss", line.loss},
-      {"train/learning_rate", line.lr},
-      {"train/grad_norm", line.grad_norm},
-      {"speed/useful_tokens_per_s", static_cast<double>(line.useful_tokens) / seconds},
-      {"speed/step_s", seconds},
-      {"speed/predicted_step_s", line.predicted.count()},
-      {"moved_bytes/h2d", static_cast<double>(line.to_device.count())},
-      {"moved_bytes/d2h", static_cast<double>(line.to_host.count())}};
+  std::vector<engine::Scalar> scalars;
+  if (!line.skipped) scalars.push_back({"train/loss", line.loss});
+  scalars.push_back({"train/learning_rate", line.lr});
+  if (!line.skipped) scalars.push_back({"train/grad_norm", line.grad_norm});
+  scalars.insert(scalars.end(),
+                 {{"speed/useful_tokens_per_s", static_cast<double>(line.useful_tokens) / seconds},
+                  {"speed/step_s", seconds},
+                  {"speed/predicted_step_s", line.predicted.count()},
+                  {"moved_bytes/h2d", static_cast<double>(line.to_device.count())},
+                  {"moved_bytes/d2h", static_cast<double>(line.to_host.count())}});
   if (line.balance_loss) scalars.push_back({"train/balance_loss", *line.balance_loss});
   if (line.from_disk) {
     scalars.push_back({"moved_bytes/disk-read", static_cast<double>(line.from_disk->count())});

@@ -1,4 +1,4 @@
-// Records of every step besides metrics.jsonl: sensors, busy times of lanes, TensorBoard events.
+// Log of every step besides metrics.jsonl: sensors, busy times of lanes, TensorBoard events.
 #pragma once
 
 #include <optional>
@@ -15,24 +15,27 @@ namespace sluice::profiler {
 
 class RunLog {
  public:
-  /// `meter` must outlive this object. Records steps from `first_step` on.
+  /// Logs steps from `first_step` on to `folder`. `meter`, which must outlive this object, measures
+  /// lanes.
   RunLog(const engine::RunFolder& folder, const planner::Prediction& prediction,
          planner::DeviceKind device, LaneMeter& meter, std::int64_t first_step);
 
-  /// Fills in the metrics that are measured outside the engine.
+  /// Adds to `line` the metrics that are measured outside the engine: sensors, busy times, MFU.
   void measure(engine::StepMetrics& line);
-  /// Writes TensorBoard events. If the disk refuses, no more are written: metrics.jsonl has the
-  /// same values.
+  /// Writes the step's metrics as TensorBoard events. If the disk refuses, no more events are
+  /// written: metrics.jsonl has the same values.
   void log(const engine::StepMetrics& line);
   void validation(std::int64_t step, double loss);
-  /// Warns if events were not written.
+  /// Warns if some events could not be written.
   void finish() const;
 
  private:
   template <class Write>
   void guarded(const Write& write);
 
-  double mfu_seconds_;  ///< Predicted MFU times step time; 0 if the machine's peak is unknown.
+  /// Predicted MFU times predicted step seconds, which over a measured step's seconds gives its
+  /// MFU; 0 if the machine's peak is unknown.
+  double mfu_seconds_;
   LaneMeter& meter_;
   std::optional<GpuSensors> sensors_;
   std::optional<engine::EventFile> events_;

@@ -1,4 +1,4 @@
-// Plan that a run is trained with, and the memory and time that its checkpoints take.
+// The plan with which a run is to be trained, and the memory and time that its checkpoints take.
 #pragma once
 
 #include <variant>
@@ -9,13 +9,14 @@
 
 namespace sluice::profiler {
 
-/// The plan of a run, with the snapshot of its saves in the plan's memory.
+/// The plan of a run, in whose predicted memory the snapshot of its saves is included, and the cost
+/// of those saves.
 struct RunPromise {
   planner::ChosenPlan plan;
   planner::SavingPlan saving;
 };
 
-/// Chooses the plan as `choose_plan` does, and adds the memory and time of checkpoints to its
+/// Chooses the run's plan as choose_plan() does, and adds the memory of checkpoints to its
 /// prediction; if no plan fits, returns what is missing. Throws BadRequest for a plan of another
 /// job.
 [[nodiscard]] std::variant<RunPromise, planner::Infeasible> promise_of(const TrainRequest& request);

@@ -1,4 +1,4 @@
-// Saves during a run, and the messages about them.
+// Saves of checkpoints during a run, and the messages about them.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@
 
 namespace sluice::profiler {
 
-/// Saves a run. All constructor arguments must outlive it.
+/// Writes the checkpoints of one run. All constructor arguments must outlive it.
 class RunSaves {
  public:
   RunSaves(TrainedRun& run, const TrainParts& parts, StepFollower& follower,
            engine::Session& session);
 
   void save(engine::Session& session, std::optional<double> loss);
-  /// Saves the run's last state. After an interruption an older unfinished save is abandoned,
-  /// because whoever interrupts may not wait for two.
+  /// Saves the run's last state and waits for it. After an interruption an older unfinished save is
+  /// abandoned, because whoever interrupts may not wait for two.
   void save_last(engine::Session& session, std::optional<double> loss);
-  /// Warns of saves that failed since the last call.
+  /// Counts the saves that ended since the last call, and warns of those that failed.
   void tell();
-  /// Waits for unfinished saves; returns the step saved last, in this start of the run or before
-  /// it.
+  /// Waits for unfinished saves; returns the step of the newest checkpoint, from this start of the
+  /// run or from the one that it continued. None if there is no checkpoint.
   std::optional<std::int64_t> last_step();
 
  private:
@@ -37,8 +37,9 @@ class RunSaves {
   TrainedRun& run_;
   const TrainParts& parts_;
   StepFollower& follower_;
-  AmountShown show_;                  ///< Bar of a save; empty unless training is paused for one.
-  std::optional<std::int64_t> last_;  ///< Step of the save at the run's end.
+  /// Function that shows the progress of a save; empty unless training is paused for one.
+  AmountShown show_;
+  std::optional<std::int64_t> last_;  ///< Step of the save at the run's end; none before it.
   std::unique_ptr<engine::Saving> saving_;
 };
 

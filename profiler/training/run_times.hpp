@@ -1,4 +1,4 @@
-// Predicted times of a run: steps, evaluations and saves.
+// Predicted durations of a run: of its steps, evaluations and saves.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,21 @@
 
 namespace sluice::profiler {
 
-/// Predicted times of a run that continues after `first_step` steps.
+/// Predicted durations of the part of a run after its first `first_step` steps.
 struct RunTimes {
   Seconds training{0};
-  Seconds evaluation{0};  ///< Estimated from the fact that forward is a third of a step's compute.
-  Seconds saving{0};      ///< Time for which training pauses for saves, the last one included.
+  /// Time of all evaluations, estimated from the fact that forward passes are a third of a step's
+  /// compute.
+  Seconds evaluation{0};
+  Seconds saving{0};  ///< Time for which training pauses for all saves, the last one included.
   std::int64_t evaluations = 0;
   [[nodiscard]] Seconds all() const { return training + evaluation + saving; }
 };
+/// `validation_windows`: windows that there are to evaluate on.
+[[nodiscard]] RunTimes run_times(const planner::RunConfig& config, const planner::Job& job,
+                                 const planner::Prediction& prediction,
+                                 const planner::SavingPlan& saving, std::int64_t validation_windows,
+                                 std::int64_t first_step);
 [[nodiscard]] RunTimes run_times(const planner::RunConfig& config, const planner::Job& job,
                                  const planner::Prediction& prediction,
                                  const planner::SavingPlan& saving,

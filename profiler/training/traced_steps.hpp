@@ -1,4 +1,4 @@
-// Steps of a run that are traced, and steps after which it evaluates or saves.
+// Choice of the steps of a run that are traced, and of steps after which it evaluates or saves.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,21 @@ namespace sluice::profiler {
 
 /// Number of steps in the measured trace, as many as a step graph has.
 inline constexpr std::int64_t kTracedSteps = 3;
-/// Number of consecutive steps after which three have overlapped with both neighbours, as all later
-/// steps do.
+/// Number of consecutive steps of which three, those with a neighbour on both sides, overlap with
+/// both neighbours as all later steps do.
 inline constexpr std::int64_t kUnbrokenSteps = kTracedSteps + 2;
 
-/// Steps of a run after which there is an evaluation or a save.
+/// Steps of the run after which there is an evaluation or a save.
 [[nodiscard]] engine::TrainingStops stops_of(const planner::RunConfig& config);
-/// Largest number of windows of an evaluation.
+/// Largest number of windows of text that one evaluation reads.
 [[nodiscard]] std::int64_t evaluation_windows(const planner::Job& job);
 
-/// First of the traced steps, counted from the session's start after `start` steps: in the middle
-/// of the first chunk between stops that is long enough for steps to overlap as all later ones do,
-/// else in the longest chunk.
+/// Number of the first traced step, counted from 1 after the `start` steps that precede this
+/// session: in the middle of the first chunk between stops that is long enough for steps to overlap
+/// as all later ones do, else in the longest chunk.
 [[nodiscard]] std::int64_t first_traced(const engine::TrainingStops& stops, std::int64_t start);
-/// Those of the traced steps, numbered as in the session, after which the run stops.
+/// Those of the kTracedSteps steps from `first` on after which the run stops to evaluate or save;
+/// numbered as `first`, and without the last step, behind which it does not matter.
 [[nodiscard]] std::vector<std::int64_t> traced_stops(const engine::TrainingStops& stops,
                                                      std::int64_t start, std::int64_t first);
 

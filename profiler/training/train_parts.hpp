@@ -1,4 +1,4 @@
-// Parts of a run during training.
+// Parts that a run uses while it trains.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace sluice::profiler {
 
-/// Parts of a run; all of them must outlive it.
+/// Parts that a run uses while it trains; all of them must outlive it.
 struct TrainParts {
   const planner::ResolvedMachine& machine;
   engine::WindowedText& text;
@@ -18,10 +18,11 @@ struct TrainParts {
   const RunStart& start;
   const RunIdentity& identity;
   const std::atomic<bool>&
-      interrupted;  ///< Once set, the run saves after the current step and stops.
+      interrupted;  ///< Request to stop: once set, the run saves after the current step and ends.
   engine::RunBeginning& beginning;
   RunObserver& observer;
-  bool saves = true;  ///< Whether checkpoints are written.
+  bool saves = true;   ///< Whether checkpoints are written.
+  bool hashes = true;  ///< Whether the last state is hashed.
 };
 
 }  // namespace sluice::profiler

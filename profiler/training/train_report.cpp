@@ -32,8 +32,8 @@ Provenance provenance_of(const TrainedRun& run) {
           {"cost model", prediction.cost_model_hash},
           {"numerics", run.numerics_id},
           {"data", run.data_sha256},
-          {"weights", run.weights_sha256},
-          {"state", run.state_sha256},
+          {"weights", run.weights_sha256.empty() ? "not hashed" : run.weights_sha256},
+          {"state", run.state_sha256.empty() ? "not hashed" : run.state_sha256},
           {"run again", "sluice train " + run.folder + "/run.yaml"}};
 }
 
@@ -57,7 +57,7 @@ ReportData report_of(const TrainedRun& run) {
                         : peaks.resident - run.in_process(peaks.device);
   }
   for (const engine::StepMetrics& each : run.metrics) {
-    report.train_loss.push_back({each.step, each.loss});
+    if (!each.skipped) report.train_loss.push_back({each.step, each.loss});
     report.step_times.push_back({each.step, each.step_time.count()});
   }
   for (const auto& [step, loss] : run.result.validation) {

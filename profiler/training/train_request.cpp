@@ -19,7 +19,7 @@ namespace sluice::profiler {
 namespace {
 
 void require_trainable(const planner::RunConfig& config) {
-  if (!config.data) {
+  if (config.data.empty()) {
     throw BadRequest("data is missing: give --data FILE, or data: FILE in RUN.yaml");
   }
   if (config.steps < 1) throw BadRequest("steps: must be at least 1");
@@ -27,6 +27,10 @@ void require_trainable(const planner::RunConfig& config) {
 
 void require_vocabulary(const engine::WindowedText& text, const planner::ModelShape& model) {
   if (model.vocab >= text.vocabulary()) return;
+  if (const auto token = text.token_beyond(model.vocab)) {
+    throw BadRequest("data: " + *token + " is beyond the model's vocabulary, 0 to " +
+                     std::to_string(model.vocab - 1) + ": cut the text with the model's tokenizer");
+  }
   throw BadRequest("model: vocab " + std::to_string(model.vocab) + " is smaller than the " +
                    std::to_string(text.vocabulary()) + " that the data have (" +
                    text.description() + "): choose another model");
@@ -43,13 +47,17 @@ void warn_of_positions(const planner::Job& job) {
       "texts there; raise it in config.json, or lower seq_len");
 }
 
-/// Converts the epochs of a run to steps, rounded up.
+/// Converts the epochs of a run to steps, rounded up, and shares of the run and of epochs with
+/// them.
 void settle_steps(planner::RunConfig& config, const engine::WindowedText& text) {
-  if (!config.epochs) return;
-  const double sequences = *config.epochs * static_cast<double>(text.training_windows());
-  const double steps = std::ceil(sequences / static_cast<double>(config.batch_size));
-  config.steps = std::max<std::int64_t>(1, static_cast<std::int64_t>(steps));
-  config.epochs.reset();
+  const auto windows = static_cast<double>(text.training_windows());
+  const auto batch = static_cast<double>(config.batch_size);
+  if (config.epochs) {
+    const double steps = std::ceil(*config.epochs * windows / batch);
+    config.steps = std::max<std::int64_t>(1, static_cast<std::int64_t>(steps));
+    config.epochs.reset();
+  }
+  settle_cadences(config, windows / batch);
 }
 
 }  // namespace

@@ -12,12 +12,13 @@
 
 namespace sluice::profiler {
 
-/// Options of a run that its config does not state.
+/// Options of a run that its RunConfig does not state.
 struct TrainOptions {
   std::optional<std::filesystem::path> resumed = {};  ///< Folder of the run to continue.
   std::optional<std::string> trace_out = {};          ///< File for a measured trace of three steps.
   bool dry = false;                                   ///< Whether the run is only predicted.
   bool saves = true;                                  ///< Whether checkpoints are written.
+  bool hashes = true;  ///< Whether the last state is hashed, which takes time of its own.
 };
 
 /// A run that is ready to be planned: everything that can be refused without a plan has been
@@ -35,14 +36,15 @@ struct TrainRequest {
   }
 };
 
-/// Checks the run and opens its data; `policy` is the run's policy where it has been read already.
-/// Throws BadRequest, or EnvironmentError if this machine cannot train, which a dry run does not
-/// need.
+/// Checks the run and opens its data; `policy` is the run's policy if the caller has read it
+/// already. Throws BadRequest, or EnvironmentError if this machine cannot train, which a dry run
+/// does not need.
 [[nodiscard]] TrainRequest read_train_request(
     planner::RunConfig config, TrainOptions options, RunObserver& observer,
     const std::optional<planner::Policy>& policy = std::nullopt);
 
-/// Refuses a machine on which training cannot work. Warnings are left to `sluice doctor`.
+/// Throws EnvironmentError on a machine on which training cannot work (examine_machine). Warnings
+/// are left to `sluice doctor`.
 void require_healthy(const planner::RunConfig& config);
 
 }  // namespace sluice::profiler

@@ -5,6 +5,7 @@
 #include "engine/datasets/open_text.hpp"
 #include "engine/model_files/model_folder.hpp"
 #include "engine/model_files/tokenizer_place.hpp"
+#include "engine/tokenizer/tokenizer_folder.hpp"
 #include "planner/catalogue/store.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
@@ -36,7 +37,9 @@ void require_continues(const engine::Checkpoint& checkpoint, const RunIdentity& 
   const path& folder = checkpoint.folder();
   require_same(facts.job_hash, identity.job_hash, folder, "job");
   require_same(facts.numerics_id, identity.numerics_id, folder, "numerics id");
-  require_same(facts.data_sha256, identity.data_sha256, folder, "text");
+  if (facts.data_sha256 != identity.data_sha256_of_all_windows) {
+    require_same(facts.data_sha256, identity.data_sha256, folder, "text");
+  }
   require_same(std::to_string(facts.seed), std::to_string(identity.config.seed), folder, "seed");
   if (facts.step >= identity.config.steps) {
     throw BadRequest("--resume: the run has done its " + std::to_string(facts.step) +
@@ -111,7 +114,8 @@ RunStart find_start(const RunIdentity& identity, const std::optional<path>& resu
 bool trained_on_bytes(const path& run, const planner::RunConfig& config) {
   if (std::filesystem::is_directory(run / "tokenizer")) return false;
   const engine::TokenizerPlace place = engine::find_tokenizer_place(config.model);
-  return !place.folder || !std::filesystem::exists(*place.folder / "tokenizer.json");
+  return !place.folder || !std::holds_alternative<engine::TokenizerFolder>(
+                              engine::find_tokenizer(*place.folder));
 }
 
 std::unique_ptr<engine::WindowedText> text_of(const planner::RunConfig& config,

@@ -1,4 +1,4 @@
-// Initial state of a run, and contents of its checkpoints.
+// Initial state of a run, and facts in its checkpoints.
 #pragma once
 
 #include <filesystem>
@@ -15,33 +15,39 @@
 
 namespace sluice::profiler {
 
-/// Origin of a run's state: one of its checkpoints, the weights of its model's folder, or neither.
+/// Origin of a run's initial state: a checkpoint of the run, the weights of its model's folder, or
+/// neither (random weights). The other members are null.
 struct RunStart {
   std::unique_ptr<engine::Checkpoint> checkpoint;
   std::unique_ptr<engine::ModelWeights> weights;
   std::optional<std::filesystem::path> model_folder;
-  std::string weights_from;  ///< "random", the model's folder, or the checkpoint's.
+  /// Origin in words for files: "random", the model's folder, or the checkpoint's.
+  std::string weights_from;
 
   [[nodiscard]] std::int64_t step() const { return checkpoint ? checkpoint->facts().step : 0; }
-  /// Text for people: "weights: 2.1 GB of bf16 in 3 files of /models/x".
+  /// Origin in words for people, such as "weights: 2.1 GB of bf16 in 3 files of /models/x"; `seed`
+  /// is that of random weights.
   [[nodiscard]] std::string description(std::int64_t seed) const;
 };
 
-/// Folder of the run to continue: RUN if it is a run folder or the run.yaml in one, else `out`.
-/// Throws BadRequest if neither is given.
+/// Folder of the run to continue: the RUN argument if it is a run folder or the run.yaml in one,
+/// else the run's `out`. Throws BadRequest if neither is given.
 [[nodiscard]] std::filesystem::path folder_to_resume(const planner::RunArguments& request);
 
-/// Identity of a run, which its checkpoints must match.
+/// What identifies a run; its checkpoints must match it.
 struct RunIdentity {
   const planner::RunConfig& config;
   const planner::Job& job;
   std::string job_hash, numerics_id, data_sha256;
+  /// What the data's hash would be with every window in the order, as in runs of 0.1.0; none where
+  /// that is `data_sha256`.
+  std::optional<std::string> data_sha256_of_all_windows{};
 };
 
-/// Finds what a run starts from. `resumed` is the folder of a run to continue, if any, which starts
-/// from its newest intact checkpoint; damaged ones are named on stderr. Throws BadRequest if the
-/// checkpoint is of another job, seed, text or numerics id, if none is intact, or if the model's
-/// folder is refused.
+/// Finds the state that a run starts from. `resumed` is the folder of a run to continue, from its
+/// newest intact checkpoint; damaged ones are named on stderr. Without it the run starts from its
+/// model's folder, if it has weights. Throws BadRequest if the checkpoint is of another job, seed,
+/// text or numerics id, if none is intact, or if the model's folder is refused.
 [[nodiscard]] RunStart find_start(const RunIdentity& identity,
                                   const std::optional<std::filesystem::path>& resumed);
 
@@ -50,23 +56,25 @@ struct RunIdentity {
 [[nodiscard]] bool trained_on_bytes(const std::filesystem::path& run,
                                     const planner::RunConfig& config);
 
-/// Opens the run's data; `show` is told while they are cut into tokens, which happens once.
+/// Opens the run's data; `show` is told of the progress while they are cut into tokens, which
+/// happens once.
 [[nodiscard]] std::unique_ptr<engine::WindowedText> text_of(const planner::RunConfig& config,
                                                             const AmountShown& show);
 
-/// Creates the session with its initial state; `told` hears of weights while they are read.
-/// `place`: where the disk file goes.
+/// Creates the session on `device` with its initial state; `told` hears of the progress while
+/// weights are read. `place` says where the file for state on the disk goes.
 [[nodiscard]] std::unique_ptr<engine::Session> start_session(
     const RunStart& start, const RunIdentity& identity, const planner::StepGraph& graph,
     std::unique_ptr<engine::Device> device, engine::TokenSource& tokens,
     engine::StepRunner::LearningRate learning_rate, const engine::DiskPlace& place,
     engine::Observer* observer, RunObserver& told);
 
-/// Prints one line if the disk's file system does not let transfers bypass the page cache, with the
-/// consequence.
+/// Prints a line that states the consequence if the disk's file system does not let transfers
+/// bypass the page cache; else nothing.
 void tell_of_page_cache(const engine::DiskStore& disk);
 
-/// Contents of a checkpoint after `step`.
+/// Facts that the checkpoint after `step` holds besides the state; `val_loss` is the validation
+/// loss, if there is one.
 [[nodiscard]] engine::CheckpointFacts facts_of(const RunStart& start, const RunIdentity& identity,
                                                std::int64_t step, std::optional<double> val_loss);
 

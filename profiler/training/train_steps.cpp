@@ -1,6 +1,8 @@
 #include "profiler/training/train_steps.hpp"
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -105,8 +107,11 @@ class Training {
   /// Saves the last state, and fills in the missing members of the run.
   void end() {
     // Whoever interrupts may be about to take the machine away, so the checkpoint comes first.
-    EndHashes hashes(session_->state(), parts_.observer,
+    std::optional<EndHashes> hashes;
+    if (parts_.hashes) {
+      hashes.emplace(session_->state(), parts_.observer,
                      run_.result.interrupted ? HashingBegins::when_awaited : HashingBegins::now);
+    }
     const bool any = run_.result.steps > parts_.start.step();
     if (parts_.saves && any) {
       saves_.save_last(*session_, run_.result.final_validation());
@@ -122,13 +127,19 @@ class Training {
       sim::warn(*run_.result.disk_failure);
     }
     if (session_->disk() != nullptr) run_.disk_written = session_->disk()->written();
-    engine::StateHashes last = hashes.wait();
-    run_.weights_sha256 = std::move(last.weights);
-    run_.state_sha256 = std::move(last.moments);
+    if (hashes) keep_hashes(*hashes);
     keep_trace(run_, parts_, recorder_);
   }
 
  private:
+  void keep_hashes(EndHashes& hashes) {
+    const auto began = std::chrono::steady_clock::now();
+    engine::StateHashes last = hashes.wait();
+    run_.hashing = std::chrono::steady_clock::now() - began;
+    run_.weights_sha256 = std::move(last.weights);
+    run_.state_sha256 = std::move(last.moments);
+  }
+
   std::unique_ptr<engine::Session> begin_session() {
     engine::release_free_memory();
     auto session = start_session(

@@ -6,8 +6,8 @@
 
 namespace sluice::profiler {
 
-/// Trains, and fills in the missing members of `run`. Throws what training throws; if a run
-/// diverges the message names its last checkpoint.
+/// Trains the run, and fills in the members of `run` that training yields. Throws what training
+/// throws; if a run diverges the message names its last checkpoint.
 void train_run(TrainedRun& run, const TrainParts& parts);
 
 }  // namespace sluice::profiler

@@ -1,4 +1,4 @@
-// A run of `sluice train`: its prediction and its results.
+// Prediction and results of a run of `sluice train`.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +17,22 @@
 
 namespace sluice::profiler {
 
-/// Results of the saves during a run, without the one at its end.
+/// Counts and pauses of the saves during a run, without the one at its end.
 struct SavesDone {
   std::int64_t whole = 0, failed = 0;
-  std::vector<Seconds> stalls;  ///< Time for which each save paused training.
+  std::vector<Seconds> stalls;  ///< Time for which each of these saves paused training.
   [[nodiscard]] std::optional<Seconds> median_stall() const;
 };
 
-/// Tokens per second at the median step's pace: positions with text and without, in the steps that
-/// the run made.
+/// Tokens per second at the median step's pace, in the steps that the run made: `useful` counts
+/// positions with text, `padded` all positions; none without steps. `padded_fraction` is the share
+/// (0 to 1) of positions without text.
 struct TokenRates {
   std::optional<double> useful, padded;
   double padded_fraction = 0;
 };
 
-/// A run that has ended, with its prediction.
+/// A run that has ended: its prediction and what was measured.
 struct TrainedRun {
   const planner::RunConfig& config;
   const planner::Job& job;
@@ -42,35 +43,41 @@ struct TrainedRun {
   std::string folder;
   std::string numerics_id;
   std::string data_sha256;
-  /// Origin of the initial weights: "random", or a folder.
+  /// Origin of the initial weights: "random", or a folder's path.
   std::string weights_from;
-  /// Step of the checkpoint that the run continued from, if any.
+  /// Number of steps in the checkpoint that the run continued from; none for a run from its
+  /// beginning.
   std::optional<std::int64_t> resumed_after;
-  std::optional<std::filesystem::path> checkpoint{};  ///< Checkpoint left by the run.
+  /// Folder of the checkpoint that the run left at its end; none if it left none.
+  std::optional<std::filesystem::path> checkpoint{};
   planner::SavingPlan saving{};
   SavesDone saves{};
-  std::string started, ended{};  ///< Start and end time, UTC.
-  double unigram_entropy = 0;    ///< Entropy of the tokens' frequencies in nats per token.
+  std::string started, ended{};  ///< UTC times at which the run started and ended.
+  /// Entropy of the frequencies of the data's tokens, in nats per token.
+  double unigram_entropy = 0;
   engine::TrainingResult result{};
   std::vector<engine::StepMetrics> metrics{};
-  std::string weights_sha256{}, state_sha256{};
+  std::string weights_sha256{}, state_sha256{};  ///< Empty without TrainOptions::hashes.
+  Seconds hashing{0};                            ///< Time that the run's end waited for the two.
   sim::Trace predicted_trace{};
   std::optional<sim::Trace> measured_trace{};
-  /// Measured stall times in the traced steps.
+  /// Measured busy and idle times of the compute lane in the traced steps; none without three of
+  /// them.
   std::optional<planner::StallTimes> measured_stalls{};
-  std::string observed{};  ///< Text saying which steps were traced and how they were timed.
+  std::string observed{};  ///< Text that says which steps were traced and what timed them.
   std::vector<planner::Elasticity> elasticities{};
-  Bytes disk_written{0};  ///< Bytes of state and gradients written to the disk file.
-  double endurance = 0;   ///< Bytes that the drive is rated for; 0 if that is not stated.
+  Bytes disk_written{0};  ///< Bytes of state and gradients that steps wrote to the disk.
+  /// Bytes that may be written in the drive's life, by its rating; 0 if that is not stated.
+  double endurance = 0;
 
   /// Bytes of all checkpoints that this start of the run wrote, including those removed since.
   [[nodiscard]] Bytes checkpoints_written() const {
     return planner::checkpoint_bytes(job) * (saves.whole + (checkpoint ? 1 : 0));
   }
-  /// Bytes written as a share of the bytes that the drive is rated for.
+  /// Bytes that the run wrote to the drive over the bytes that the drive is rated for.
   [[nodiscard]] double written_share() const;
   [[nodiscard]] TokenRates token_rates() const;
-  /// The part of the device arena that is this process's memory: on the host backend, all of it.
+  /// Bytes of the device arena that are this process's memory: all on the host backend, else 0.
   [[nodiscard]] Bytes in_process(Bytes device_arena) const {
     return device == planner::DeviceKind::host ? device_arena : Bytes(0);
   }

@@ -34,6 +34,18 @@ engine::RunFolder folder_of(const TrainRequest& request, RunObserver& observer) 
   return folder;
 }
 
+/// Finds what the run starts from. Where that is a checkpoint of a run of 0.1.0, which read windows
+/// without a target too, those return to the order.
+RunStart start_of(const TrainRequest& request, RunIdentity& identity) {
+  RunStart start = find_start(identity, request.options.resumed);
+  if (start.checkpoint &&
+      start.checkpoint->facts().data_sha256 == identity.data_sha256_of_all_windows) {
+    request.text->take_all_windows();
+    identity.data_sha256 = request.text->hash();
+  }
+  return start;
+}
+
 /// A run before its first step, with its prediction.
 TrainedRun promised_run(const TrainRequest& request, const RunPromise& promise,
                         const RunStart& start, const engine::RunFolder& folder) {
@@ -55,6 +67,18 @@ TrainedRun promised_run(const TrainRequest& request, const RunPromise& promise,
           .endurance = profile.disk_endurance.value};
 }
 
+/// Keeps the files of the model's tokenizer with the run. A run on token ids needs none, and may
+/// begin from a checkpoint whose own is lost.
+void keep_tokenizer_of(const std::string& model, const engine::RunFolder& folder) {
+  std::optional<std::filesystem::path> from;
+  try {
+    from = engine::find_tokenizer_place(model).folder;
+  } catch (const BadRequest&) {
+    return;
+  }
+  if (from) engine::keep_tokenizer(*from, folder.tokenizer());
+}
+
 }  // namespace
 
 TrainingRun::TrainingRun(const TrainRequest& request, const RunPromise& promise,
@@ -65,16 +89,16 @@ TrainingRun::TrainingRun(const TrainRequest& request, const RunPromise& promise,
                 .job = request.job(),
                 .job_hash = promise.plan.step().prediction.job_hash,
                 .numerics_id = promise.plan.step().prediction.numerics_id,
-                .data_sha256 = request.text->hash()},
-      start_(find_start(identity_, request.options.resumed)),
+                .data_sha256 = request.text->hash(),
+                .data_sha256_of_all_windows = request.text->hash_of_all_windows()},
+      start_(start_of(request, identity_)),
       folder_(folder_of(request, observer)),
       beginning_(folder_),
       run_(promised_run(request, promise, start_, folder_)) {
   engine::sweep_checkpoints(folder_.checkpoints());
   run_.predicted_trace = write_before(folder_, run_.config, run_.predicted);
   if (request.config.data_format != planner::DataFormat::bytes) {
-    const auto place = engine::find_tokenizer_place(request.config.model);
-    if (place.folder) engine::keep_tokenizer(*place.folder, folder_.tokenizer());
+    keep_tokenizer_of(request.config.model, folder_);
   }
 }
 
@@ -87,7 +111,8 @@ bool TrainingRun::train(const std::atomic<bool>& interrupted) {
                    .interrupted = interrupted,
                    .beginning = beginning_,
                    .observer = observer_,
-                   .saves = request_.options.saves});
+                   .saves = request_.options.saves,
+                   .hashes = request_.options.hashes});
   if (run_.result.interrupted && run_.result.steps == start_.step()) {
     folder_.take_back();
     return false;

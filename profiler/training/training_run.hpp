@@ -12,12 +12,13 @@
 
 namespace sluice::profiler {
 
-/// A run of training. Its folder is made, and holds the prediction, before it trains.
+/// A run of training. Its constructor makes the run's folder and writes the prediction to it,
+/// before anything is trained.
 class TrainingRun {
  public:
-  /// `request`, `promise` and `observer` must outlive this object. Throws BadRequest if the folder,
-  /// the checkpoint or the model's weights are refused, EnvironmentError if the folder cannot be
-  /// written.
+  /// Prepares the run. `request`, `promise` and `observer` must outlive this object. Throws
+  /// BadRequest if the folder, the checkpoint or the model's weights are refused, EnvironmentError
+  /// if the folder cannot be written.
   TrainingRun(const TrainRequest& request, const RunPromise& promise, RunObserver& observer);
   TrainingRun(const TrainingRun&) = delete;  // Parts of it refer to others.
   TrainingRun& operator=(const TrainingRun&) = delete;
@@ -30,9 +31,9 @@ class TrainingRun {
   /// disk did not take the state.
   [[nodiscard]] bool train(const std::atomic<bool>& interrupted);
 
-  /// Results of the run.
+  /// Prediction and results of the run; complete once train() has returned.
   [[nodiscard]] const TrainedRun& trained() const { return run_; }
-  /// Whether the trained state should have been saved and was not.
+  /// Whether the trained state should have been saved at the end and was not.
   [[nodiscard]] bool lost() const { return request_.options.saves && !run_.checkpoint; }
 
  private:
@@ -43,7 +44,9 @@ class TrainingRun {
   RunIdentity identity_;
   RunStart start_;
   engine::RunFolder folder_;
-  engine::RunBeginning beginning_;  ///< Outlives whatever holds files in the folder open.
+  /// Removes the files of a run that ends before its first step; declared first, so that it
+  /// outlives whatever holds files in the folder open.
+  engine::RunBeginning beginning_;
   TrainedRun run_;
 };
 

@@ -1,5 +1,5 @@
-// Plans, runs, compares, calibrates and plans again, until the prediction of an unchanged plan
-// holds.
+// Autotune: plans, runs, compares, calibrates and plans again, until the prediction of an unchanged
+// plan holds.
 #pragma once
 
 #include <chrono>
@@ -23,42 +23,45 @@ struct TuneIteration {
   int number = 1;
   planner::Plan plan;
   std::string plan_hash;
-  /// Predicted before the plan ran, with the calibration of the iteration before.
+  /// Step that was predicted before the plan ran, with the calibration of the iteration before.
   Seconds predicted{0};
-  Seconds measured{0};  ///< Median over untraced steps.
+  Seconds measured{0};  ///< Median of the measured step times without tracing.
   KeyResidual largest_miss;
-  std::string refusal;  ///< Why CUPTI's times were not used although it traced; else empty.
-  /// Relative error: predicted over measured, less one.
+  /// Why CUPTI's times were not used although it traced; empty where they were, or where it did not
+  /// trace.
+  std::string refusal;
+  /// Predicted step over measured step, less one.
   [[nodiscard]] double error() const { return predicted / measured - 1; }
 };
 
 struct TuneOptions {
-  Seconds budget{std::chrono::minutes(10)};  ///< No iteration begins after this time.
-  /// Steps of an iteration, of which the first and the last are not measured.
+  Seconds budget{std::chrono::minutes(10)};  ///< Time after which no further iteration begins.
+  /// Number of steps of an iteration, of which the first and the last are not measured.
   std::int64_t steps = 10;
   double tolerance = 0.05;
-  /// A plan to measure as it is, without a search.
+  /// A plan to measure as it is, in place of a search.
   std::optional<planner::GivenPlan> given = std::nullopt;
   std::function<void(const TuneIteration&)> iteration_done;
-  /// Times the tasks of a GPU, where there is one; CUDA events do so without it.
+  /// Collector that times the tasks of a GPU; null for none, and CUDA events then time them.
   cupti::Collector* collector = nullptr;
 };
 
 struct TuneOutcome {
   bool holds = false;
   std::vector<TuneIteration> iterations;
-  planner::Calibration calibration;  ///< Calibration of the machine as given (overrides included).
-  planner::PredictedStep step;       ///< The plan to train with, predicted with `calibration`.
-  std::vector<MeasuredRun> runs;     ///< The latest burst of every plan.
+  /// Calibration of the run's machine, the run's changes of its numbers included.
+  planner::Calibration calibration;
+  planner::PredictedStep step;    ///< Plan to train with, predicted with `calibration`.
+  std::vector<MeasuredRun> runs;  ///< The latest measured burst of every plan that ran.
 };
 
-/// Tunes a run. Throws what the engine throws; Infeasible where no plan fits.
+/// Tunes the plan of a run. Infeasible where no plan fits. Throws what the engine throws.
 [[nodiscard]] std::variant<TuneOutcome, planner::Infeasible> autotune(const planner::Request& run,
                                                                       const TuneOptions& options);
 
-/// Saves the calibration of this machine and the plan in the store that train, predict and plan
-/// read. Returns the plan file's path; none where the run names the plan or its policy, since the
-/// plan is then no answer to a run that names none.
+/// Saves the tuned calibration and the tuned plan in the user's store, which train, predict and
+/// plan read. Returns the plan file's path; none where the run names the plan or its policy, since
+/// the plan is then no answer to a run that names none.
 std::optional<std::filesystem::path> keep(const TuneOutcome& outcome, const planner::Request& run);
 
 }  // namespace sluice::profiler

@@ -11,9 +11,9 @@
 
 namespace sluice::profiler {
 
-/// One plan that was predicted before it ever ran.
+/// Predicted and measured step of one plan that was predicted before it ever ran.
 struct VerifiedPlan {
-  std::string name;  ///< Name of the plan, "best depth" or "one buffer".
+  std::string name;  ///< Name of the plan: "best depth" or "one buffer".
   planner::Plan plan;
   std::string plan_hash;
   Seconds predicted{0}, low{0}, high{0};
@@ -26,9 +26,10 @@ struct VerifiedPlan {
 struct Verification {
   VerifiedPlan best_depth;
   VerifiedPlan one_buffer;
-  std::vector<std::string> tuned;  ///< Hashes of the plans that the calibration was fitted to.
+  /// Hashes of the plans that ran before and that the calibration was fitted to.
+  std::vector<std::string> tuned;
   planner::Calibration calibration;
-  /// Step time with one buffer over step time at the best depth.
+  /// Predicted step with one weight buffer over the predicted step at the best depth.
   [[nodiscard]] double predicted_ratio() const {
     return one_buffer.predicted / best_depth.predicted;
   }
@@ -39,18 +40,18 @@ struct Verification {
 
 struct VerificationOptions {
   std::filesystem::path ledger;
-  /// Steps measured of each plan, in `bursts` that alternate between the plans.
+  /// Number of measured steps of each plan, over `bursts` bursts that alternate between the plans.
   std::int64_t steps = 12;
   std::int64_t bursts = 3;
   std::function<void(const std::string& line)> say;
 };
 
-/// Verifies predictions. Tunes further on streaming plans of other numbers of rounds than those
-/// that it then verifies, so that every kind of task has been seen; picks a number of rounds whose
-/// plans were never run (the one where buffering matters most), the best depth for it, and the same
-/// plan with one buffer; appends both predictions to the ledger; runs the two alternately; appends
-/// the measurements. Throws BadRequest where the job has fewer than three numbers of rounds to
-/// choose from.
+/// Verifies predictions of a tuned run. Tunes further on streaming plans of other numbers of rounds
+/// than those that it then verifies, so that every kind of task has been seen; picks a number of
+/// rounds whose plans were never run (the one where buffering matters most), the best depth for it,
+/// and the same plan with one buffer; appends both predictions to the ledger; runs the two
+/// alternately; appends the measurements. Throws BadRequest where the job has fewer than three
+/// numbers of rounds to choose from.
 [[nodiscard]] Verification verify_prediction(const planner::Request& run, const TuneOutcome& tuned,
                                              const VerificationOptions& options);
 

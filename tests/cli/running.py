@@ -2,12 +2,15 @@
 
 import atexit
 import contextlib
+import fcntl
 import math
 import os
 import pathlib
 import pty
 import signal
+import struct
 import subprocess
+import termios
 import time
 
 from conftest import program
@@ -31,9 +34,11 @@ def train(flags, folder, *more, out="run"):
     return start(["train", *flags, "--json", f"out={out}", *more], folder)
 
 
-def on_terminal(words, folder):
-    """What `sluice WORDS...` writes to stderr where that is a terminal; it must end well."""
+def on_terminal(words, folder, columns=None):
+    """What `sluice WORDS...` writes to stderr where that is a terminal (of so many columns); it must end well."""
     ours, theirs = pty.openpty()
+    if columns:
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = start(words, folder, stdout=subprocess.DEVNULL, stderr=theirs)
     os.close(theirs)
     seen = b""

@@ -269,7 +269,7 @@ def test_a_folder_that_is_no_model_says_why(refuses, tmp_path, files, text):
 
 def test_weights_without_a_tokenizer_are_not_trained_on_bytes_unasked(refuses, run_sluice, flags, tmp_path):
     folder = write_folder(tmp_path / "model", LARGER)
-    refuses(["train", *flags], "model: model has weights", "no tokenizer.json", "data_format=bytes")
+    refuses(["train", *flags], "has weights and no tokenizer.json", "model: has no tokenizer", "data_format=bytes")
     refuses(["eval", "model", "--data", "text.txt", "--machine", "here", "--backend", "host"], "no tokenizer.json")
     refuses(["generate", "model", "--prompt", "x", "--machine", "here", "--backend", "host"], "no tokenizer.json")
     asked = run_sluice("train", *flags, "data_format=bytes", "out=asked", "--json").json()

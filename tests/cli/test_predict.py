@@ -92,6 +92,11 @@ def test_too_little_memory_is_exit_3_with_remedies_that_fit(run_sluice, validate
     validate(p, "predict")
     assert p["fits"] is False and p["tier"] == "hbm" and p["short_bytes"] > 0
     assert 1 <= len(p["remedies"]) <= 3 and refused.err == ""
+    # What is known of the run does not depend on whether it fits.
+    fitting = run_sluice("predict", *tiny, "--json").json()
+    for key in ("parameters", "job_hash", "cost_model_hash", "numerics_id", "bound_by"):
+        assert p[key] == fitting[key], key
+    assert p["bound_s"] > 0 and set(p["bounds"]) == set(fitting["bounds"]) and len(p["profile_hash"]) == 64
     for remedy in p["remedies"]:
         setting = remedy["setting"]
         words = setting.split(" ") if setting.startswith("--") else [setting]

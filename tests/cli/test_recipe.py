@@ -59,6 +59,7 @@ def test_a_llama_factory_file_trains(run_sluice, validate, flags, tmp_path):
     assert run.err.splitlines() == [
         "sluice: note: do_train is ignored: `sluice train` implies it",
         "sluice: note: logging_steps is ignored: every step is logged",
+        "sluice: note: defaults of LLaMA-Factory hold for what the file leaves out: optimizer.weight_decay 0",
     ]
     lines = metrics(tmp_path / "saves")
     assert [line["tokens"] for line in lines] == [2 * 3 * 32] * 4

@@ -142,12 +142,15 @@ Outcome run_plan(const planner::Job& job, const planner::Plan& plan, std::int64_
   outcome.weights_sha256 = session->state().weights_sha256();
   outcome.state_sha256 = session->state().state_sha256();
   // Five windows: some jobs' last micro-batch is not full, nor is the last round of some plans.
-  outcome.validation = bits(session->evaluation().mean_loss(
-      5, [&tokens](std::int64_t first, std::span<std::int32_t> inputs,
-                   std::span<std::int32_t> targets) {
-        const std::size_t length = inputs.size();
-        tokens.read(1000 + first, inputs.first(length), targets.first(length));
-      }));
+  outcome.validation =
+      bits(session->evaluation()
+               .mean_loss(5,
+                          [&tokens](std::int64_t first, std::span<std::int32_t> inputs,
+                                    std::span<std::int32_t> targets) {
+                            const std::size_t length = inputs.size();
+                            tokens.read(1000 + first, inputs.first(length), targets.first(length));
+                          })
+               .value());
   return outcome;
 }
 

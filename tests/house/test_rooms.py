@@ -25,8 +25,9 @@ LEVELS = {
     ],
     "engine": [
         ["memory", "optimizer", "run_folders"],
-        ["execution", "model_files"],
-        ["disk", "host", "tokenizer"],
+        ["execution", "model_files", "python"],
+        ["chat", "disk", "host", "rows", "tokenizer"],
+        ["examples"],
         ["cuda", "datasets", "state"],
         ["backends", "forward", "training"],
         ["rehearsal"],

@@ -79,6 +79,7 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ AdamWStep step;
   if (threadIdx.x == 0) step = *constants;
   __syncthreads();
+  if (step.changes_nothing) return;
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kThreads * kFour;
   std::int64_t i = begin + (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) * kFour;
   for (; i + kFour <= end; i += stride) update_four(state, gradient, i, decays, step);

@@ -19,11 +19,14 @@ struct IndexedRows {
   std::int64_t stride = 0;
 };
 
-/// Groups of rows as `route` numbers them; for a single group, `begin` and `tiles` are null.
+/// Rows in groups that follow each other, one group for each expert, as `route` (routes.hpp) fills
+/// RouteArrays. For a single group of all rows, `begin` and `tiles` are null.
 struct RowGroups {
-  const std::int32_t* begin =
-      nullptr;  ///< First row of each group, and the number of rows: [groups + 1].
-  const std::int32_t* tiles = nullptr;  ///< Pairs [route_tiles(rows, groups)].
+  /// First row of each group, then the number of rows: [groups + 1].
+  const std::int32_t* begin = nullptr;
+  /// Pairs [route_tiles(rows, groups)] of a group and the first row of one of its tiles of
+  /// kExpertTile rows; group -1 after the last tile.
+  const std::int32_t* tiles = nullptr;
   std::int64_t groups = 1;
   std::int64_t rows = 0;  ///< Number of rows of all groups.
 };

@@ -1,4 +1,4 @@
-// CUPTI's functions, found in a library that is opened at run time.
+// Functions of CUPTI, found in a library that is opened at run time.
 #pragma once
 
 #include <cupti.h>
@@ -11,7 +11,7 @@
 
 namespace sluice::profiler::cupti {
 
-/// CUPTI's functions in an opened library.
+/// Pointers to CUPTI's functions in an opened library.
 struct Calls {
   decltype(&cuptiGetVersion) version = nullptr;
   decltype(&cuptiGetResultString) text = nullptr;
@@ -26,16 +26,16 @@ struct Calls {
   decltype(&cuptiActivityPushExternalCorrelationId) push = nullptr;
   decltype(&cuptiActivityPopExternalCorrelationId) pop = nullptr;
   decltype(&cuptiGetTimestamp) timestamp = nullptr;
-  // Available since CUDA 12.3; used only to record less.
+  // Null in libraries before CUDA 12.3; used only to record less.
   CUptiResult(CUPTIAPI* trace_runtime_call)(CUpti_CallbackId, std::uint8_t) = nullptr;
   CUptiResult(CUPTIAPI* trace_driver_call)(CUpti_CallbackId, std::uint8_t) = nullptr;
 
-  /// Finds the functions; false where the library lacks one that is needed.
+  /// Finds the functions in `library`; false where it lacks one that is needed.
   bool resolve(const Library& library);
-  /// CUPTI's name of a result.
+  /// Name that CUPTI gives the result code `result`.
   [[nodiscard]] std::string text_of(CUptiResult result) const;
-  /// Starts tracing kernels, copies, fills, overhead and tags. Returns why it cannot, if so;
-  /// nothing is enabled then.
+  /// Starts tracing kernels, copies, fills, overhead and tags; none if that worked. Otherwise
+  /// returns why not, and nothing is enabled.
   [[nodiscard]] std::optional<Absence> enable_all() const;
   void disable_all() const;
 };

@@ -1,4 +1,4 @@
-// The parts of the probe of a machine with a GPU, in the order in which they run.
+// Parts of the probe of a machine with a GPU, in the order in which they run.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@
 
 namespace sluice::profiler {
 
-/// Times and sizes of the probe's parts.
+/// Times and sizes that the probe's parts use.
 struct ProbeBudget {
-  Seconds copy_size;  ///< Time for one size of copy in one direction.
-  /// Time for one product; and longest time until clocks are those of a long run.
+  Seconds copy_size;  ///< Time for copies of one size in one direction.
+  /// Time for one matrix product, and longest time to wait until clocks are those of a long run.
   Seconds product, settle;
-  Seconds kernel;             ///< Time for any other kernel.
+  Seconds kernel;             ///< Time for one kernel that is no matrix product.
   Seconds window;             ///< Time for one load mix in one repetition.
-  RepetitionCounts grid;      ///< How often load mixes of copies and the optimizer are measured.
-  RepetitionCounts products;  ///< How often load mixes with products are measured.
-  std::int64_t parameters;    ///< Parameters that the CPU optimizer updates.
-  Bytes dram;                 ///< Bytes of one array of the triad.
+  RepetitionCounts grid;      ///< Repetitions of load mixes of copies and the optimizer.
+  RepetitionCounts products;  ///< Repetitions of load mixes with products.
+  std::int64_t parameters;    ///< Number of parameters that the CPU optimizer updates.
+  Bytes dram;                 ///< Bytes of each of the triad's arrays.
   DiskBenchOptions disk;
 };
 
@@ -60,12 +60,13 @@ class GpuProbe {
   ProbeBudget budget_;
   ProbeProgress progress_;
   CudaProbe result_;
-  std::string gpu_, bus_id_;  ///< Name and bus id from the CUDA runtime.
+  std::string gpu_, bus_id_;  ///< The GPU's name and PCI bus id, from the CUDA runtime.
   std::int64_t cores_ = 1;
   DeviceRoom first_room_{};
   double best_product_ = 0;
   std::vector<std::int64_t> threads_;
-  std::optional<ProbeMemory> memory_;  ///< Declared before the members that take memory from it.
+  /// Supply of host memory; declared before the members that take memory from it.
+  std::optional<ProbeMemory> memory_;
   std::unique_ptr<LinkBench> link_;
   std::unique_ptr<ProductBench> product_bench_;
   std::unique_ptr<UpdateBench> update_;

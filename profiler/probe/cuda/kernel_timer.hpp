@@ -1,4 +1,5 @@
-// Times kernels on a stream, enqueued in rows while the device waits, so that launches do not show.
+// Timer of kernels on a stream, which enqueues them in rows while the device waits, so that the
+// time of launches does not show.
 #pragma once
 
 #include <functional>
@@ -15,13 +16,13 @@ class KernelTimer {
   KernelTimer();
   [[nodiscard]] cudaStream_t stream() const { return stream_.get(); }
 
-  /// Seconds of one `work` on the device, as the mean of `repeats` in a row.
+  /// Seconds of one `work` on the device: the mean of `repeats` of them in a row.
   [[nodiscard]] Seconds row(const Launch& work, int repeats);
-  /// Seconds of one `work`, sampled until `budget` of wall time is used up: at least three rows of
-  /// at least a millisecond each, after one that is not counted.
+  /// Samples of the seconds of one `work` on the device, until `budget` of wall time is used up: at
+  /// least three, each from a row of at least a millisecond, after one row that is not counted.
   [[nodiscard]] Samples samples(const Launch& work, Seconds budget);
-  /// Runs `work` until its time changes by less than half a per cent between quarters of a second,
-  /// or `most` has passed: clocks and temperature are then those of a long run.
+  /// Runs `work` until its time changes by less than half a per cent from one quarter of a second
+  /// to the next, or `most` has passed: clocks and temperature are then those of a long run.
   void settle(const Launch& work, Seconds most);
 
  private:

@@ -1,4 +1,4 @@
-// Measures copies between pinned host memory and the device, by size and over long times.
+// Measurement of copies between pinned host memory and the device, by size and over long times.
 #pragma once
 
 #include <cstdint>
@@ -19,32 +19,34 @@ namespace sluice::profiler {
 
 using planner::CopyDirection;
 
-/// A host and a device buffer for each direction. Pieces of a long copy go through them one after
-/// another, so that no cache holds what is copied.
+/// A host buffer and a device buffer for each direction of copies. Pieces of a long copy go through
+/// them one after another, so that no cache holds what is copied.
 class LinkBench {
  public:
-  /// Throws EnvironmentError where there is not enough memory. Where it cannot be pinned, see
-  /// refusal().
+  /// Makes buffers of `buffer` bytes each, the host's from `supply` where given. Throws
+  /// EnvironmentError where there is not enough memory; where it cannot be pinned, refusal() says
+  /// why.
   explicit LinkBench(Bytes buffer, ProbeMemory* supply = nullptr);
 
-  /// Why host memory is not pinned; none where it is. Copies are then those of pageable memory.
+  /// Why the host buffers are not pinned; none where they are. Copies are then those of pageable
+  /// memory.
   [[nodiscard]] std::optional<std::string> refusal() const;
   [[nodiscard]] Bytes buffer() const { return buffer_; }
 
-  /// Rates by size, from 4 KiB to the buffer in factors of four, one copy at a time, each waited
-  /// for.
+  /// Rates of single copies, each waited for, by size: from 4 KiB to the buffer's size in factors
+  /// of four.
   [[nodiscard]] std::vector<SizedRate> by_size(CopyDirection direction, Seconds budget_each);
 
-  /// Seconds between copies that follow each other as in a run's queues: with events around each,
-  /// and a flag that tells the CPU of its end.
+  /// Fact with the seconds between copies that follow each other as in a run's queues: with events
+  /// around each copy, and a flag that tells the CPU of its end.
   [[nodiscard]] planner::Fact gap(CopyDirection direction) const;
 
-  /// A load that copies pieces of kPiece until it is stopped.
+  /// A load that copies pieces of kPiece in this direction until it is stopped.
   [[nodiscard]] std::unique_ptr<SteadyLoad> steady(CopyDirection direction);
   static constexpr Bytes kPiece = Bytes(std::int64_t{32} << 20);
 
  private:
-  /// Enqueues a copy of `bytes` at `offset` of the buffers.
+  /// Enqueues a copy of `bytes` bytes at byte `offset` of the buffers.
   void copy(CopyDirection direction, std::int64_t offset, Bytes bytes, cudaStream_t stream) const;
 
   Bytes buffer_;
@@ -53,8 +55,8 @@ class LinkBench {
   DeviceMemory down_device_, up_device_;
 };
 
-/// Rate of copies through a pinned ring from and to memory that is not pinned, one number for both
-/// directions: their mean, with the difference in its deviation.
+/// Bytes/s of copies through a pinned ring from and to memory that is not pinned, one fact for both
+/// directions: their mean, whose deviation includes their difference.
 [[nodiscard]] planner::Fact staged_copy_rate(Bytes bytes, Seconds budget);
 
 }  // namespace sluice::profiler

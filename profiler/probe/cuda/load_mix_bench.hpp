@@ -1,4 +1,4 @@
-// Measures copies, the CPU optimizer and matrix products, alone and together.
+// Measurement of copies, the CPU optimizer and matrix products, alone and together.
 #pragma once
 
 #include <vector>
@@ -10,15 +10,16 @@
 
 namespace sluice::profiler {
 
-/// The loads of load mixes, which must outlive the calls.
+/// Loads that load mixes are made of; they must outlive measurements with them.
 struct LoadMixBenches {
   LinkBench& link;
   ProductBench& products;
   UpdateBench& update;
 };
 
-/// Measures load mixes one after another, again and again, so that drift affects all alike. Every
-/// load runs before the window opens and until it has closed.
+/// Measures all of `mixes` one after another, again and again, so that drift affects all alike.
+/// Each measurement counts what loads do within a time of `window`; every load runs before it
+/// begins and until it is over.
 [[nodiscard]] std::vector<LoadMixSamples> measure_load_mixes(LoadMixBenches loads,
                                                              const std::vector<LoadMix>& mixes,
                                                              const RepetitionCounts& counts,

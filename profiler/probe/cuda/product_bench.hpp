@@ -1,4 +1,4 @@
-// Measures matrix products of transformer layers, each by the algorithm that training uses.
+// Measurement of matrix products of transformer layers, each by the algorithm that training uses.
 #pragma once
 
 #include <memory>
@@ -14,20 +14,22 @@ namespace sluice::profiler {
 
 class ProductBench {
  public:
-  /// Tunes the jobs' products that the user's GEMM table lacks, which takes some ten seconds the
-  /// first time; `jobs` is not empty. Throws EnvironmentError where memory or the store fails.
+  /// Tunes the products of `jobs` (not empty) that the user's GEMM table lacks, which takes some
+  /// ten seconds the first time. Throws EnvironmentError where memory or the store fails.
   explicit ProductBench(const std::vector<planner::Job>& jobs);
 
   struct Product {
     engine::GemmKey key;
-    planner::Fact rate;  ///< FLOP/s of the product.
+    planner::Fact rate;  ///< FLOP/s that the product reached.
   };
-  /// Measures all products, after the largest has run until clocks settled (at most `settle`).
+  /// Measures all products for `budget_each` each, after the largest has run until clocks settled
+  /// (at most `settle`).
   [[nodiscard]] std::vector<Product> sustained(Seconds budget_each, Seconds settle);
   /// FLOP/s of the largest product in the first milliseconds after a pause.
   [[nodiscard]] planner::Fact burst();
 
-  /// Enqueues a large product of a layer, a load of about a millisecond. One stream at a time.
+  /// Enqueues a large product of a layer, which takes about a millisecond. Only one stream may use
+  /// it at a time.
   void run_large(cudaStream_t stream);
   [[nodiscard]] Flops large_work() const { return large_.work(); }
 
@@ -43,7 +45,7 @@ class ProductBench {
 
 /// Choice of the jobs that probe_jobs() returns. Their layers have the sizes that training meets,
 /// from a small model at a thousand tokens to a large one at many.
-enum class JobChoice { small, few, all };  ///< `small` is for a few GB of device memory.
+enum class JobChoice { small, few, all };  ///< `small` is for devices with a few GB of memory.
 [[nodiscard]] std::vector<planner::Job> probe_jobs(JobChoice choice);
 
 }  // namespace sluice::profiler

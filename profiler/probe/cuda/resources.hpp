@@ -25,27 +25,31 @@ using Stream = std::unique_ptr<std::remove_pointer_t<cudaStream_t>, DestroyStrea
 using Event = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, DestroyEvent>;
 using DeviceMemory = std::unique_ptr<void, FreeDeviceMemory>;
 
+/// What an event is used for.
 enum class EventUse {
-  timing,  ///< An event for elapsed().
-  /// A thread that waits for it sleeps, and so takes no core from the optimizer.
+  timing,  ///< For measuring time with elapsed().
+  /// For waiting, without a time: a thread that waits for the event sleeps instead of spinning, so
+  /// that it takes no core from the CPU optimizer.
   waiting,
 };
 
-/// Makes a stream that waits for no other stream. Throws EnvironmentError naming what failed.
+/// Makes a stream that does not wait for the default stream. Throws EnvironmentError naming what
+/// failed.
 [[nodiscard]] Stream make_stream();
 [[nodiscard]] Event make_event(EventUse use);
 [[nodiscard]] DeviceMemory allocate_device(Bytes bytes);
-/// `count` elements of bf16, normally distributed (zeros would let the GPU clock higher than
-/// training does) times `scale`; four million numbers, repeated. Throws EnvironmentError.
+/// Device memory with `count` normally distributed bf16 numbers times `scale`: about four million
+/// numbers, repeated. Operands of zeros would let the GPU clock higher than training does. Throws
+/// EnvironmentError.
 [[nodiscard]] DeviceMemory random_bf16(std::int64_t count, float scale = 1.0F);
 
-/// Time between two events that were recorded on one stream; waits for the later one.
+/// Time from event `begin` to event `end`, both recorded on one stream; waits for `end`.
 [[nodiscard]] Seconds elapsed(cudaEvent_t begin, cudaEvent_t end);
 void record(cudaEvent_t event, cudaStream_t stream);
 void wait(cudaEvent_t event);
 void wait(cudaStream_t stream);
 
-/// Free and total bytes of the device's memory.
+/// Bytes of the device's memory that are free, and all of its bytes.
 struct DeviceRoom {
   Bytes free, total;
 };

@@ -18,16 +18,16 @@ namespace sluice::profiler {
 /// repetitions ahead of the device, from a thread that sleeps while it waits.
 class SteadyLoad {
  public:
-  /// Enqueues one repetition; called on the load's thread with its number, from 0. What it enqueues
-  /// must stay valid until the load has stopped.
+  /// Function that enqueues one repetition on `stream`; called on the load's thread with the
+  /// repetition's number, from 0. What it enqueues must stay valid until the load has stopped.
   using Enqueue = std::function<void(cudaStream_t stream, std::int64_t repetition)>;
 
   [[nodiscard]] explicit SteadyLoad(Enqueue enqueue);
-  ~SteadyLoad();                           ///< Stops the load; an error that it threw is lost.
+  ~SteadyLoad();                           ///< Stops the load; an exception that it threw is lost.
   SteadyLoad(const SteadyLoad&) = delete;  // The load's thread holds `this`.
   SteadyLoad& operator=(const SteadyLoad&) = delete;
 
-  /// Waits until all that was enqueued has ended. Throws what the load threw.
+  /// Stops the load and waits until all that it enqueued has ended. Throws what the load threw.
   void stop();
 
   /// Repetitions per second that ended within [from, to] of the steady clock (Timer::wall), between
@@ -40,8 +40,8 @@ class SteadyLoad {
   Enqueue enqueue_;
   std::atomic<bool> stop_{false};
   std::exception_ptr error_;
-  std::vector<double> ends_;  ///< Ends of repetitions, in seconds of the steady clock.
-  std::thread thread_;        ///< Declared last, since the thread uses the other members.
+  std::vector<double> ends_;  ///< Ends of repetitions, in seconds of the steady clock, ascending.
+  std::thread thread_;  ///< Thread of the load; declared last, since it uses the other members.
 };
 
 }  // namespace sluice::profiler

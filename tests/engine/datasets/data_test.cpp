@@ -95,6 +95,74 @@ TEST(ByteText, ASequenceDependsOnItsPositionAlone) {
   EXPECT_TRUE(std::equal(again_targets.begin(), again_targets.end(), targets.begin() + 40));
 }
 
+/// Windows of one token each: the number of the window, learnt where `learns` says so.
+class NumberedWindows : public WindowedText {
+ public:
+  NumberedWindows(std::int64_t count, const std::function<bool(std::int64_t)>& learns)
+      : WindowedText(1, 3) {
+    cut("numbers", count + 1, "tokens");
+    leave_out("numbers", learns);
+  }
+  [[nodiscard]] std::string hash() const override { return ""; }
+  [[nodiscard]] double unigram_entropy() const override { return 0; }
+  [[nodiscard]] std::int64_t vocabulary() const override { return 1; }
+  [[nodiscard]] std::string description() const override { return ""; }
+
+ private:
+  void read_window(std::int64_t window, std::int32_t* inputs, std::int32_t* targets) override {
+    *inputs = *targets = static_cast<std::int32_t>(window);
+  }
+};
+
+/// Windows that `count` reads give, sorted.
+std::vector<std::int32_t> windows_read(NumberedWindows& data, std::int64_t first,
+                                       std::int64_t count) {
+  std::vector<std::int32_t> inputs(static_cast<std::size_t>(count)), targets(inputs.size());
+  data.read(first, inputs, targets);
+  std::sort(inputs.begin(), inputs.end());
+  return inputs;
+}
+
+TEST(WindowedText, WindowsWithNothingToLearnAreInNeitherPart) {
+  NumberedWindows data(100, [](std::int64_t window) { return window % 5 != 0 && window < 98; });
+  EXPECT_EQ(data.left_out_windows(), 22);
+  ASSERT_EQ(data.training_windows(), 75);
+  ASSERT_EQ(data.validation_windows(), 3);
+  std::vector<std::int32_t> learnt;
+  for (std::int32_t window = 0; window < 98; ++window) {
+    if (window % 5 != 0) learnt.push_back(window);
+  }
+  std::vector<std::int32_t> validation(3), targets(3);
+  data.read_validation(0, validation, targets);
+  EXPECT_EQ(validation, (std::vector<std::int32_t>{94, 96, 97}));
+  learnt.resize(75);
+  for (const std::int64_t epoch : {0, 1}) EXPECT_EQ(windows_read(data, epoch * 75, 75), learnt);
+}
+
+TEST(WindowedText, WindowsThatAllHaveTargetsKeepTheirOrder) {
+  NumberedWindows all(100, [](std::int64_t) { return true; });
+  NumberedWindows some(100, [](std::int64_t window) { return window != 7; });
+  EXPECT_EQ(all.left_out_windows(), 0);
+  EXPECT_EQ(some.left_out_windows(), 1);
+  some.take_all_windows();
+  EXPECT_EQ(some.left_out_windows(), 0);
+  for (std::int64_t position = 0; position < 200; ++position) {
+    EXPECT_EQ(windows_read(all, position, 1), windows_read(some, position, 1));
+    EXPECT_EQ(windows_read(all, position, 1).front(), all.training_window(position));
+  }
+}
+
+TEST(WindowedText, FewerThanTwoWindowsToLearnAreRefused) {
+  const auto learning = [](std::int64_t windows) {
+    return [windows](std::int64_t window) { return window < windows; };
+  };
+  EXPECT_THROW(NumberedWindows(10, learning(0)), BadRequest);
+  EXPECT_THROW(NumberedWindows(10, learning(1)), BadRequest);
+  NumberedWindows two(10, learning(2));
+  EXPECT_EQ(two.training_windows(), 1);
+  EXPECT_EQ(two.validation_windows(), 1);
+}
+
 TEST(ByteText, HashIsThatOfTheFile) {
   const ScratchFolder folder;
   const std::string text = counting_text(200001);

@@ -76,8 +76,10 @@ Conversation conversation_of(const std::string& object, const ExampleFormat& for
 
 std::string written(const Conversation& conversation) {
   std::string out;
-  for (const ChatMessage& each : conversation) {
-    out += std::string(to_string(each.speaker)) + "(" + each.text + ")";
+  for (const ChatMessage& each : conversation.messages) {
+    const auto fields = nlohmann::json::parse(each.fields);
+    out +=
+        fields.at("role").get<std::string>() + "(" + fields.at("content").get<std::string>() + ")";
   }
   return out;
 }

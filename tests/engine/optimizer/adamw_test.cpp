@@ -63,6 +63,19 @@ std::vector<AdamWSpan> spans_of(std::int64_t n) {
   return {{0, n / 3, true}, {n / 3 + 5, n, false}};
 }
 
+TEST(AdamW, AStepThatChangesNothingTouchesNoElement) {
+  AdamWState state = wild_state(1003);
+  const AdamWState start = state;
+  AdamWStep step = adamw_step(settings(), 1e-3, 3, 0.7f);
+  ThreadPool pool(1);
+  step.changes_nothing = true;
+  adamw_update(state.operands(), spans_of(state.size()), step, pool, 1);
+  EXPECT_TRUE(state == start);
+  step.changes_nothing = false;
+  adamw_update(state.operands(), spans_of(state.size()), step, pool, 1);
+  EXPECT_FALSE(state == start);
+}
+
 TEST(AdamW, EveryPathGivesTheSameBits) {
   const AdamWState start = wild_state(1003);
   const AdamWStep step = adamw_step(settings(), 1e-3, 3, 0.7f);

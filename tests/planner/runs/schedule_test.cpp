@@ -37,5 +37,30 @@ TEST(Schedule, WarmUpStableDecay) {
   EXPECT_DOUBLE_EQ(learning_rate(wsd, 1, 100, 100), 0.2);
 }
 
+TEST(Schedule, APolynomialIsThePowerOfWhatIsLeft) {
+  const Schedule square = {.kind = Schedule::Kind::linear, .final_fraction = 0.2, .power = 2};
+  EXPECT_DOUBLE_EQ(learning_rate(square, 1, 50, 100), 0.2 + 0.8 * 0.25);
+  EXPECT_DOUBLE_EQ(learning_rate(square, 1, 100, 100), 0.2);
+}
+
+TEST(Schedule, CosineGoesDownOnceACycle) {
+  const Schedule twice = {.kind = Schedule::Kind::cosine, .warmup_steps = 10, .cycles = 2};
+  EXPECT_DOUBLE_EQ(learning_rate(twice, 1, 10, 110), 1);
+  EXPECT_NEAR(learning_rate(twice, 1, 35, 110), 0.5, 1e-12);  // Half of the first way down.
+  EXPECT_DOUBLE_EQ(learning_rate(twice, 1, 60, 110), 1);      // It begins again.
+  EXPECT_NEAR(learning_rate(twice, 1, 110, 110), 0, 1e-12);
+}
+
+TEST(Schedule, InverseSqrtGoesDownWithTheSquareRootOfTheSteps) {
+  Schedule slow = {.kind = Schedule::Kind::inverse_sqrt, .warmup_steps = 4};
+  EXPECT_DOUBLE_EQ(learning_rate(slow, 1, 2, 100), 0.5);
+  EXPECT_DOUBLE_EQ(learning_rate(slow, 1, 4, 100), 1);
+  EXPECT_DOUBLE_EQ(learning_rate(slow, 1, 16, 100), 0.5);  // sqrt(4 / 16)
+  slow.timescale = 12;
+  EXPECT_DOUBLE_EQ(learning_rate(slow, 1, 40, 100), 0.5);  // sqrt(12 / (40 + 12 - 4))
+  slow = {.kind = Schedule::Kind::inverse_sqrt};
+  EXPECT_DOUBLE_EQ(learning_rate(slow, 1, 30'000, 40'000), 0.5);  // sqrt(1e4 / 4e4)
+}
+
 }  // namespace
 }  // namespace sluice::planner

@@ -83,7 +83,7 @@ TEST(CudaDeviceQuery, StatesTheRuntimeAndEitherDevicesOrAReason) {
   for (const Device& device : query.devices) EXPECT_GT(device.memory, Bytes(0));
 }
 
-TEST(CudaAdamW, TenStepsGiveTheHostsBits) {
+TEST(CudaAdamW, TenStepsOfWhichOneChangesNothingGiveTheHostsBits) {
   const DeviceQuery query = query_devices();
   if (query.devices.empty()) GTEST_SKIP() << "no CUDA device: " << *query.reason;
   constexpr std::size_t kCount = 300'001;
@@ -102,9 +102,12 @@ TEST(CudaAdamW, TenStepsGiveTheHostsBits) {
   const AdamWPath& reference = adamw_paths().back();
   planner::AdamWSettings settings;
   for (int step = 1; step <= 10; ++step) {
-    const AdamWStep scalars = adamw_step(settings, 1e-3, step, clip_scale(settings, 3.0));
-    reference.update(operands_of(host), 0, kDecaying, true, scalars);
-    reference.update(operands_of(host), kDecaying, kCount, false, scalars);
+    AdamWStep scalars = adamw_step(settings, 1e-3, step, clip_scale(settings, 3.0));
+    scalars.changes_nothing = step == 6;
+    if (!scalars.changes_nothing) {
+      reference.update(operands_of(host), 0, kDecaying, true, scalars);
+      reference.update(operands_of(host), kDecaying, kCount, false, scalars);
+    }
     cudaStream_t stream = nullptr;
     ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
     *shared_step = scalars;

@@ -1,0 +1,133 @@
+#include "cli/shown/data_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "cli/shown/length_histogram.hpp"
+#include "sim/units_text.hpp"
+
+namespace sluice::cli {
+namespace {
+
+using engine::DataSetSummary;
+using engine::DataSummary;
+
+constexpr std::size_t kMostText = 2000;  ///< Bytes of a row's text that are shown.
+constexpr std::size_t kMostIds = 32;     ///< Tokens of a row whose ids are shown.
+
+double share_of(std::int64_t part, std::int64_t all) {
+  return all > 0 ? static_cast<double>(part) / static_cast<double>(all) : 0;
+}
+
+std::string left_out_text(const engine::LeftOutRows& rows) {
+  return fmt::format("left out {} row{} ({}), first {}", rows.rows, rows.rows == 1 ? "" : "s",
+                     rows.reason, rows.first);
+}
+
+std::string set_text(const DataSetSummary& set) {
+  std::string text = fmt::format("data         {}: {}", set.name, set.format);
+  if (set.format != "text") {
+    text += fmt::format(", {} of {} rows used", set.rows_used, set.rows_read);
+  }
+  if (set.weight != 1) text += fmt::format(", each {:g} times an epoch", set.weight);
+  text += '\n';
+  for (const engine::LeftOutRows& rows : set.left_out) {
+    text += "             " + left_out_text(rows) + "\n";
+  }
+  if (set.replaced_surrogates > 0) {
+    text +=
+        fmt::format("             {} lone surrogates read as U+FFFD\n", set.replaced_surrogates);
+  }
+  return text;
+}
+
+std::string row_text(const engine::ShownRow& row, std::size_t index, LearntMarks marks) {
+  const std::int64_t learnt = std::ranges::count_if(row.tokens, engine::is_learnt);
+  std::string text =
+      fmt::format("\n--- row {}: {} tokens, {} learnt\n", index + 1, row.tokens.size(), learnt);
+  if (!row.pieces.empty()) text += marked_text(row.pieces, marks, kMostText) + "\n";
+  return text + "ids: " + marked_ids(row.tokens, marks, kMostIds) + "\n";
+}
+
+std::string lengths_text(const std::vector<std::int64_t>& lengths) {
+  if (lengths.size() < 2) return "";
+  std::vector<std::int64_t> sorted = lengths;
+  std::ranges::sort(sorted);
+  const std::int64_t all = std::accumulate(sorted.begin(), sorted.end(), std::int64_t{0});
+  return fmt::format("lengths      {} documents of {} to {} tokens, median {}, mean {:.1f}\n",
+                     sorted.size(), sorted.front(), sorted.back(), sorted[sorted.size() / 2],
+                     share_of(all, std::ssize(sorted))) +
+         length_histogram(lengths);
+}
+
+std::string padding_of(const DataSummary& summary,
+                       const std::optional<engine::PackedSequences>& packed) {
+  std::string text = fmt::format("padding      {:.1f} % of places",
+                                 100 * (1 - share_of(summary.used_places, summary.places)));
+  if (packed) {
+    text += fmt::format(": packing=documents would take {} sequences instead of {}",
+                        packed->training + packed->validation,
+                        summary.training_sequences + summary.validation_sequences);
+  }
+  return text + "\n";
+}
+
+}  // namespace
+
+double learnt_share(const DataSummary& summary) {
+  return share_of(summary.learnt_tokens, summary.tokens);
+}
+
+std::string data_text(const DataSummary& summary,
+                      const std::optional<engine::PackedSequences>& packed, LearntMarks marks) {
+  std::string text;
+  for (const DataSetSummary& set : summary.sets) text += set_text(set);
+  const bool given = !summary.sets.empty() && summary.sets.front().format == "tokens";
+  const std::string without = given ? "none: the data are token ids" : "none: bytes are tokens";
+  text += fmt::format("tokenizer    {}\n",
+                      summary.tokenizer.empty() ? without : summary.tokenizer.string());
+  if (summary.chat_template) text += fmt::format("template     {}\n", *summary.chat_template);
+  for (std::size_t i = 0; i < summary.first_rows.size(); ++i) {
+    text += row_text(summary.first_rows[i], i, marks);
+  }
+  text += "\n" + lengths_text(summary.lengths);
+  text += fmt::format("learnt       {:.1f} % of the tokens: {} of {}\n",
+                      100 * learnt_share(summary), summary.learnt_tokens, summary.tokens);
+  text += fmt::format(
+      "sequences    {} to train on and {} to validate with, of {} tokens, packing {}\n",
+      summary.training_sequences, summary.validation_sequences, summary.seq_len, summary.packing);
+  text += padding_of(summary, packed);
+  if (summary.cut_off > 0) {
+    text += fmt::format("cut off      {} at seq_len {}\n", summary.cut_off, summary.seq_len);
+  }
+  if (summary.nothing_within > 0) {
+    text += fmt::format("left out     {}: nothing to learn within seq_len {}\n",
+                        summary.nothing_within, summary.seq_len);
+  }
+  return text;
+}
+
+std::string learnt_line(const DataSummary& summary) {
+  return fmt::format("{:.1f} % of the tokens are learnt", 100 * learnt_share(summary));
+}
+
+std::vector<std::string> data_warnings(const DataSummary& summary) {
+  std::vector<std::string> warnings;
+  if (learnt_share(summary) < kFewLearnt) {
+    warnings.push_back(
+        fmt::format("data: only {:.2g} % of the tokens are learnt: see what with "
+                    "sluice data",
+                    100 * learnt_share(summary)));
+  }
+  if (summary.nothing_within > 0) {
+    warnings.push_back(
+        fmt::format("data: {} rows have nothing to learn within seq_len {} and are "
+                    "left out: raise seq_len, or see them with sluice data",
+                    summary.nothing_within, summary.seq_len));
+  }
+  return warnings;
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,23 @@
+// Histogram of documents' lengths.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sluice::cli {
+
+/// Documents of `from` to `to` tokens.
+struct LengthBin {
+  std::int64_t from = 0, to = 0, documents = 0;
+  friend bool operator==(const LengthBin&, const LengthBin&) = default;
+};
+
+/// Bins whose bounds double (1, 2 to 3, 4 to 7, ...), from that of the shortest document to that of
+/// the longest; documents without a token lie in a bin of their own.
+[[nodiscard]] std::vector<LengthBin> length_bins(std::span<const std::int64_t> lengths);
+/// The bins as lines with bars; empty without documents.
+[[nodiscard]] std::string length_histogram(std::span<const std::int64_t> lengths);
+
+}  // namespace sluice::cli

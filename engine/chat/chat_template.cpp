@@ -1,0 +1,166 @@
+#include "engine/chat/chat_template.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "engine/chat/special_tokens.hpp"
+#include "engine/chat/template_differences.hpp"
+#include "engine/chat/template_process.hpp"
+#include "engine/chat/template_sources.hpp"
+#include "planner/files/hash.hpp"
+#include "sim/error.hpp"
+#include "sim/warning.hpp"
+
+namespace sluice::engine {
+
+/// A compiled template.
+struct ChatTemplate::Parts {
+  TemplateSources sources;
+  std::string key;   ///< Names the template in requests.
+  std::string load;  ///< Request that compiles it.
+  LoadedTemplate known;
+};
+
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+using std::filesystem::path;
+
+/// Version of the renderer: to be increased whenever equal templates would give other pieces.
+constexpr std::int64_t kRendererVersion = 1;
+
+std::string load_request(const TemplateSources& sources, const SpecialTokens& tokens,
+                         const std::optional<std::string>& date, const std::string& key) {
+  ordered_json named = tokens.named;
+  if (!tokens.additional.empty()) named["additional_special_tokens"] = tokens.additional;
+  const ordered_json request = {{"do", "load"},
+                                {"key", key},
+                                {"sources", sources.texts},
+                                {"tokens", named},
+                                {"date", date ? ordered_json(*date) : ordered_json()},
+                                {"special", tokens.all}};
+  try {
+    return request.dump();
+  } catch (const json::type_error&) {
+    throw BadRequest(sources.where + ": the chat template is not UTF-8");
+  }
+}
+
+/// JSON text on one line: a line feed within JSON is only space.
+void append_line(const std::string& text, std::string& out) {
+  const std::size_t from = out.size();
+  out += text;
+  std::replace(out.begin() + static_cast<std::ptrdiff_t>(from), out.end(), '\n', ' ');
+}
+
+std::string request_for(const char* what, const std::string& key,
+                        const Conversation& conversation) {
+  std::string line = std::string(R"({"do":")") + what + R"(","key":")" + key + R"(","messages":[)";
+  for (const ChatMessage& message : conversation.messages) {
+    if (line.back() != '[') line += ',';
+    append_line(message.fields, line);
+  }
+  line += "],\"variables\":";
+  append_line(conversation.variables, line);
+  return line;
+}
+
+void require_tokens(const TemplateSources& sources, const LoadedTemplate& known,
+                    const path& folder) {
+  for (const std::string& token : known.missing) {
+    const std::string line = (folder / "tokenizer_config.json").string() + ": " + token +
+                             ": is missing, and the chat template " + sources.name + " writes it";
+    if (sources.shipped || known.refusal.find(token) != std::string::npos) throw BadRequest(line);
+    sim::warn(line + ": nothing stands in its place");
+  }
+}
+
+void require_date(const TemplateSources& sources, const LoadedTemplate& known) {
+  if (known.reads.contains("date_string") || known.reads.contains("strftime_now")) return;
+  throw BadRequest("date_string: the chat template " + sources.name +
+                   " writes no date: leave it out");
+}
+
+std::shared_ptr<const ChatTemplate::Parts> compiled(TemplateSources sources, const path& folder,
+                                                    const std::optional<std::string>& date) {
+  const SpecialTokens tokens = read_special_tokens(folder);
+  auto parts = std::make_shared<ChatTemplate::Parts>();
+  parts->key = planner::sha256_hex(load_request(sources, tokens, date, "")).substr(0, 16);
+  parts->load = load_request(sources, tokens, date, parts->key);
+  parts->known = TemplateProcess::of_program().load(parts->load, sources.where);
+  parts->sources = std::move(sources);
+  return parts;
+}
+
+/// Says where the chosen template and the folder's own write different texts.
+void compare_with_folder(const ChatTemplate& chosen, const path& folder,
+                         const std::optional<std::string>& date) {
+  try {
+    auto own = folder_template(folder);
+    if (!own) return;
+    const ChatTemplate other(compiled(std::move(*own), folder, date));
+    if (const auto difference = template_difference(chosen, other)) {
+      sim::warn("template: " + *difference + ": leave template out to train as the model was");
+    }
+  } catch (const BadRequest& error) {
+    sim::warn(std::string("template: the folder's own cannot be compared with it: ") +
+              error.what());
+  }
+}
+
+}  // namespace
+
+std::string ChatTemplate::name() const { return parts_->sources.name; }
+
+std::string ChatTemplate::canonical() const {
+  return "renderer " + std::to_string(kRendererVersion) + ", jinja2 " + parts_->known.jinja2 +
+         ", template " + planner::sha256_hex(parts_->load);
+}
+
+std::vector<Rendered> ChatTemplate::render(std::span<const Conversation> conversations) const {
+  std::vector<std::string> requests;
+  requests.reserve(conversations.size());
+  for (const Conversation& each : conversations) {
+    std::string line = request_for("render", parts_->key, each) + ",\"learnt\":\"";
+    for (const ChatMessage& message : each.messages) line += message.learnt ? '1' : '0';
+    requests.push_back(line + "\"}");
+  }
+  return TemplateProcess::of_program().render(parts_->load, requests, name());
+}
+
+std::string ChatTemplate::render_prompt(const Conversation& conversation) const {
+  const std::string request = request_for("prompt", parts_->key, conversation) + "}";
+  const Rendered rendered =
+      TemplateProcess::of_program().render(parts_->load, {&request, 1}, name()).front();
+  if (!rendered.left_out.empty()) throw BadRequest(name() + ": " + rendered.left_out);
+  return rendered.pieces.front().text;
+}
+
+std::optional<std::string> ChatTemplate::turn_end() const { return parts_->known.turn_end; }
+
+bool ChatTemplate::reads_clock() const { return parts_->known.reads.contains("strftime_now"); }
+
+std::string ChatTemplate::jinja2() const { return parts_->known.jinja2; }
+
+ChatTemplate chat_template_of(const path& folder, const std::optional<std::string>& name,
+                              const std::optional<std::string>& date) {
+  if (date && (date->empty() || date->find('\n') != std::string::npos)) {
+    throw BadRequest("date_string: must be one line, such as \"26 Jul 2024\"");
+  }
+  auto sources = name ? named_template(folder, *name) : folder_template(folder);
+  if (!sources) {
+    throw BadRequest(folder.string() +
+                     ": has no chat template, and the data are conversations: choose one with "
+                     "template=NAME (" +
+                     shipped_template_names() + "), or the path of a .jinja file");
+  }
+  const auto parts = compiled(std::move(*sources), folder, date);
+  require_tokens(parts->sources, parts->known, folder);
+  if (date) require_date(parts->sources, parts->known);
+  ChatTemplate chosen(parts);
+  if (name) compare_with_folder(chosen, folder, date);
+  return chosen;
+}
+
+}  // namespace sluice::engine

@@ -1,0 +1,31 @@
+// A conversation, the input of a chat template.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace sluice::engine {
+
+/// One turn as the data gave it.
+struct ChatMessage {
+  /// What a template sees, as the text of one JSON object: "role", "content" and whatever else the
+  /// data has (tool_calls, reasoning_content, name, ...) in the file's order. Roles are a
+  /// template's words: system, user, assistant, tool, developer.
+  std::string fields;
+  /// Whether this turn is learnt if it is the assistant's; no other turn ever is.
+  bool learnt = true;
+};
+
+/// Messages in order, and what a template sees beside them.
+struct Conversation {
+  std::vector<ChatMessage> messages;
+  /// Further names that the template sees (tools, documents, entries of chat_template_kwargs), as
+  /// the text of one JSON object.
+  std::string variables = "{}";
+};
+
+/// A turn that has a role and a text. Throws BadRequest if the text is not UTF-8.
+[[nodiscard]] ChatMessage chat_message(const std::string& role, const std::string& content,
+                                       bool learnt = true);
+
+}  // namespace sluice::engine

@@ -1,0 +1,17 @@
+// Configuration files of a model folder.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace sluice::engine {
+
+/// The object in a configuration file; empty without the file. Throws BadRequest naming the file if
+/// it holds anything else.
+[[nodiscard]] nlohmann::json folder_json(const std::filesystem::path& file);
+
+/// The bytes of a file. Throws BadRequest if it cannot be read.
+[[nodiscard]] std::string whole_text(const std::filesystem::path& file);
+
+}  // namespace sluice::engine

@@ -1,0 +1,115 @@
+#include "engine/datasets/data_set.hpp"
+
+#include "engine/examples/dataset_info.hpp"
+#include "engine/examples/example.hpp"
+#include "engine/rows/row_file.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::engine {
+namespace {
+
+using planner::DataEntry;
+using planner::DataFormat;
+
+/// The first row of a data set, and where it stands.
+struct FirstRow {
+  std::optional<Json> row;
+  std::string where;
+  std::string fault;  ///< Of the first bad row, where there is no good one.
+};
+
+FirstRow first_row(const DataFiles& files) {
+  FirstRow first;
+  const RowVisitor visitor{.row =
+                               [&first](Row& row) {
+                                 first.row = std::move(row.object);
+                                 first.where = row.where;
+                                 return Reading::stops;
+                               },
+                           .bad =
+                               [&first](const std::string& where, const std::string& reason) {
+                                 if (first.fault.empty()) first.fault = where + ": " + reason;
+                                 return Reading::goes_on;
+                               }};
+  for (const auto& file : files.files) {
+    if (!first.row) read_rows(file, files.form, visitor);
+  }
+  return first;
+}
+
+const Json& require_row(const FirstRow& first, const DocumentRows& rows) {
+  if (first.row) return *first.row;
+  throw BadRequest("data: " + rows.name +
+                   (first.fault.empty() ? " holds no rows" : " holds no row: " + first.fault));
+}
+
+/// Format that the first row suggests.
+ExampleFormat suggested_format(const Json& row, const std::string& where) {
+  const auto guessed = guessed_format(row);
+  if (!guessed || guessed->kind != DataFormat::jsonl) {
+    if (const auto other = other_kind_of_data(row)) {
+      throw BadRequest("data: " + where + ": " + other->reason);
+    }
+  }
+  if (guessed) return *guessed;
+  throw BadRequest("data: " + where + ": " + advice_on_fields(row));
+}
+
+/// Whether the entry, its columns or the registry decide the kind of the rows.
+std::optional<ExampleFormat> stated_format(const DataEntry& entry, const Dataset& dataset) {
+  DataFormat given = entry.format.value_or(DataFormat::automatic);
+  if (given == DataFormat::bytes) given = DataFormat::text;
+  if (dataset.format && (given == DataFormat::automatic || given == dataset.format->kind)) {
+    return dataset.format;
+  }
+  if (given != DataFormat::automatic) return example_format(given);
+  if (const auto kind = kind_of_columns(entry.columns)) return example_format(*kind);
+  return std::nullopt;
+}
+
+void settle_format(const DataEntry& entry, const Dataset& dataset, DocumentRows& rows) {
+  auto format = stated_format(entry, dataset);
+  FileForm& form = rows.files.form;
+  if (!format && form == FileForm::text) format = example_format(DataFormat::text);
+  if (format && format->kind == DataFormat::text) {
+    if (form == FileForm::parquet || form == FileForm::arrow) {
+      throw BadRequest("data: " + rows.name + " is " + to_string(form) +
+                       ", no text: name its column, such as columns: {text: NAME}");
+    }
+    rows.format = *format;
+    return;
+  }
+  // A text whose rows are said to have fields is read as what can have them.
+  if (form == FileForm::text && format->kind != DataFormat::jsonl) form = FileForm::json;
+  const FirstRow first = first_row(rows.files);
+  const bool open = !dataset.format && !entry.columns.contains("role") && entry.roles.empty();
+  if (!format) format = suggested_format(require_row(first, rows), first.where);
+  rows.format = with_names(*format, entry.columns, entry.roles);
+  if (first.row) rows.format = settled_format(rows.format, *first.row, open);
+}
+
+}  // namespace
+
+DocumentRows find_data_set(const DataEntry& entry,
+                           const std::optional<std::filesystem::path>& folder) {
+  const Dataset dataset = find_dataset(entry.name, folder);
+  DataPart part = dataset.part;
+  if (entry.split) part.split = entry.split;
+  if (entry.subset) part.subset = entry.subset;
+  auto files = find_data_files(dataset.data, part);
+  if (!files) {
+    throw BadRequest("data: there is no file " + dataset.data.string() +
+                     " (give a text or data file, a folder of them, or a name in a "
+                     "dataset_info.json)");
+  }
+  DocumentRows rows{.name = entry.name.string(),
+                    .files = std::move(*files),
+                    .format = {},
+                    .max_samples = entry.max_samples,
+                    .weight = entry.weight.value_or(1),
+                    .num_samples = dataset.num_samples};
+  settle_format(entry, dataset, rows);
+  return rows;
+}
+
+}  // namespace sluice::engine

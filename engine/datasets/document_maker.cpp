@@ -1,0 +1,250 @@
+#include "engine/datasets/document_maker.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "engine/examples/example.hpp"
+#include "engine/model_files/written_file.hpp"
+#include "engine/rows/row_file.hpp"
+#include "planner/files/hash.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::engine {
+namespace {
+
+/// Version of what rows become: to be increased whenever equal files would give other tokens.
+constexpr std::int64_t kDocumentVersion = 1;
+/// Rows whose conversations are rendered at once.
+constexpr std::size_t kRowsAtOnce = 256;
+
+/// Ids that the tokenizer puts before every text.
+std::vector<TokenId> ids_before(Tokenizer& tokenizer) {
+  const std::vector<TokenId> plain = tokenizer.encode("a", Tokenizer::SpecialTokens::none);
+  std::vector<TokenId> around = tokenizer.encode("a", Tokenizer::SpecialTokens::around);
+  const auto found = std::ranges::search(around, plain);
+  around.erase(found.begin(), around.end());
+  return around;
+}
+
+/// Makes the tokens of examples and tells who adds them.
+class DocumentMaker {
+ public:
+  DocumentMaker(const DocumentRows& rows, const DocumentTokens& tokens,
+                const DocumentCache::AddDocument& add)
+      : rows_(rows),
+        tokens_(tokens),
+        add_(add),
+        tokenizer_(tokens.tokenizer.load()),
+        bad_(rows.strict) {
+    if (tokens.end_of_text && !rows.format.conversations()) {
+      end_ = tokenizer_.find(*tokens.end_of_text);
+      if (!end_) {
+        throw BadRequest(tokens.tokenizer.main_file().string() + ": has no token \"" + *tokens.end_of_text +
+                         "\", the eos_token of tokenizer_config.json");
+      }
+    }
+    if (rows.format.kind == planner::DataFormat::prompt_completion && !rows.format.lists) {
+      before_ = ids_before(tokenizer_);
+    }
+  }
+
+  RowCounts run(const TextProgress& progress) {
+    std::int64_t all = 0;
+    for (const auto& file : rows_.files.files) {
+      all += static_cast<std::int64_t>(std::filesystem::file_size(file));
+    }
+    std::int64_t before = 0;
+    for (const auto& file : rows_.files.files) {
+      const std::int64_t first_row = counts_.read;
+      read_file(file, [&](std::int64_t bytes) {
+        if (progress) progress(std::min(before + bytes, all), all);
+      });
+      flush();
+      bad_.end_file(file.string(), counts_.read - first_row);
+      before += static_cast<std::int64_t>(std::filesystem::file_size(file));
+      if (full()) break;
+    }
+    bad_.end();
+    counts_.left_out = bad_.left_out();
+    return std::move(counts_);
+  }
+
+ private:
+  struct Pending {
+    Example example;
+    std::string where;
+  };
+
+  [[nodiscard]] bool full() const {
+    return rows_.max_samples && counts_.read >= *rows_.max_samples;
+  }
+
+  [[nodiscard]] Reading next() const {
+    return full() || bad_.enough() ? Reading::stops : Reading::goes_on;
+  }
+
+  void read_file(const std::filesystem::path& file,
+                 const std::function<void(std::int64_t)>& progress) {
+    const RowVisitor visitor{.row = [this](Row& row) { return take(row); },
+                             .bad =
+                                 [this](const std::string& where, const std::string& reason) {
+                                   ++counts_.read;
+                                   bad_.add(where, reason);
+                                   return next();
+                                 },
+                             .progress = progress};
+    read_rows(file, rows_.files.form, visitor);
+  }
+
+  Reading take(Row& row) {
+    ++counts_.read;
+    counts_.replaced_surrogates += row.replaced_surrogates;
+    auto read = read_example(row.object, rows_.format);
+    if (const auto* bad = std::get_if<BadExample>(&read)) {
+      if (bad->of_file) {
+        bad_.add_of_file(row.where, bad->reason);
+      } else {
+        bad_.add(row.where, bad->reason);
+      }
+      return next();
+    }
+    pending_.push_back({std::move(std::get<Example>(read)), std::move(row.where)});
+    if (pending_.size() == kRowsAtOnce) flush();
+    return next();
+  }
+
+  void flush() {
+    std::vector<Conversation> conversations;
+    for (Pending& each : pending_) {
+      if (auto* found = std::get_if<Conversation>(&each.example)) {
+        conversations.push_back(std::move(*found));
+      }
+    }
+    std::vector<Rendered> rendered;
+    if (!conversations.empty()) rendered = tokens_.chat.render(conversations);
+    check(rendered.size() == conversations.size(), "each conversation is rendered");
+    std::size_t next_rendered = 0;
+    for (Pending& each : pending_) {
+      if (std::holds_alternative<Conversation>(each.example)) {
+        add_rendered(rendered[next_rendered++], each.where);
+      } else if (const auto* text = std::get_if<std::string>(&each.example)) {
+        add_text(*text, each.where);
+      } else {
+        add_completion(std::get<PromptAndCompletion>(each.example), each.where);
+      }
+    }
+    pending_.clear();
+  }
+
+  void add_rendered(const Rendered& rendered, const std::string& where) {
+    if (!rendered.left_out.empty()) return bad_.add(where, rendered.left_out);
+    const auto tokens = tokens_of(rendered.pieces, where);
+    if (!tokens) return;
+    if (std::ranges::none_of(*tokens, is_learnt)) {
+      return bad_.add(where, "the template writes nothing that is learnt");
+    }
+    add(*tokens);
+  }
+
+  void add_text(const std::string& text, const std::string& where) {
+    try {
+      std::vector<TokenId> ids = tokenizer_.encode(text, Tokenizer::SpecialTokens::around);
+      if (end_ && (ids.empty() || ids.back() != *end_)) ids.push_back(*end_);
+      add(ids);
+    } catch (const BadRequest& error) {
+      bad_.add(where, rows_.format.text + ": " + error.what());
+    }
+  }
+
+  void add_completion(const PromptAndCompletion& example, const std::string& where) {
+    const std::vector<ChatPiece> pieces = {{.text = example.prompt, .learnt = false},
+                                           {.text = example.completion, .learnt = true}};
+    auto tokens = tokens_of(pieces, where);
+    if (!tokens) return;
+    std::vector<LearntToken> all;
+    for (const TokenId id : before_) all.push_back(~id);
+    all.insert(all.end(), tokens->begin(), tokens->end());
+    if (end_ && (all.empty() || id_of(all.back()) != *end_)) all.push_back(*end_);
+    add(all);
+  }
+
+  std::optional<std::vector<LearntToken>> tokens_of(const std::vector<ChatPiece>& pieces,
+                                                    const std::string& where) {
+    try {
+      return learnt_tokens(tokenizer_, pieces, where);
+    } catch (const BadRequest& error) {
+      const std::string message = error.what();
+      const bool placed = message.starts_with(where + ": ");
+      bad_.add(where, placed ? message.substr(where.size() + 2) : message);
+      return std::nullopt;
+    }
+  }
+
+  void add(std::span<const LearntToken> tokens) {
+    ++counts_.used;
+    add_(tokens);
+  }
+
+  const DocumentRows& rows_;
+  const DocumentTokens& tokens_;
+  const DocumentCache::AddDocument& add_;
+  Tokenizer tokenizer_;
+  std::optional<TokenId> end_;
+  std::vector<TokenId> before_;
+  BadRows bad_;
+  RowCounts counts_;
+  std::vector<Pending> pending_;
+};
+
+}  // namespace
+
+std::string DocumentRows::hash(const DocumentTokens& tokens) const {
+  planner::CanonicalText text("sluice/documents");
+  text.add("version", kDocumentVersion);
+  for (const auto& file : files.files) text.add("records", read_record(file).sha256);
+  text.add("tokenizer", tokens.tokenizer.hash())
+      .add("format", format.canonical())
+      .add("template",
+           format.conversations() ? tokens.chat.canonical() : tokens.end_of_text.value_or(""));
+  // JSON alone was read when this text was fixed: its hashes stay.
+  if (files.form != FileForm::json) text.add("form", to_string(files.form));
+  if (files.form == FileForm::csv && data_extension(files.files.front()) == ".tsv") {
+    text.add("separator", "tab");
+  }
+  if (max_samples) text.add("max_samples", *max_samples);
+  return text.hash();
+}
+
+std::string RowCounts::text() const {
+  Json reasons = Json::array();
+  for (const LeftOutRows& each : left_out) {
+    reasons.push_back({{"reason", each.reason}, {"rows", each.rows}, {"first", each.first}});
+  }
+  const Json all = {{"rows_read", read},
+                    {"rows_used", used},
+                    {"replaced_surrogates", replaced_surrogates},
+                    {"left_out", reasons}};
+  return all.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+RowCounts RowCounts::of_text(std::string_view text) {
+  RowCounts counts;
+  const Json all = Json::parse(text, nullptr, false);
+  if (!all.is_object()) return counts;
+  counts.read = all.value("rows_read", std::int64_t{0});
+  counts.used = all.value("rows_used", std::int64_t{0});
+  counts.replaced_surrogates = all.value("replaced_surrogates", std::int64_t{0});
+  for (const Json& each : all.value("left_out", Json::array())) {
+    counts.left_out.push_back({.reason = each.value("reason", std::string()),
+                               .rows = each.value("rows", std::int64_t{0}),
+                               .first = each.value("first", std::string())});
+  }
+  return counts;
+}
+
+RowCounts make_documents(const DocumentRows& rows, const DocumentTokens& tokens,
+                         const DocumentCache::AddDocument& add, const TextProgress& progress) {
+  return DocumentMaker(rows, tokens, add).run(progress);
+}
+
+}  // namespace sluice::engine

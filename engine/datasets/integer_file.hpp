@@ -1,0 +1,53 @@
+// Files of integers: NumPy's .npy, or values one after another without a header.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "engine/model_files/mapped_file.hpp"
+
+namespace sluice::engine {
+
+enum class IntegerType { int8, uint8, int16, uint16, int32, uint32, int64, uint64 };
+const char* to_string(IntegerType type);
+[[nodiscard]] std::int64_t bytes_of(IntegerType type);
+
+/// A file of little-endian integers in rows, memory-mapped.
+class IntegerFile {
+ public:
+  /// Opens a .npy file of one or two dimensions in C order; a boolean is an integer here. Throws
+  /// BadRequest naming the file, what it holds instead and how to write it.
+  [[nodiscard]] static IntegerFile npy(const std::filesystem::path& path);
+  /// Opens a file that holds nothing but values of `type`. Throws BadRequest if its size is no
+  /// multiple of theirs.
+  [[nodiscard]] static IntegerFile raw(const std::filesystem::path& path, IntegerType type);
+
+  [[nodiscard]] const std::filesystem::path& path() const { return file_->path(); }
+  [[nodiscard]] IntegerType type() const { return type_; }
+  /// Whether the file has two dimensions; a file of one is a single row.
+  [[nodiscard]] bool has_rows() const { return has_rows_; }
+  [[nodiscard]] std::int64_t rows() const { return rows_; }
+  [[nodiscard]] std::int64_t columns() const { return columns_; }
+  [[nodiscard]] std::int64_t count() const { return rows_ * columns_; }
+
+  /// Reads values first .. first + into.size() - 1, row by row. Values above the largest int64 are
+  /// read as it.
+  void read(std::int64_t first, std::span<std::int64_t> into) const;
+  /// Place of value `index` for people: "FILE: row 3, column 5", or "FILE: token 17"; all from 0.
+  [[nodiscard]] std::string place(std::int64_t index) const;
+
+ private:
+  IntegerFile(std::unique_ptr<MappedFile> file, IntegerType type);
+
+  std::unique_ptr<MappedFile> file_;
+  IntegerType type_;
+  std::int64_t offset_ = 0;  ///< Where the values begin, in bytes.
+  bool has_rows_ = false;
+  std::int64_t rows_ = 1, columns_ = 0;
+};
+
+}  // namespace sluice::engine

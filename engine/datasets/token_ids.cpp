@@ -1,0 +1,360 @@
+#include "engine/datasets/token_ids.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/datasets/learnt_tokens.hpp"
+#include "engine/model_files/written_file.hpp"
+#include "planner/files/hash.hpp"
+#include "planner/runs/data_file.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::engine {
+namespace {
+
+using planner::Packing;
+using std::filesystem::path;
+
+/// Version of how ids become sequences: to be increased whenever equal files would give others.
+constexpr std::int64_t kTokenIdsVersion = 1;
+/// Number of values that are read at a time.
+constexpr std::int64_t kPart = std::int64_t{1} << 16;
+/// Ids from here on are refused: no vocabulary is so large, and counts are kept for each id.
+constexpr std::int64_t kMostIds = std::int64_t{1} << 24;
+
+bool is_npy(const path& file) { return file.extension() == ".npy"; }
+/// Whether a value stands for padding: -1, or -100 as in transformers' labels.
+bool is_padding(std::int64_t id) { return id == kPaddingTarget || id == kMaskedTarget; }
+
+/// Whether one of the tokens that are targets, all but the first, is learnt.
+bool has_target(std::span<const LearntToken> tokens) {
+  return std::ranges::any_of(tokens.subspan(1), is_learnt);
+}
+
+IntegerFile open_ids(const TokenIds::Files& files) {
+  planner::require_data_file(files.ids);
+  if (!std::filesystem::is_regular_file(files.ids)) {
+    throw BadRequest("data: there is no file " + files.ids.string() +
+                     " (give the path of a .npy or .bin file of token ids)");
+  }
+  return is_npy(files.ids) ? IntegerFile::npy(files.ids)
+                           : IntegerFile::raw(files.ids, files.raw_type);
+}
+
+std::optional<IntegerFile> open_mask(const TokenIds::Files& files, const IntegerFile& ids) {
+  path file = files.ids;
+  file.replace_extension(".mask.npy");
+  if (files.mask) {
+    file = *files.mask;
+    if (!std::filesystem::is_regular_file(file)) {
+      throw BadRequest("data_mask: there is no file " + file.string());
+    }
+  } else if (!std::filesystem::is_regular_file(file)) {
+    return std::nullopt;
+  }
+  IntegerFile mask =
+      is_npy(file) ? IntegerFile::npy(file) : IntegerFile::raw(file, IntegerType::uint8);
+  const auto shape = [](const IntegerFile& of) {
+    return of.has_rows() ? std::to_string(of.rows()) + " x " + std::to_string(of.columns())
+                         : std::to_string(of.columns());
+  };
+  if (mask.rows() != ids.rows() || mask.columns() != ids.columns()) {
+    throw BadRequest("data_mask: " + file.string() + " has " + shape(mask) + " values, and " +
+                     ids.path().string() + " " + shape(ids) + ": give one for each token id");
+  }
+  return mask;
+}
+
+Packing settled(Packing packing, const IntegerFile& ids) {
+  if (packing == Packing::automatic) return ids.has_rows() ? Packing::off : Packing::stream;
+  if (ids.has_rows() == (packing != Packing::stream)) return packing;
+  const std::string given = std::string("packing: ") + to_string(packing);
+  throw BadRequest(ids.has_rows()
+                       ? given + " joins one row of token ids, and " + ids.path().string() +
+                             " has rows: leave packing out, or save array.reshape(-1)"
+                       : given + " needs documents, and " + ids.path().string() +
+                             " is one row of token ids: leave packing out, or give a row for each");
+}
+
+std::string hash_of(const TokenIds::Files& files, const std::optional<IntegerFile>& mask,
+                    Packing packing) {
+  return planner::CanonicalText("sluice/token-ids")
+      .add("version", kTokenIdsVersion)
+      .add("ids", read_record(files.ids).sha256)
+      .add("type", is_npy(files.ids) ? "npy" : to_string(files.raw_type))
+      .add("mask", mask ? read_record(mask->path()).sha256 : "")
+      .add("packing", planner::to_string(packing))
+      .hash();
+}
+
+}  // namespace
+
+TokenIds::TokenIds(const Files& files, Packing packing, std::int64_t seq_len, std::int64_t seed,
+                   const TextProgress& progress)
+    : WindowedText(seq_len, seed),
+      ids_(open_ids(files)),
+      mask_(open_mask(files, ids_)),
+      packing_(settled(packing, ids_)),
+      layout_(packing_, seq_len),
+      hash_(hash_of(files, mask_, packing_)),
+      window_(seq_len + 1) {
+  scan(progress);
+  if (packing_ != Packing::stream) {
+    cut_rows();
+    return;
+  }
+  cut(ids_.path(), ids_.count(), "tokens");
+  if (!mask_) return;
+  leave_out(ids_.path(), [this](std::int64_t window) {
+    return has_target(read_tokens(window * this->seq_len(), this->seq_len() + 1, window_));
+  });
+}
+
+template <class Visit>
+void TokenIds::for_each_part(const Visit& visit) const {
+  std::vector<std::int64_t> ids(kPart), learnt(kPart, 1);
+  for (std::int64_t first = 0; first < ids_.count(); first += kPart) {
+    const auto count = static_cast<std::size_t>(std::min(kPart, ids_.count() - first));
+    const std::span ids_here = std::span(ids).first(count);
+    const std::span learnt_here = std::span(learnt).first(count);
+    ids_.read(first, ids_here);
+    if (mask_) mask_->read(first, learnt_here);
+    visit(first, ids_here, learnt_here);
+  }
+}
+
+void TokenIds::scan(const TextProgress& progress) {
+  for_each_part([&](std::int64_t first, std::span<const std::int64_t> ids,
+                    std::span<const std::int64_t> learnt) {
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const std::int64_t index = first + static_cast<std::int64_t>(i);
+      add_to_rows(index, ids[i]);
+      if (learnt[i] != 0 && learnt[i] != 1) {
+        throw BadRequest("data_mask: " + mask_->place(index) + ": " + std::to_string(learnt[i]) +
+                         " is neither 0 (only read) nor 1 (learnt)");
+      }
+      if (ids[i] < 0) continue;
+      learnt_ += learnt[i];
+      vocabulary_ = std::max(vocabulary_, ids[i] + 1);
+    }
+    if (progress) progress(first + std::ssize(ids), ids_.count());
+  });
+}
+
+void TokenIds::add_to_rows(std::int64_t index, std::int64_t id) {
+  const std::int64_t column = index % ids_.columns();
+  if (column == 0) rows_.push_back({index, 0});
+  Row& row = rows_.back();
+  const std::int64_t before = row.first + row.tokens;  // Where the row's tokens end so far.
+  const auto refuse = [&](const std::string& reason) {
+    throw BadRequest("data: " + ids_.place(index) + ": " + reason);
+  };
+  if (id >= kMostIds) refuse("token " + std::to_string(id) + " is beyond any vocabulary");
+  if (id >= 0) {
+    if (before != index) refuse("a token behind padding: padding belongs at the end of a row");
+    ++row.tokens;
+  } else if (!ids_.has_rows() || !is_padding(id)) {
+    refuse(std::to_string(id) + (ids_.has_rows()
+                                     ? " is no token id; padding behind a row is -1 or -100"
+                                     : " is no token id"));
+  }
+  if (column + 1 < ids_.columns() || row.tokens > 0) return;
+  if (empty_rows_++ == 0) first_empty_row_ = row.first;
+  rows_.pop_back();
+}
+
+std::vector<DocumentPiece> TokenIds::pieces_of(const Row& row) {
+  const auto learns = [this](const DocumentPiece& piece) {
+    return has_target(read_tokens(piece.first, piece.places + 1, window_));
+  };
+  std::vector<DocumentPiece> pieces;
+  std::int64_t places = row.tokens - 1;
+  if (mask_) {
+    cut_off_ += places > seq_len() ? 1 : 0;
+    places = std::min(places, seq_len());
+  }
+  for (std::int64_t first = row.first; places > 0; first += seq_len(), places -= seq_len()) {
+    const DocumentPiece piece{first, std::min(places, seq_len())};
+    if (!mask_ || learns(piece)) pieces.push_back(piece);
+  }
+  nothing_within_ += pieces.empty() ? 1 : 0;
+  return pieces;
+}
+
+void TokenIds::cut_rows() {
+  std::vector<std::vector<DocumentPiece>> documents;
+  for (const Row& row : rows_) {
+    std::vector<DocumentPiece> pieces = pieces_of(row);
+    if (!pieces.empty()) documents.push_back(std::move(pieces));
+  }
+  if (documents.size() < 2) {
+    throw BadRequest("data: " + ids_.path().string() + " holds " +
+                     std::to_string(documents.size()) + " rows to learn within " +
+                     std::to_string(seq_len() + 1) +
+                     " tokens, and training with validation needs two: give more, or a larger "
+                     "seq_len");
+  }
+  const std::size_t validation = std::max<std::size_t>(1, documents.size() / 20);
+  const auto add = [&](std::size_t begin, std::size_t end) {
+    std::vector<DocumentPiece> all;
+    for (std::size_t i = begin; i < end; ++i) {
+      all.insert(all.end(), documents[i].begin(), documents[i].end());
+    }
+    return layout_.add(all);
+  };
+  const std::int64_t training = add(0, documents.size() - validation);
+  std::int64_t tokens = 0;
+  for (const Row& row : rows_) tokens += row.tokens;
+  set_windows(training, add(documents.size() - validation, documents.size()), tokens);
+}
+
+TokenIds::Part::Part(std::int64_t most)
+    : ids(static_cast<std::size_t>(most)), mask(ids.size(), 1), tokens(ids.size()) {}
+
+std::span<const LearntToken> TokenIds::read_tokens(std::int64_t first, std::int64_t count,
+                                                   Part& part) const {
+  const auto size = static_cast<std::size_t>(count);
+  ids_.read(first, std::span(part.ids).first(size));
+  if (mask_) mask_->read(first, std::span(part.mask).first(size));
+  for (std::size_t i = 0; i < size; ++i) {
+    const auto id = static_cast<LearntToken>(part.ids[i]);
+    part.tokens[i] = part.mask[i] != 0 ? id : ~id;
+  }
+  return std::span(part.tokens).first(size);
+}
+
+void TokenIds::read_piece(const DocumentPiece& piece, std::int32_t* inputs, std::int32_t* targets) {
+  const std::span<const LearntToken> tokens = read_tokens(piece.first, piece.places + 1, window_);
+  for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+    inputs[i] = id_of(tokens[i]);
+    targets[i] = is_learnt(tokens[i + 1]) ? tokens[i + 1] : kMaskedTarget;
+  }
+}
+
+void TokenIds::read_window(std::int64_t window, std::int32_t* inputs, std::int32_t* targets) {
+  if (packing_ == Packing::stream) {
+    return read_piece({window * seq_len(), seq_len()}, inputs, targets);
+  }
+  layout_.fill(
+      window, inputs, targets,
+      [this](const DocumentPiece& piece, std::int32_t* into_inputs, std::int32_t* into_targets) {
+        read_piece(piece, into_inputs, into_targets);
+      });
+}
+
+double TokenIds::unigram_entropy() const {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(vocabulary_));
+  for_each_part(
+      [&](std::int64_t, std::span<const std::int64_t> ids, std::span<const std::int64_t> learnt) {
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+          if (ids[i] >= 0 && learnt[i] != 0) ++counts[static_cast<std::size_t>(ids[i])];
+        }
+      });
+  return entropy_of(counts);
+}
+
+std::optional<std::string> TokenIds::token_beyond(std::int64_t vocabulary) const {
+  std::optional<std::string> found;
+  for_each_part(
+      [&](std::int64_t first, std::span<const std::int64_t> ids, std::span<const std::int64_t>) {
+        if (found) return;
+        const auto beyond =
+            std::ranges::find_if(ids, [&](std::int64_t id) { return id >= vocabulary; });
+        if (beyond == ids.end()) return;
+        found = ids_.place(first + (beyond - ids.begin())) + ": token " + std::to_string(*beyond);
+      });
+  return found;
+}
+
+std::optional<PackedSequences> TokenIds::if_packed() const {
+  if (packing_ != Packing::off) return std::nullopt;
+  const auto training = static_cast<std::size_t>(training_windows());
+  const std::span<const DocumentPiece> pieces = layout_.pieces();
+  return PackedSequences{.training = packed_sequences(pieces.first(training), seq_len()),
+                         .validation = packed_sequences(pieces.subspan(training), seq_len())};
+}
+
+std::int64_t TokenIds::used_places() const {
+  return packing_ == Packing::stream ? WindowedText::used_places() : layout_.places();
+}
+
+std::string TokenIds::description() const {
+  std::string text = std::to_string(tokens()) + " token ids of " + ids_.path().string();
+  if (mask_) {
+    text +=
+        ", " + std::to_string(learnt_) + " of them learnt by the mask " + mask_->path().string();
+  }
+  if (left_out_windows() > 0) {
+    text += "; " + std::to_string(left_out_windows()) + " windows left out: nothing to learn";
+  }
+  if (packing_ == Packing::stream) return text;
+  text += "; " + std::to_string(rows_.size()) + " rows in " + std::to_string(layout_.sequences()) +
+          " sequences, " + padding_text(*this);
+  if (cut_off_ > 0) text += "; " + std::to_string(cut_off_) + " cut off at seq_len";
+  const std::int64_t left_out = empty_rows_ + nothing_within_;
+  if (left_out > 0) {
+    text += "; " + std::to_string(left_out) + " left out: nothing to learn within seq_len";
+  }
+  return text;
+}
+
+std::vector<LearntToken> TokenIds::shown_tokens(std::int64_t row) const {
+  const auto [first, tokens] = packing_ == Packing::stream ? Row{row * seq_len(), seq_len() + 1}
+                                                           : rows_[static_cast<std::size_t>(row)];
+  Part part(tokens);
+  (void)read_tokens(first, tokens, part);
+  return part.tokens;
+}
+
+std::int64_t TokenIds::learnt_places() const {
+  const std::int64_t windows = training_windows() + validation_windows() + left_out_windows();
+  const bool stream = packing_ == Packing::stream;
+  if (!mask_) return stream ? windows * seq_len() : layout_.places();
+  const std::vector<DocumentPiece> all = {{0, windows * seq_len()}};
+  std::int64_t learnt = 0;
+  std::vector<std::int64_t> mask(kPart);
+  for (const DocumentPiece& piece : stream ? std::span(all) : layout_.pieces()) {
+    for (std::int64_t at = 0; at < piece.places; at += kPart) {
+      const auto here =
+          std::span(mask).first(static_cast<std::size_t>(std::min(kPart, piece.places - at)));
+      mask_->read(piece.first + 1 + at, here);
+      learnt += std::ranges::count(here, 1);
+    }
+  }
+  return learnt;
+}
+
+DataSummary TokenIds::summary(std::int64_t shown_rows) const {
+  DataSummary summary;
+  DataSetSummary set;
+  set.name = ids_.path().string();
+  set.files = {ids_.path()};
+  set.format = "tokens";
+  if (mask_) set.files.push_back(mask_->path());
+  set.rows_read = std::ssize(rows_) + empty_rows_;
+  set.rows_used = std::ssize(rows_) - nothing_within_;
+  if (empty_rows_ > 0) {
+    set.left_out.push_back({"holds no token", empty_rows_, ids_.place(first_empty_row_)});
+  }
+  summary.sets.push_back(std::move(set));
+  summary.packing = planner::to_string(packing_);
+  summary.seq_len = seq_len();
+  for (const Row& row : rows_) summary.lengths.push_back(row.tokens);
+  summary.tokens = tokens();
+  summary.learnt_tokens = learnt_;
+  summary.training_sequences = training_windows();
+  summary.validation_sequences = validation_windows();
+  const std::int64_t sequences = training_windows() + validation_windows();
+  summary.places = sequences * seq_len();
+  summary.used_places = used_places();
+  summary.learnt_places = learnt_places();
+  summary.cut_off = cut_off_;
+  summary.nothing_within = nothing_within_;
+  const std::int64_t rows = packing_ == Packing::stream ? sequences : std::ssize(rows_);
+  for (std::int64_t row = 0; row < std::min(rows, shown_rows); ++row) {
+    summary.first_rows.push_back({.pieces = {}, .tokens = shown_tokens(row)});
+  }
+  return summary;
+}
+
+}  // namespace sluice::engine

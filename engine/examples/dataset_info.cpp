@@ -1,0 +1,102 @@
+#include "engine/examples/dataset_info.hpp"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+
+#include "engine/examples/registry_entry.hpp"
+#include "engine/model_files/strict_json.hpp"
+#include "planner/files/whole_file.hpp"
+#include "sim/error.hpp"
+#include "sim/nearest_name.hpp"
+
+namespace sluice::engine {
+namespace {
+
+using nlohmann::json;
+using std::filesystem::path;
+
+constexpr int kMostRegistryLevels = 16;
+constexpr const char* kRegistryName = "dataset_info.json";
+
+json read_registry(const path& registry) {
+  json document =
+      parse_strict_json(planner::read_whole_file(registry), registry.string(), kMostRegistryLevels);
+  if (!document.is_object()) throw BadRequest(registry.string() + ": must be an object by name");
+  return document;
+}
+
+/// The registry's entry for this file, if any.
+std::optional<Dataset> stated_beside(const path& file) {
+  const path registry = file.parent_path() / kRegistryName;
+  if (!std::filesystem::is_regular_file(registry)) return std::nullopt;
+  const json document = read_registry(registry);
+  for (const auto& [name, entry] : document.items()) {
+    if (entry.is_object() && entry.value("file_name", json()) == file.filename().string()) {
+      return registered_dataset(registry, name);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<path> find_registry(const std::optional<path>& folder) {
+  if (folder) {
+    const path registry = *folder / kRegistryName;
+    if (std::filesystem::exists(registry)) return registry;
+    throw BadRequest("dataset_dir: there is no " + registry.string());
+  }
+  for (const path& registry : {path(kRegistryName), path("data") / kRegistryName}) {
+    if (std::filesystem::exists(registry)) return registry;
+  }
+  return std::nullopt;
+}
+
+Dataset of_file(const path& file) {
+  if (!std::filesystem::is_regular_file(file)) return {.data = file};
+  return stated_beside(file).value_or(Dataset{.data = file});
+}
+
+bool is_glob(const path& data) { return data.string().find_first_of("*?[") != std::string::npos; }
+
+[[noreturn]] void refuse_missing(const std::string& name) {
+  const bool hub = std::count(name.begin(), name.end(), '/') == 1 && name.front() != '/' &&
+                   name.front() != '.' && path(name).extension().empty();
+  throw BadRequest(
+      "data: there is no file " + name +
+      (hub ? ", and the local cache has no data set of that id: hf download " + name +
+                 " --repo-type dataset"
+           : " (give a text or data file, a folder of them, or a name in a dataset_info.json)"));
+}
+
+}  // namespace
+
+Dataset registered_dataset(const path& registry, const std::string& name) {
+  const json document = read_registry(registry);
+  const auto found = document.find(name);
+  if (found == document.end()) {
+    std::vector<std::string> names;
+    names.reserve(document.size());
+    for (const auto& [each, entry] : document.items()) names.push_back(each);
+    throw BadRequest("data: there is no file " + name + ", and " + registry.string() +
+                     " has no entry of that name" + sim::did_you_mean(name, names));
+  }
+  return RegistryEntry(*found, registry.string() + ": " + name).dataset(registry.parent_path());
+}
+
+Dataset find_dataset(const path& data, const std::optional<path>& folder) {
+  std::error_code unknown;  // A name too long for a file is no file.
+  if (std::filesystem::exists(std::filesystem::symlink_status(data, unknown))) return of_file(data);
+  if (folder && std::filesystem::exists(*folder / data, unknown)) return of_file(*folder / data);
+  if (is_glob(data)) return {.data = data};
+  const std::string name = data.string();
+  const bool is_name = name == data.filename().string();
+  if (is_name) {
+    if (const auto registry = find_registry(folder)) return registered_dataset(*registry, name);
+  } else if (cached_data_set(name)) {
+    return {.data = data};
+  }
+  refuse_missing(name);
+}
+
+}  // namespace sluice::engine

@@ -1,0 +1,209 @@
+#include "engine/examples/example.hpp"
+
+#include <algorithm>
+
+#include "engine/examples/message_reader.hpp"
+
+namespace sluice::engine {
+namespace {
+
+using planner::DataFormat;
+
+/// Reads the fields of one row; every fault names its field.
+class ExampleFields {
+ public:
+  ExampleFields(const Json& row, const ExampleFormat& format) : row_(row), format_(format) {}
+
+  [[nodiscard]] Example text() const { return required(format_.text); }
+
+  [[nodiscard]] Example alpaca() const {
+    refuse_other_kinds();
+    if (const Json* answers = present(format_.response); answers && answers->is_array()) {
+      const bool parts = std::ranges::all_of(*answers, [](const Json& e) { return e.is_object(); });
+      if (!parts) {
+        fault_of_file(format_.response,
+                      "is a list of answers: preference data, which no method "
+                      "here learns from: give one answer a row");
+      }
+    }
+    Conversation out = beginning();
+    if (const Json* turns = present(format_.history)) append_history(*turns, out);
+    std::string prompt = required(format_.prompt);
+    const std::string query = optional(format_.query);
+    if (!query.empty()) prompt.append(prompt.empty() ? "" : "\n").append(query);
+    if (prompt.empty()) fault(format_.prompt, "is empty");
+    out.messages.push_back(chat_message("user", prompt));
+    out.messages.push_back(chat_message("assistant", answer(format_.response)));
+    return out;
+  }
+
+  [[nodiscard]] Example messages() const {
+    refuse_other_kinds();
+    refuse_other_media();
+    Conversation out = beginning();
+    append_list(format_.messages, out);
+    require_answer(format_.messages, out);
+    return out;
+  }
+
+  [[nodiscard]] Example prompt_completion() const {
+    refuse_other_kinds();
+    const Json* prompt = present(format_.prompt);
+    const Json* completion = present(format_.completion);
+    if (prompt == nullptr) fault(format_.prompt, "is missing");
+    if (completion == nullptr) fault(format_.completion, "is missing");
+    if (!format_.lists) {
+      if (prompt->is_array() && completion->is_array()) {
+        fault(format_.prompt, "is a list of messages, and the first row has a text");
+      }
+      return PromptAndCompletion{.prompt = required(format_.prompt),
+                                 .completion = answer(format_.completion)};
+    }
+    refuse_other_media();
+    Conversation out = beginning();
+    append_list(format_.prompt, out);
+    for (ChatMessage& message : out.messages) message.learnt = false;
+    append_list(format_.completion, out);
+    require_answer(format_.completion, out);
+    return out;
+  }
+
+ private:
+  [[nodiscard]] const Json* present(const std::string& field) const {
+    if (field.empty()) return nullptr;
+    const auto found = row_.find(field);
+    return found == row_.end() || found->is_null() ? nullptr : &*found;
+  }
+
+  [[nodiscard]] std::string optional(const std::string& field) const {
+    const Json* found = present(field);
+    return found == nullptr ? std::string() : text_of_parts(*found, field);
+  }
+
+  [[nodiscard]] std::string required(const std::string& field) const {
+    const auto found = row_.find(field);
+    if (found == row_.end()) fault(field, "is missing");
+    if (found->is_null()) fault(field, "is null");
+    return text_of_parts(*found, field);
+  }
+
+  [[nodiscard]] std::string answer(const std::string& field) const {
+    std::string text = required(field);
+    if (text.empty()) fault(field, "is empty");
+    return text;
+  }
+
+  void refuse_other_kinds() const {
+    if (format_.named) return;
+    if (const auto other = other_kind_of_data(row_)) throw RowFault{*other};
+  }
+
+  void refuse_other_media() const {
+    for (const char* field : {"images", "videos", "audios", "image", "video", "audio"}) {
+      const Json* found = format_.named ? nullptr : present(field);
+      if (found == nullptr || found->empty()) continue;
+      fault(field, "is not read: text alone is learnt");
+    }
+  }
+
+  /// A conversation with its variables and the system message that stands beside it.
+  [[nodiscard]] Conversation beginning() const {
+    Conversation out;
+    out.variables = variables();
+    const std::string text = optional(format_.system);
+    if (!text.empty()) out.messages.push_back(chat_message("system", text));
+    return out;
+  }
+
+  [[nodiscard]] std::string variables() const {
+    Json all = Json::object();
+    if (const Json* given = present(format_.tools)) {
+      const Json tools = tools_of(*given, format_.tools, format_.kind != DataFormat::messages);
+      if (!tools.is_null()) all["tools"] = tools;
+    }
+    if (format_.kind == DataFormat::alpaca) return json_text(all);
+    if (const Json* documents = present("documents"); documents && documents->is_array()) {
+      if (!documents->empty()) all["documents"] = *documents;
+    }
+    if (const Json* more = present("chat_template_kwargs")) {
+      if (!more->is_object()) fault("chat_template_kwargs", "must be an object");
+      for (const auto& [name, value] : more->items()) {
+        if (!value.is_null()) all[name] = value;
+      }
+    }
+    if (!all_finite(all)) fault("chat_template_kwargs", "holds NaN or Infinity");
+    return json_text(all);
+  }
+
+  void append_history(const Json& turns, Conversation& out) const {
+    const std::string& name = format_.history;
+    if (!turns.is_array()) fault(name, "must be a list of [question, answer] pairs");
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+      const Json& turn = turns[i];
+      if (!turn.is_array() || turn.size() != 2 || !turn[0].is_string() || !turn[1].is_string()) {
+        fault(name + "[" + std::to_string(i) + "]", "must be a [question, answer] pair of texts");
+      }
+      out.messages.push_back(chat_message("user", turn[0].get<std::string>()));
+      out.messages.push_back(chat_message("assistant", turn[1].get<std::string>()));
+    }
+  }
+
+  void append_list(const std::string& field, Conversation& out) const {
+    const Json* given = present(field);
+    if (given == nullptr) fault(field, "is missing");
+    const Json list = list_of(*given, field);
+    const bool has_system = !out.messages.empty();
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      append_message(list[i], field + "[" + std::to_string(i) + "]", format_, out);
+    }
+    if (has_system && field == format_.messages && out.messages.size() > 1 &&
+        out.messages[1].fields.starts_with("{\"role\":\"system\"")) {
+      fault(format_.system, "is given beside a system message: keep one");
+    }
+  }
+
+  static void require_answer(const std::string& field, const Conversation& out) {
+    const auto said = [](const ChatMessage& each) {
+      return each.fields.starts_with("{\"role\":\"assistant\"");
+    };
+    if (std::ranges::none_of(out.messages, said)) {
+      fault(field, "has no message of the assistant to learn");
+    }
+    if (std::ranges::none_of(out.messages,
+                             [&](const ChatMessage& e) { return said(e) && e.learnt; })) {
+      fault(field, "has no message that is to be learnt");
+    }
+  }
+
+  const Json& row_;
+  const ExampleFormat& format_;
+};
+
+}  // namespace
+
+std::variant<Example, BadExample> read_example(const Json& row, const ExampleFormat& format) {
+  const ExampleFields fields(row, format);
+  try {
+    switch (format.kind) {
+      case DataFormat::jsonl:
+        return fields.text();
+      case DataFormat::alpaca:
+        return fields.alpaca();
+      case DataFormat::sharegpt:
+      case DataFormat::messages:
+        return fields.messages();
+      case DataFormat::prompt_completion:
+        return fields.prompt_completion();
+      case DataFormat::automatic:
+      case DataFormat::text:
+      case DataFormat::bytes:
+      case DataFormat::tokens:
+        break;
+    }
+  } catch (const RowFault& found) {
+    return found.bad;
+  }
+  return BadExample{.reason = "the format has no examples", .of_file = true};
+}
+
+}  // namespace sluice::engine

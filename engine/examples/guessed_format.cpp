@@ -1,0 +1,99 @@
+// Format of a data set whose owner states none.
+#include <algorithm>
+#include <array>
+
+#include "engine/examples/example.hpp"
+
+namespace sluice::engine {
+namespace {
+
+using planner::DataFormat;
+
+/// The list that a field holds, also as JSON text, as CSV files have it; null for none.
+Json list_in(const Json& row, const char* field) {
+  const auto found = row.find(field);
+  if (found == row.end()) return nullptr;
+  if (found->is_array()) return *found;
+  if (!found->is_string() || !found->get_ref<const std::string&>().starts_with('[')) return nullptr;
+  JsonRow read = read_json_row(found->get_ref<const std::string&>());
+  return read.fault.empty() && read.value.is_array() ? std::move(read.value) : Json();
+}
+
+template <std::size_t kSize>
+std::string first_of(const Json& row, const std::array<const char*, kSize>& names) {
+  for (const char* name : names) {
+    if (row.contains(name)) return name;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<ExampleFormat> guessed_format(const Json& row) {
+  for (const char* field : {"messages", "conversations"}) {
+    const Json list = list_in(row, field);
+    if (!list.is_array()) continue;
+    const bool empty = list.empty() || !list.front().is_object();
+    const bool openai = empty ? std::string(field) == "messages" : list.front().contains("role");
+    ExampleFormat format = example_format(openai ? DataFormat::messages : DataFormat::sharegpt);
+    format.messages = field;
+    return format;
+  }
+  if (row.contains("instruction") && row.contains("output")) {
+    return example_format(DataFormat::alpaca);
+  }
+  if (row.contains("prompt") && row.contains("completion")) {
+    return settled_format(example_format(DataFormat::prompt_completion), row, false);
+  }
+  if (row.contains("text")) return example_format(DataFormat::jsonl);
+  return std::nullopt;
+}
+
+ExampleFormat settled_format(ExampleFormat format, const Json& row, bool open) {
+  if (format.kind == DataFormat::prompt_completion) {
+    format.lists = list_in(row, format.prompt.c_str()).is_array();
+  }
+  if (format.kind != DataFormat::messages || !open) return format;
+  const Json list = list_in(row, format.messages.c_str());
+  const bool sharegpt = list.is_array() && !list.empty() && list.front().is_object() &&
+                        !list.front().contains("role") && list.front().contains("from");
+  if (!sharegpt) return format;
+  const std::string field = format.messages;
+  ExampleFormat other = example_format(DataFormat::sharegpt);
+  other.messages = field;
+  other.learnt = format.learnt;
+  other.named = format.named;
+  return other;
+}
+
+std::string advice_on_fields(const Json& row) {
+  constexpr std::size_t kMostShown = 20;
+  std::string fields;
+  std::size_t shown = 0;
+  for (const auto& [name, value] : row.items()) {
+    if (shown++ == kMostShown) {
+      fields += ", ...";
+      break;
+    }
+    fields.append(fields.empty() ? "" : ", ").append(name.empty() ? "\"\"" : name.substr(0, 40));
+  }
+  constexpr std::array kPrompts = {"question", "prompt", "instruction", "query",
+                                   "problem",  "input",  "user"};
+  constexpr std::array kResponses = {"answer",   "response",  "output", "completion",
+                                     "solution", "assistant", "target", "chosen"};
+  constexpr std::array kTexts = {"content", "prompt", "article", "body", "document"};
+  std::string prompt = first_of(row, kPrompts);
+  std::string response = first_of(row, kResponses);
+  std::string example = "{prompt: NAME, response: NAME}";
+  if (!prompt.empty() && !response.empty()) {
+    example = "{prompt: " + prompt + ", response: " + response + "}";
+  } else if (const std::string text = first_of(row, kTexts); !text.empty()) {
+    example = "{text: " + text + "}";
+  }
+  return "its fields are " + (fields.empty() ? "none" : fields) +
+         ", and a format is known by text, messages, conversations, instruction and output, or "
+         "prompt and completion: name them, such as columns: " +
+         example + ", or learn the file as it stands with data_format: text";
+}
+
+}  // namespace sluice::engine

@@ -1,0 +1,53 @@
+// Rows that are data for other methods.
+#include <algorithm>
+#include <array>
+
+#include "engine/examples/example.hpp"
+
+namespace sluice::engine {
+namespace {
+
+constexpr const char* kPreference =
+    "is preference data, which no method here learns from: to learn the answers as they are, name "
+    "the fields (columns: {messages: ";
+
+BadExample preference(const std::string& field, const std::string& messages) {
+  return {.reason = field + ": " + kPreference + messages + "}, or prompt and response)",
+          .of_file = true};
+}
+
+bool is_set(const Json& row, const char* field) {
+  const auto found = row.find(field);
+  return found != row.end() && !found->is_null();
+}
+
+}  // namespace
+
+std::optional<BadExample> other_kind_of_data(const Json& row) {
+  if (is_set(row, "chosen") && is_set(row, "rejected")) return preference("chosen", "chosen");
+  for (const char* field : {"label", "kto_tag"}) {
+    if (is_set(row, field) && row[field].is_boolean()) return preference(field, "messages");
+  }
+  for (const char* field : {"score", "scores", "reward", "rewards", "rank", "ranking", "ranks"}) {
+    if (is_set(row, field) && (row[field].is_number() || row[field].is_array())) {
+      return preference(field, "messages");
+    }
+  }
+  for (const char* field : {"weight", "loss_weight"}) {
+    if (!is_set(row, field) || !row[field].is_number() || row[field].get<double>() == 1) continue;
+    return BadExample{.reason = std::string(field) +
+                                ": rows of other weights than 1 are not done here: leave the field "
+                                "out, or give rows of one weight a data set of their own",
+                      .of_file = true};
+  }
+  for (const char* field : {"loss_mask", "loss_masks", "train_mask", "labels", "masks"}) {
+    if (!is_set(row, field) || !row[field].is_array()) continue;
+    return BadExample{.reason = std::string(field) +
+                                ": masks of a row's parts are not done here: mark messages "
+                                "(\"weight\": 0), or give token ids with a mask",
+                      .of_file = true};
+  }
+  return std::nullopt;
+}
+
+}  // namespace sluice::engine

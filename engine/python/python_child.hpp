@@ -1,0 +1,96 @@
+// A Python process that answers requests: one script of ours, isolated and limited.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/units.hpp"
+
+namespace sluice::engine {
+
+/// A module that a script imports, and the names of the packages that bring it.
+struct PythonModule {
+  std::string name;         ///< Name to import, such as "jinja2".
+  std::string apt_package;  ///< Debian's package; empty if there is none.
+  std::string pip_package;  ///< Package on PyPI.
+};
+
+/// A script that is compiled into the program. It runs behind engine/python/prelude.py, which
+/// imports `modules`, applies the limits, and defines requests() and reply().
+struct PythonScript {
+  std::string purpose;  ///< What it serves, for messages: "the chat template".
+  std::string_view text;
+  std::vector<PythonModule> modules;
+};
+
+/// What the process may take.
+struct PythonLimits {
+  Bytes memory = Bytes(2LL << 30);                             ///< Address space of the process.
+  std::chrono::milliseconds start = std::chrono::seconds(60);  ///< Until the modules are imported.
+};
+
+/// Makes `interpreter` the first that is tried: the one that Sluice's own Python module runs in.
+void prefer_python(const std::filesystem::path& interpreter);
+
+/// A running script. Every failure of the process (it dies, hangs, writes what is no reply) throws
+/// EnvironmentError of one line that names the interpreter, and ends the process.
+class PythonChild {
+ public:
+  /// Starts the script in the first interpreter that can import its modules. Throws
+  /// EnvironmentError with the command that installs them if there is none.
+  explicit PythonChild(const PythonScript& script, const PythonLimits& limits = {});
+  ~PythonChild();
+  PythonChild(const PythonChild&) = delete;  // Owns a process.
+  PythonChild& operator=(const PythonChild&) = delete;
+
+  /// Path of the interpreter.
+  [[nodiscard]] const std::string& interpreter() const { return interpreter_; }
+  /// Version of a module of the script, as its package states it.
+  [[nodiscard]] std::string version(const std::string& module) const;
+
+  /// Whether more replies are expected.
+  enum class Replies { go_on, complete };
+  /// Sends lines (each one JSON text without line feeds) while it reads replies, until `reply` says
+  /// that they are complete. `limit` is the longest wait for the next reply.
+  void exchange(std::span<const std::string> requests,
+                const std::function<Replies(std::string_view)>& reply,
+                std::chrono::milliseconds limit);
+  /// Sends one line and returns the one line that answers it.
+  [[nodiscard]] std::string ask(const std::string& request, std::chrono::milliseconds limit);
+  /// Ends the process because `line` is no reply that its script writes.
+  [[noreturn]] void refuse_reply(std::string_view line);
+
+ private:
+  /// Next byte to send.
+  struct Position {
+    std::size_t request = 0, byte = 0;
+  };
+  enum class Started { yes, module_missing, no_such_program };
+  Started start(const std::string& interpreter, const PythonScript& script,
+                const PythonLimits& limits);
+  [[nodiscard]] std::string read_line(std::chrono::milliseconds limit);
+  void send_some(std::span<const std::string> requests, Position& at);
+  /// Hands out whole lines until `reply` says that they are complete; whether it did.
+  bool take_lines(const std::function<Replies(std::string_view)>& reply);
+  void stop() noexcept;
+  [[noreturn]] void fail(const std::string& what);
+  [[nodiscard]] std::string last_words() const;
+
+  std::string purpose_, interpreter_;
+  std::string hello_;    ///< The script's first reply: versions of its modules.
+  std::string missing_;  ///< A module that the interpreter tried last lacks.
+  pid_t process_ = -1;
+  int socket_ = -1;  ///< Requests and replies.
+  int errors_ = -1;  ///< What the process writes to stderr.
+  std::string received_;
+  std::size_t searched_ = 0;  ///< Bytes of `received_` that are known to hold no line feed.
+};
+
+}  // namespace sluice::engine

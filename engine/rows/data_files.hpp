@@ -1,0 +1,40 @@
+// The files that a name of data stands for.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/rows/file_form.hpp"
+
+namespace sluice::engine {
+
+/// Files of one data set in the order in which they are read, all of one form.
+struct DataFiles {
+  std::vector<std::filesystem::path> files;
+  FileForm form = FileForm::text;
+};
+
+/// What narrows a folder or a data set of the hub to a part of it.
+struct DataPart {
+  std::optional<std::string> split;   ///< "train" where none is given.
+  std::optional<std::string> subset;  ///< Folder of that name within it.
+};
+
+/// The files of `data`: a file; a folder's data files (those of the split, where names tell splits
+/// apart, shards in the order of their numbers); a glob; or a data set's id in the local cache of
+/// the hub. None if it is nothing of these. Throws BadRequest if there is no data file, if a shard
+/// of "-00000-of-00004" is missing, if files are of several forms, or if several subsets could be
+/// meant.
+[[nodiscard]] std::optional<DataFiles> find_data_files(const std::filesystem::path& data,
+                                                       const DataPart& part = {});
+
+/// Snapshot folder of a data set in the hub's cache: the one that refs/main names. None if the
+/// cache does not have the data set.
+[[nodiscard]] std::optional<std::filesystem::path> cached_data_set(const std::string& hub_id);
+
+/// Whether `a` comes before `b` with runs of digits compared as numbers.
+[[nodiscard]] bool comes_before(const std::string& a, const std::string& b);
+
+}  // namespace sluice::engine

@@ -1,0 +1,37 @@
+// One JSON value of a row, read as Python's json module reads it.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace sluice::engine {
+
+/// A row's value, whose objects keep the file's order.
+using Json = nlohmann::ordered_json;
+
+/// A JSON value, or why the text is none.
+struct JsonRow {
+  Json value;
+  std::string fault;  ///< Empty for a value; else one clause: "is not JSON (at byte 12)".
+  std::int64_t replaced_surrogates = 0;  ///< Lone surrogates that were read as U+FFFD.
+};
+
+/// Reads `text`. Where a key is given twice the last value holds. NaN, Infinity and numbers beyond
+/// double are numbers that are not finite; whole numbers beyond 64 bits are kept as their digits
+/// (is_big_number). A lone surrogate becomes U+FFFD. Control characters within a text, bytes that
+/// are not UTF-8 and more than 128 levels are faults.
+[[nodiscard]] JsonRow read_json_row(std::string_view text);
+
+/// Whether `value` is a whole number beyond 64 bits.
+[[nodiscard]] inline bool is_big_number(const Json& value) { return value.is_binary(); }
+
+/// The value as JSON text with the digits of every whole number. Only for values in which all
+/// numbers are finite.
+[[nodiscard]] std::string json_text(const Json& value);
+
+/// Whether every number in `value` is finite.
+[[nodiscard]] bool all_finite(const Json& value);
+
+}  // namespace sluice::engine

@@ -1,0 +1,30 @@
+// Who is told of the rows of a data file.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "engine/rows/json_row.hpp"
+
+namespace sluice::engine {
+
+enum class Reading { goes_on, stops };
+
+/// One row of a file.
+struct Row {
+  Json object;        ///< Names and values, in the file's order; always an object.
+  std::string where;  ///< "FILE:LINE", or "FILE:row N" in files without lines.
+  std::int64_t replaced_surrogates = 0;  ///< Lone surrogates that were read as U+FFFD.
+};
+
+/// Called for each row in order, and for what should be a row and is none.
+struct RowVisitor {
+  std::function<Reading(Row& row)> row;
+  /// `reason` is one clause without the place: "is not JSON (at byte 12)".
+  std::function<Reading(const std::string& where, const std::string& reason)> bad;
+  /// Called now and then with the bytes of the file that were read; may be empty.
+  std::function<void(std::int64_t bytes_read)> progress = nullptr;
+};
+
+}  // namespace sluice::engine

@@ -1,0 +1,64 @@
+# Sends the rows of a parquet or Arrow file, one a line: {"row": {...}}, and at the end {"rows": N} or {"error": "..."}.
+import datetime
+import decimal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+
+def is_bytes(kind):
+    """Whether a column holds bytes at any depth: images and sounds, which are no text."""
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
+        return True
+    return any(is_bytes(kind.field(i).type) for i in range(kind.num_fields))
+
+
+def plain(value):
+    """What JSON has no word for, as text."""
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
+    if isinstance(value, (decimal.Decimal, datetime.timedelta)):
+        return str(value)
+    return {"type": type(value).__name__}
+
+
+def record_batches(path, form):
+    if form == "parquet":
+        file = pq.ParquetFile(path)
+        names = [field.name for field in file.schema_arrow if not is_bytes(field.type)]
+        yield from file.iter_batches(batch_size=256, columns=names)
+        return
+    with pa.memory_map(path) as source:
+        try:
+            reader = pa.ipc.open_file(source)
+        except pa.ArrowInvalid:
+            source.seek(0)
+            yield from pa.ipc.open_stream(source)
+            return
+        for i in range(reader.num_record_batches):
+            yield reader.get_batch(i)
+
+
+def rows(path, form):
+    for batch in record_batches(path, form):
+        kept = [i for i, field in enumerate(batch.schema) if not is_bytes(field.type)]
+        batch = batch.select(kept)
+        for start in range(0, batch.num_rows, 256):
+            yield from batch.slice(start, 256).to_pylist()
+
+
+def send(request):
+    sent = 0
+    try:
+        for row in rows(request["path"], request["form"]):
+            _written.append(b'{"row":' + json.dumps(row, default=plain, separators=(",", ":")).encode() + b"}\n")
+            sent += 1
+            if len(_written) >= 64:
+                flush()
+        reply({"rows": sent})
+    except Exception as error:
+        reply({"error": " ".join(f"{type(error).__name__}: {error}".split())[:300]})
+
+
+for request in requests():
+    send(request)

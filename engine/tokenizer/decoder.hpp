@@ -1,0 +1,35 @@
+// Decoders: what makes text of tokens.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sluice::engine {
+
+class JsonStep;
+
+/// A token on its way back to text.
+struct DecodedToken {
+  std::string text;
+  /// Whether `text` is the content of an added token, in which letters stand for themselves and not
+  /// for bytes.
+  bool added = false;
+};
+using DecodedTokens = std::vector<DecodedToken>;
+
+/// A step that changes tokens as the decoder of the same name in the tokenizers library does, except
+/// that ByteLevel leaves the content of added tokens as it is. Only one thread at a time.
+class Decoder {
+ public:
+  virtual ~Decoder() = default;
+  virtual void apply(DecodedTokens& tokens) const = 0;
+};
+
+using Decoders = std::vector<std::unique_ptr<Decoder>>;
+
+/// Reads the decoder `step` of a tokenizer.json and appends its steps. Throws BadRequest naming the
+/// field and what is not supported.
+void read_decoder(const JsonStep& step, Decoders& decoders);
+
+}  // namespace sluice::engine

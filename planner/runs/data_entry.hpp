@@ -1,0 +1,73 @@
+// The data sets of a run: what `data` states, one entry each.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::planner {
+
+/// Format of a data set's examples.
+enum class DataFormat {
+  automatic,  ///< Taken from the file's name and first example ("auto").
+  text,       ///< The whole file is one text.
+  bytes,      ///< The whole file is one text, whose byte values are the tokens of any model.
+  jsonl,      ///< One example a line: {"text": ...}.
+  alpaca,     ///< Examples are {"instruction", "input", "output", "system", "history"}.
+  sharegpt,   ///< Examples are {"conversations": [{"from", "value"}, ...]}.
+  messages,   ///< Examples are {"messages": [{"role", "content"}, ...]}.
+  /// Examples are {"prompt", "completion"}, two texts or two lists of messages.
+  prompt_completion,
+  tokens,  ///< Token ids, in a .npy or .bin file.
+};
+
+/// One data set of a run. Where an optional field is empty, the run's own key of that name holds,
+/// and else what the file says of itself.
+struct DataEntry {
+  /// A file, a name in dataset_info.json, or the id of a data set in the local Hugging Face cache.
+  std::filesystem::path name;
+  /// How often the set's training rows are read in a pass: 2 is twice, 0.5 every other row; either
+  /// all sets of a run have a weight or none has. Without weights every row is read once.
+  std::optional<double> weight = {};
+  std::optional<std::int64_t> max_samples = {};  ///< Rows that are read at most, from the first on.
+  std::optional<std::string> split = {};         ///< Name of the split of a data set in the cache.
+  std::optional<std::string> subset = {};        ///< Configuration of a data set in the cache.
+  std::optional<DataFormat> format = {};
+  /// The data's own names of fields, by what they hold (data_columns).
+  std::map<std::string, std::string> columns = {};
+  /// What a turn's role is called: by the data's own word, one of user, assistant, system, tool,
+  /// function_call and developer.
+  std::map<std::string, std::string> roles = {};
+  friend bool operator==(const DataEntry&, const DataEntry&) = default;
+};
+
+/// Keys of DataEntry::columns: text, prompt, query, response, completion, system, history, messages
+/// and tools name fields of an example; role, content and learnt name fields of a turn.
+[[nodiscard]] const std::vector<std::string>& data_columns();
+
+/// Parses the value of `data`: a name, or a list or map as YAML writes it in one line:
+/// `[a.jsonl, {path: b.jsonl, weight: 2, max_samples: 1000, split: train, columns: {prompt: q}}]`.
+/// Throws BadRequest naming `path`, the entry and the key.
+[[nodiscard]] std::vector<DataEntry> parse_data(const std::string& value, const std::string& path);
+
+/// Parses a list of names that commas separate: "identity,alpaca_en_demo".
+[[nodiscard]] std::vector<DataEntry> parse_data_names(const std::string& value,
+                                                      const std::string& path);
+
+/// Throws BadRequest where only some of the entries have a weight.
+void require_weights(const std::vector<DataEntry>& entries, const std::string& path);
+
+/// Whether the entry is a name alone, which RUN.yaml writes as a scalar.
+[[nodiscard]] bool is_plain(const DataEntry& entry);
+
+/// Names of the entries for messages: "a.jsonl", or "a.jsonl, b.jsonl".
+[[nodiscard]] std::string names_of(const std::vector<DataEntry>& entries);
+
+/// Parses a format by its name. Throws BadRequest naming `path` and the formats.
+[[nodiscard]] DataFormat parse_data_format(const std::string& value, const std::string& path);
+const char* to_string(DataFormat format);
+
+}  // namespace sluice::planner

@@ -1,0 +1,70 @@
+// A key of another program's training file: what becomes of it in a run.
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace sluice::planner {
+
+struct RunConfig;
+
+/// Programs whose training files are read.
+enum class Program { transformers, llama_factory, axolotl, trl, torchtune };
+const char* to_string(Program program);
+
+/// One key, or with a star at its end all keys that begin so.
+struct ForeignKey {
+  enum class Kind {
+    alias,    ///< Another name of our path `text`.
+    rule,     ///< `set` translates the value.
+    moot,     ///< Changes nothing here; `text` says why.
+    refused,  ///< Refused unless its value is off; `text` says what to write instead.
+    adapter,  ///< Part of a method that trains adapters or frozen parts (adapter_keys.hpp).
+  };
+  using Setter = void (*)(RunConfig&, const std::string& value, const std::string& key);
+
+  const char* key;
+  Kind kind;
+  const char* text;
+  Setter set = nullptr;
+};
+
+/// Shorthands for the tables of keys.
+constexpr ForeignKey alias(const char* key, const char* path) {
+  return {key, ForeignKey::Kind::alias, path};
+}
+constexpr ForeignKey rule(const char* key, ForeignKey::Setter set) {
+  return {key, ForeignKey::Kind::rule, "", set};
+}
+constexpr ForeignKey moot(const char* key, const char* why) {
+  return {key, ForeignKey::Kind::moot, why};
+}
+constexpr ForeignKey refused(const char* key, const char* fix) {
+  return {key, ForeignKey::Kind::refused, fix};
+}
+constexpr ForeignKey adapter(const char* key) { return {key, ForeignKey::Kind::adapter, ""}; }
+
+/// Reasons that several tables give.
+inline constexpr const char* kPlanned = "the plan chooses it";
+inline constexpr const char* kOneGpu =
+    "one GPU trains, and the plan offloads what does not fit it";
+inline constexpr const char* kNoLoader = "the text is read as it is needed";
+inline constexpr const char* kLogged =
+    "metrics.jsonl, TensorBoard's files and report.html are always written";
+inline constexpr const char* kNoUpload = "nothing is uploaded: `sluice export` writes a folder";
+inline constexpr const char* kAllWeights = "all weights are trained: leave it out";
+inline constexpr const char* kAdamW = "the optimizer is AdamW";
+inline constexpr const char* kVocabulary =
+    "the vocabulary is the model's: add tokens to the model's folder first";
+inline constexpr const char* kValidation = "the last twentieth of the data is validation";
+inline constexpr const char* kAnswers =
+    "the loss is on the assistant's answers of every turn: leave it out";
+inline constexpr const char* kNoPicture = "the data are text";
+
+[[nodiscard]] std::span<const ForeignKey> transformers_keys();
+[[nodiscard]] std::span<const ForeignKey> llama_factory_keys();
+[[nodiscard]] std::span<const ForeignKey> axolotl_keys();
+[[nodiscard]] std::span<const ForeignKey> trl_keys();
+[[nodiscard]] std::span<const ForeignKey> torchtune_keys();
+
+}  // namespace sluice::planner

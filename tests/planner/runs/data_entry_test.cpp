@@ -1,0 +1,82 @@
+// Tests of the data sets that a run states.
+#include "planner/runs/data_entry.hpp"
+
+#include <gtest/gtest.h>
+
+#include "planner/runs/run_config.hpp"
+#include "tests/planner/refusal.hpp"
+
+namespace sluice::planner {
+namespace {
+
+RunConfig read(const std::string& text) { return run_from_yaml(text, "RUN.yaml"); }
+
+TEST(DataEntries, OneFileIsWrittenAsItAlwaysWas) {
+  const RunConfig run = read("data: corpus.txt\n");
+  ASSERT_EQ(run.data.size(), 1U);
+  EXPECT_TRUE(is_plain(run.data.front()));
+  EXPECT_NE(to_yaml(run).find("\ndata_format: auto\n"), std::string::npos);
+  EXPECT_EQ(to_yaml(run).find("data: \"corpus.txt\"\n"), 0U);
+  EXPECT_EQ(read("data: [corpus.txt]\n").data, run.data);
+  EXPECT_EQ(read("data: {path: corpus.txt}\n").data, run.data);
+  EXPECT_EQ(read("data:\n").data.size(), 0U);
+  EXPECT_EQ(read("data: a,b.txt\n").data.size(), 1U) << "a comma may stand in a file's name";
+}
+
+TEST(DataEntries, AListStatesEachSetsOwnSettings) {
+  const RunConfig run = read(
+      "data:\n"
+      "  - path: a.jsonl\n"
+      "    weight: 3\n"
+      "    max_samples: 1_000\n"
+      "    columns: {prompt: question, response: \"the answer\"}\n"
+      "  - {path: org/set, weight: 0.5, split: train, subset: main, format: sharegpt,\n"
+      "     roles: {human: user, bot: assistant}}\n"
+      "max_samples: 50\n"
+      "columns:\n"
+      "  response: reply\n"
+      "  system: rules\n"
+      "strict: True\n");
+  ASSERT_EQ(run.data.size(), 2U);
+  EXPECT_EQ(names_of(run.data), "a.jsonl, org/set");
+  EXPECT_EQ(run.data[0].weight, 3.0);
+  EXPECT_EQ(run.data[0].columns.at("response"), "the answer");
+  EXPECT_EQ(run.data[1].format, DataFormat::sharegpt);
+  EXPECT_EQ(run.data[1].roles.at("bot"), "assistant");
+  EXPECT_TRUE(run.strict);
+  EXPECT_EQ(to_yaml(run_from_yaml(to_yaml(run), "run.yaml")), to_yaml(run));
+  // What the run states for all its sets holds where an entry states nothing.
+  const std::vector<DataEntry> sets = data_sets(run);
+  EXPECT_EQ(sets[0].max_samples, 1000);
+  EXPECT_EQ(sets[1].max_samples, 50);
+  EXPECT_EQ(sets[0].columns.at("response"), "the answer");
+  EXPECT_EQ(sets[0].columns.at("system"), "rules");
+  EXPECT_EQ(sets[1].columns.at("response"), "reply");
+}
+
+TEST(DataEntries, OverridesStateThemInOneLine) {
+  RunConfig run = read("data: a.jsonl\n");
+  set_path(run, "data", "[b.jsonl, {path: c.jsonl, max_samples: 5}]");
+  EXPECT_EQ(names_of(run.data), "b.jsonl, c.jsonl");
+  set_path(run, "columns.prompt", "question");
+  EXPECT_EQ(run.columns.at("prompt"), "question");
+  set_path(run, "dataset", "identity, alpaca_en_demo");
+  EXPECT_EQ(names_of(run.data), "identity, alpaca_en_demo");
+}
+
+TEST(DataEntries, RefusesNamingTheEntryAndTheKey) {
+  EXPECT_REFUSED(read("data: [{pth: a}]\n"), "data[0].pth: unknown key; did you mean \"path\"");
+  EXPECT_REFUSED(read("data: [a, {weight: 2}]\n"), "data[1]: path is missing");
+  EXPECT_REFUSED(read("data: [{path: a, weight: 2}, b]\n"), "b has no weight");
+  EXPECT_REFUSED(read("data: [{path: a, weight: 0}]\n"), "data[0].weight");
+  EXPECT_REFUSED(read("data: [{path: a, columns: {promt: q}}]\n"),
+                 "data[0].columns.promt: unknown key; did you mean \"prompt\"");
+  EXPECT_REFUSED(read("data: [{path: a, roles: {gpt: asistant}}]\n"), "did you mean \"assistant\"");
+  EXPECT_REFUSED(read("columns: {promt: q}\n"), "did you mean \"prompt\"");
+  EXPECT_REFUSED(read("data: [{path: a, max_samples: 0}]\n"), "data[0].max_samples");
+  EXPECT_REFUSED(read("data: [[a]]\n"), "data[0]: must be one value");
+  EXPECT_REFUSED(read("dataset: a,,b\n"), "has a name that is empty");
+}
+
+}  // namespace
+}  // namespace sluice::planner
