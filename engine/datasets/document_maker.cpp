@@ -39,8 +39,8 @@ class DocumentMaker {
     if (tokens.end_of_text && !rows.format.conversations()) {
       end_ = tokenizer_.find(*tokens.end_of_text);
       if (!end_) {
-        throw BadRequest(tokens.tokenizer.main_file().string() + ": has no token \"" + *tokens.end_of_text +
-                         "\", the eos_token of tokenizer_config.json");
+        throw BadRequest(tokens.tokenizer.main_file().string() + ": has no token \"" +
+                         *tokens.end_of_text + "\", the eos_token of tokenizer_config.json");
       }
     }
     if (rows.format.kind == planner::DataFormat::prompt_completion && !rows.format.lists) {

@@ -21,7 +21,7 @@ namespace sluice::engine {
 /// How text becomes tokens, the same for all data sets of a run.
 struct DocumentTokens {
   TokenizerFolder tokenizer;
-  ChatTemplate chat = {};           ///< Template for conversations, if any set has them.
+  ChatTemplate chat = {};  ///< Template for conversations, if any set has them.
   /// Token appended to each text and completion whose tokens do not already end with it.
   std::optional<std::string> end_of_text = std::nullopt;
 };

@@ -65,7 +65,8 @@ double TokenText::unigram_entropy() const {
 }
 
 std::string TokenText::description() const {
-  return std::to_string(tokens()) + " tokens of " + name() + " by " + files_.tokenizer.main_file().string();
+  return std::to_string(tokens()) + " tokens of " + name() + " by " +
+         files_.tokenizer.main_file().string();
 }
 
 std::string TokenText::name() const {

@@ -7,8 +7,10 @@
 #include "engine/backends/backend.hpp"
 #include "engine/model_files/model_weights.hpp"
 #include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/model_source.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/files/whole_file.hpp"
+#include "planner/models/config_notes.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "profiler/training/run_files.hpp"
 #include "profiler/training/train_state.hpp"
@@ -45,6 +47,12 @@ void warn_of_positions(const planner::Job& job) {
       std::to_string(*most) +
       "): positions beyond it are new to the model, and programs that read the export may cut "
       "texts there; raise it in config.json, or lower seq_len");
+}
+
+/// Says what the model's config.json states and is not done as stated.
+void note_of_config(const planner::RunConfig& config, const planner::ModelShape& shape) {
+  const std::string text = planner::config_text(planner::find_model_source(config.model));
+  for (const std::string& note : planner::config_notes(text, shape)) sim::note("model: " + note);
 }
 
 /// Converts the epochs of a run to steps, rounded up, and shares of the run and of epochs with
@@ -91,6 +99,7 @@ TrainRequest read_train_request(planner::RunConfig config, TrainOptions options,
   require_steps_to_trace(options.trace_out, config.steps);
   require_vocabulary(*text, planning.predictor.job().model);
   warn_of_positions(planning.predictor.job());
+  note_of_config(config, planning.predictor.job().model);
   if (!options.dry) require_healthy(config);
   if (options.trace_out && !options.dry) planner::require_writable(*options.trace_out);
   if (!options.saves) config.save_every = 0;

@@ -114,8 +114,8 @@ RunStart find_start(const RunIdentity& identity, const std::optional<path>& resu
 bool trained_on_bytes(const path& run, const planner::RunConfig& config) {
   if (std::filesystem::is_directory(run / "tokenizer")) return false;
   const engine::TokenizerPlace place = engine::find_tokenizer_place(config.model);
-  return !place.folder || !std::holds_alternative<engine::TokenizerFolder>(
-                              engine::find_tokenizer(*place.folder));
+  return !place.folder ||
+         !std::holds_alternative<engine::TokenizerFolder>(engine::find_tokenizer(*place.folder));
 }
 
 std::unique_ptr<engine::WindowedText> text_of(const planner::RunConfig& config,

@@ -344,7 +344,8 @@ def test_exports_spell_what_versions_of_transformers_call_differently(run_sluice
 
 
 def test_sequences_beyond_the_models_positions_are_warned_of(run_sluice, flags, tmp_path):
-    write_folder(tmp_path / "model", {**CONFIG, "max_position_embeddings": 8})
-    done = run_sluice("train", *flags, "--no-checkpoint")
+    write_folder(tmp_path / "model", {**CONFIG, "max_position_embeddings": 8, "attention_dropout": 0.1})
+    done = run_sluice("train", *flags, "--dry-run")
     assert "seq_len 16 is above the model's max_position_embeddings (8)" in done.err
-    assert "max_position_embeddings" not in run_sluice("train", *flags, "--seq-len", "8", "--no-checkpoint").err
+    assert "attention_dropout 0.1 is not applied" in done.err
+    assert "max_position_embeddings" not in run_sluice("train", *flags, "--seq-len", "8", "--dry-run").err

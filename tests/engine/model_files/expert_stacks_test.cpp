@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-
-
 namespace sluice::engine::testing {
 namespace {
 
