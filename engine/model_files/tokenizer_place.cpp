@@ -53,13 +53,12 @@ TokenizerPlace tokenizer_place_of(const path& folder, const CheckpointFacts& fac
 }
 
 std::optional<path> tokenizer_folder_of(const Checkpoint& checkpoint) {
-  const auto& begun = checkpoint.facts().model_folder;
-  const bool gone = begun && !std::filesystem::is_directory(*begun) &&
-                    !has_tokenizer_files(checkpoint.folder()) &&
-                    !has_tokenizer_files(kept_by_run(checkpoint.folder()));
-  if (gone) return std::nullopt;
-  return tokenizer_place_of(checkpoint.folder(), checkpoint.facts(), checkpoint.shape().vocab)
-      .folder;
+  try {
+    return tokenizer_place_of(checkpoint.folder(), checkpoint.facts(), checkpoint.shape().vocab)
+        .folder;
+  } catch (const BadRequest&) {  // The folder is gone, or no model any more.
+    return std::nullopt;
+  }
 }
 
 TokenizerPlace find_tokenizer_place(const std::string& model) {
