@@ -56,6 +56,7 @@ std::int64_t stride_of(const planner::RunArguments& request, std::int64_t seq_le
 /// Whether `data` holds examples, or is a name in a dataset_info.json, rather than one text.
 bool is_dataset(const planner::RunConfig& config) {
   using planner::DataFormat;
+  if (config.data_format == DataFormat::bytes) return false;
   if (config.data_format != DataFormat::automatic) return config.data_format != DataFormat::text;
   const std::string extension = planner::only_data(config).extension().string();
   return config.dataset_dir || extension == ".jsonl" || extension == ".json" ||
@@ -75,7 +76,7 @@ Evaluated open_evaluated(ForwardSubject& subject) {
     if (config.seq_len == 0) config.seq_len = kUsualSeqLen;
     opened.stride = config.seq_len;
     planner::RunConfig own = config;
-    if (const auto folder = subject.model_folder()) own.model = folder->string();
+    if (const auto& folder = subject.tokenizer_place().folder) own.model = folder->string();
     opened.dataset = profiler::text_of(own, amount_shown("cutting text into tokens"));
     opened.windows = std::make_unique<engine::DatasetWindows>(*opened.dataset);
     opened.tokens = opened.dataset->tokens();

@@ -35,14 +35,14 @@ class DocumentMaker {
       : rows_(rows),
         tokens_(tokens),
         add_(add),
-        tokenizer_(Tokenizer::from_file(tokens.tokenizer)),
+        tokenizer_(tokens.tokenizer.load()),
         bad_(rows.strict),
         shown_(shown) {
     if (tokens.end_of_text && !rows.format.conversations()) {
       end_ = tokenizer_.find(*tokens.end_of_text);
       if (!end_) {
-        throw BadRequest(tokens.tokenizer.string() + ": has no token \"" + *tokens.end_of_text +
-                         "\", the eos_token of tokenizer_config.json");
+        throw BadRequest(tokens.tokenizer.main_file().string() + ": has no token \"" +
+                         *tokens.end_of_text + "\", the eos_token of tokenizer_config.json");
       }
     }
     if (rows.format.kind == planner::DataFormat::prompt_completion && !rows.format.lists) {
@@ -220,7 +220,7 @@ std::string DocumentRows::hash(const DocumentTokens& tokens, const std::string& 
   planner::CanonicalText text("sluice/documents");
   text.add("version", kDocumentVersion);
   for (const auto& file : files.files) text.add("records", read_record(file).sha256);
-  text.add("tokenizer", read_record(tokens.tokenizer).sha256)
+  text.add("tokenizer", tokens.tokenizer.hash())
       .add("format", format.canonical())
       .add("template", chat);
   // JSON alone was read when this text was fixed: its hashes stay.

@@ -14,14 +14,14 @@
 #include "engine/datasets/learnt_tokens.hpp"
 #include "engine/examples/example_format.hpp"
 #include "engine/rows/data_files.hpp"
-#include "engine/tokenizer/tokenizer.hpp"
+#include "engine/tokenizer/tokenizer_folder.hpp"
 
 namespace sluice::engine {
 
 /// How text becomes tokens, the same for all data sets of a run.
 struct DocumentTokens {
-  std::filesystem::path tokenizer;  ///< Path of tokenizer.json.
-  ChatTemplate chat = {};           ///< Template for conversations, if any set has them.
+  TokenizerFolder tokenizer;
+  ChatTemplate chat = {};  ///< Template for conversations, if any set has them.
   /// Token appended to each text and completion whose tokens do not already end with it.
   std::optional<std::string> end_of_text = std::nullopt;
 };

@@ -44,7 +44,7 @@ DataSummary ByteText::summary(std::int64_t /*shown_rows*/) const {
 
 DataSummary TokenText::summary(std::int64_t shown_rows) const {
   DataSummary summary = summary_of_text(*this, files_.text, name());
-  summary.tokenizer = files_.tokenizer;
+  summary.tokenizer = files_.tokenizer.main_file();
   const std::int64_t windows = std::min(shown_rows, training_windows() + validation_windows());
   for (std::int64_t window = 0; window < windows; ++window) {
     const auto tokens = stream().subspan(static_cast<std::size_t>(window * seq_len()),
@@ -75,7 +75,7 @@ DataSummary DocumentText::summary(std::int64_t shown_rows) const {
       summary.first_rows.push_back(std::move(row));
     }
   }
-  summary.tokenizer = source_.tokens.tokenizer;
+  summary.tokenizer = source_.tokens.tokenizer.main_file();
   summary.packing = to_string(packing_);
   for (std::int64_t document = 0; document < cache_->documents(); ++document) {
     summary.lengths.push_back(cache_->start(document + 1) - cache_->start(document));

@@ -53,6 +53,11 @@ struct RunIdentity {
 [[nodiscard]] RunStart find_start(const RunIdentity& identity,
                                   const std::optional<std::filesystem::path>& resumed);
 
+/// Whether the run in a folder, which is to continue, took byte values for tokens: it keeps no
+/// tokenizer, and its model has none. Its data are then read in this way again.
+[[nodiscard]] bool trained_on_bytes(const std::filesystem::path& run,
+                                    const planner::RunConfig& config);
+
 /// Opens the run's data; `show` is told of the progress while they are cut into tokens, which
 /// happens once.
 [[nodiscard]] std::unique_ptr<engine::WindowedText> text_of(const planner::RunConfig& config,
