@@ -22,9 +22,9 @@ struct RunPrediction {
 };
 
 /// The plan is the one of `config.plan` or `config.policy`, where one is named, and need not fit;
-/// else the best that a search finds, or what the leanest lacks; it is chosen with all terms of the
-/// model and predicted without those that `config.terms` turns off. `policy` is the run's policy,
-/// if it was read already. Throws BadRequest, Interrupted.
+/// else the best that a search finds, or what the plan of least memory lacks; it is chosen with all
+/// terms of the model and predicted without those that `config.terms` turns off. `policy` is the
+/// run's policy, if it was read already. Throws BadRequest, Interrupted.
 [[nodiscard]] std::variant<RunPrediction, Infeasible> prediction_of(
     const RunConfig& config, const std::optional<Policy>& policy = std::nullopt,
     std::stop_token stop = {});
