@@ -12,7 +12,7 @@
 namespace sluice::cli {
 namespace {
 
-/// Text of the bar: "loading weights 34 %, 1.20 min left".
+/// Text of the bar, such as "loading weights 34 %, 1.20 min left".
 std::string amount_text(const std::string& what, std::int64_t done, std::int64_t all,
                         Seconds elapsed) {
   const double share = static_cast<double>(std::min(done, all)) / static_cast<double>(all);
