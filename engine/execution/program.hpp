@@ -45,7 +45,8 @@ class Program {
   /// Indices of all tasks in an order in which each task follows its predecessors of the same step
   /// and the earlier tasks of its lane.
   [[nodiscard]] const std::vector<std::uint32_t>& topological_order() const { return order_; }
-  /// Index of the step's `grads` task.
+  /// Index of the step's `grads` task, at whose end the step's last gradient and the gradient norm
+  /// are known.
   [[nodiscard]] std::uint32_t grads() const { return grads_; }
   /// Peak use of an arena: end of the highest range of kPlacementAlign bytes that any task touches.
   [[nodiscard]] Bytes touched(planner::Arena arena) const {

@@ -20,14 +20,14 @@ class PassWork {
   virtual ~PassWork() = default;
   /// Called before pass `pass` (from 1) to fill `tokens`, the graph's token buffer on the host.
   virtual void fill(std::span<std::int32_t> tokens, std::int64_t pass) = 0;
-  /// Called after pass `pass` with its result: loss sums (double) or logits (float). For the loss
-  /// goal, the next pass's `fill` may already have been called; for the next-token goal it never
-  /// has.
+  /// Called after pass `pass` with its result: loss sums (double) or logits (float). With
+  /// ForwardGoal::loss, the next pass's `fill` may already have been called; with
+  /// ForwardGoal::next_token it never has.
   virtual void finish(std::span<const std::byte> result, std::int64_t pass) = 0;
 };
 
-/// Runs a graph of planner/graph/forward_graph.hpp. Owns everything that passes need; all of it is
-/// allocated once.
+/// Runs forward passes: a graph of planner/graph/forward_graph.hpp on a device. Owns everything
+/// that passes need; all of it is allocated once.
 class ForwardSession : private TaskRunner {
  public:
   /// `work` must outlive the session; `graph` need not.
