@@ -71,7 +71,7 @@ class HostDevice : public Device {
   HostDeviceSettings settings_;
   HostTemplates templates_;
   SequencePart part_;
-  /// Spans of each unit with and without weight decay.
+  /// Stretches of each unit's vector with and without weight decay, by unit.
   std::vector<std::vector<AdamWSpan>> spans_;
   MappedMemory device_;
   MappedMemory host_;

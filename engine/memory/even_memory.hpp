@@ -34,7 +34,8 @@ class EvenMemory {
 
   /// All of the memory, aligned to a huge page.
   [[nodiscard]] std::span<std::byte> bytes() const { return {data_, size_}; }
-  /// Which pieces were slow before they were reordered, by index; none if all have one speed.
+  /// Latencies of quick and of slow pieces, and which piece was slow before they were reordered, by
+  /// index; none if all have one speed.
   [[nodiscard]] const std::optional<MemoryKinds>& kinds() const { return kinds_; }
   /// Size of a piece, whose bytes stay together when pages are reordered: 16 MiB, or more where
   /// that would be over 8192 pieces.

@@ -96,8 +96,8 @@ class TrainingState : public StateSource {
   /// Both hashes, computed on state_threads() threads.
   [[nodiscard]] StateHashes hashes(const HashProgress& progress = nullptr) const;
 
-  /// Reads master weights or moments of one tensor as fp32, from elements `first` to first +
-  /// out.size() - 1, from wherever they lie.
+  /// Reads master weights or moments of one tensor as fp32, elements `first` to first + out.size()
+  /// - 1, from wherever they lie.
   void read(StatePart part, std::size_t unit, const planner::TensorSpec& tensor, std::int64_t first,
             std::span<float> out) const override;
 

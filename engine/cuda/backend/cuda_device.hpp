@@ -80,7 +80,7 @@ class CudaDevice : public Device {
 
   planner::Job job_;
   planner::BlockRecord record_;
-  /// Spans of each unit with and without weight decay.
+  /// Stretches of each unit's vector with and without weight decay, by unit.
   std::vector<std::vector<AdamWSpan>> spans_;
   std::unique_ptr<DeviceMemory> device_;
   PinnedMemory host_;

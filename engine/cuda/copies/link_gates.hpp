@@ -34,7 +34,8 @@ class LinkGates {
   /// for nothing else.
   static constexpr int kFollows = 5;
 
-  /// Both words must outlive this object.
+  /// `reached`: word in which the stream counts its progress; `opened`: word with the number of the
+  /// last gate that the stream may pass. Both must outlive this object.
   LinkGates(BytesPerSecond rate, const EndFlag* reached, EndFlag* opened)
       : schedule_(rate), reached_(reached), opened_(opened) {}
 
@@ -51,7 +52,8 @@ class LinkGates {
     return beginning;
   }
 
-  /// Opens gates until `time.stopped()`. `time` must also have now() and sleep_until().
+  /// Opens gates when they are due, until `time.stopped()`; `time` is the clock, which must also
+  /// have now() and sleep_until().
   template <class Time>
   void open(Time& time) {
     for (std::optional<Instant> before;;) {

@@ -19,7 +19,7 @@ class LinkSchedule {
 
   explicit LinkSchedule(BytesPerSecond rate) : rate_(rate) {}
 
-  /// The next part does not begin before `start`.
+  /// Lets the next part begin no earlier than `start`.
   void begin(Instant start) { due_ = std::max(due_, start); }
   /// Adds a part of `bytes` and returns when it is due to end.
   [[nodiscard]] Instant end_of(Bytes bytes) {

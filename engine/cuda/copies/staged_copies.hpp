@@ -14,7 +14,7 @@
 
 namespace sluice::engine {
 
-/// The ring of one lane. Calls must come from one thread.
+/// Staged copies of one lane, through a pinned ring of its own. Calls must come from one thread.
 class StagedCopies {
  public:
   /// Pins the largest slots that the system allows. Throws EnvironmentError if not even the
@@ -40,7 +40,7 @@ class StagedCopies {
   cudaStream_t stream_;
   std::size_t slot_bytes_ = 0;
   std::unique_ptr<SharedMemory> ring_;
-  /// Events that tell when the copy engine is done with each slot.
+  /// Events after which the copy engine no longer uses a slot, by slot.
   std::array<cudaEvent_t, kSlots> free_{};
   ThreadPool pool_{kThreads};
 };

@@ -18,8 +18,8 @@ struct RopeShape {
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;  ///< Multiple of 16; 16, 32, 64, 128, 256 or 512 with norms.
-  /// First position of each token's document, int32 [tokens], from which its position counts; null
-  /// if sequences hold no documents.
+  /// First position of each token's document, int32 [tokens], from which the token's position
+  /// counts; null if sequences hold no documents.
   const std::int32_t* starts = nullptr;
 };
 

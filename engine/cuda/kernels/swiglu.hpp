@@ -31,7 +31,8 @@ struct SwigluGradients {
   std::uint16_t* activation = nullptr;
 };
 
-/// With s = 1 / (1 + exp(-gate)) and d = d_activation[t] (bf16 [tokens, width]):
+/// Backward pass of swiglu. With s = 1 / (1 + exp(-gate)) and d = d_activation[t] (bf16 [tokens,
+/// width]):
 ///   d_gate = d up s (1 + gate (1 - s)),  d_up = d gate s
 void swiglu_backward(CUstream_st* stream, const GateUp& in, const std::uint16_t* d_activation,
                      std::int64_t tokens, std::int64_t width, const SwigluGradients& gradients);

@@ -22,8 +22,8 @@
 namespace sluice::engine {
 
 /// A block's activation record on the device. Rows [q k v] of raw projections are packed from q on
-/// up to k_rstd, rows [gate up] from gate on to the end. Parts beyond `kept` are at `full`; x is at
-/// `input`.
+/// up to k_rstd, rows [gate up] from gate on to the end. Its first `kept` bytes lie at `record`,
+/// the rest at `full`, and x at `input`.
 struct CudaRecord {
   std::byte* input = nullptr;
   std::byte* record = nullptr;  ///< Address of the record's byte 0, even if x is elsewhere.
@@ -75,7 +75,7 @@ class CudaTemplates {
   static void require_computable(const planner::Job& job);
   static void require_computable_experts(const planner::ModelShape& shape);
 
-  /// output [count, hidden] = rows of the embedding for `count` tokens.
+  /// output [count, hidden] = the embedding's row for each of `count` tokens.
   void embed_forward(cudaStream_t stream, const std::uint16_t* weights, const std::int32_t* tokens,
                      std::int64_t count, std::byte* output) const;
   void block_forward(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
@@ -98,7 +98,7 @@ class CudaTemplates {
                       cuda::Into into, const CudaRecord& record, std::byte* stream_gradient,
                       std::byte* workspace);
   void loss(cudaStream_t stream, const CudaLossArguments& arguments, std::byte* workspace);
-  /// Computes only loss_sum, bit for bit as `loss` does.
+  /// Computes only *arguments.loss_sum, bit for bit as `loss` does, and no gradients.
   void loss_only(cudaStream_t stream, const CudaLossArguments& arguments, std::byte* workspace);
   /// Load-balancing loss of a micro-batch's experts times its coefficient, computed from the head's
   /// input. `loss` may be mapped host memory.
@@ -110,7 +110,8 @@ class CudaTemplates {
                       const std::byte* stream_gradient, float* gradient, cuda::Into into) const;
 
   [[nodiscard]] const EndSlots& ends() const { return ends_; }
-  /// Libraries, GEMM algorithms, engines and kernel versions, part of the numerics id.
+  /// Text that names libraries, GEMM algorithms, attention engines and kernel versions; part of the
+  /// numerics id.
   [[nodiscard]] std::string numerics() const;
 
  private:

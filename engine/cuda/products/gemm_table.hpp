@@ -39,7 +39,7 @@ struct GemmTableId {
   std::string compute_capability;  ///< Compute capability, such as "9.0".
   std::int64_t multiprocessors = 0;
   std::int64_t cublaslt = 0;  ///< Version of cuBLASLt (cublasLtGetVersion()).
-  Bytes workspace{0};         ///< Scratch that an algorithm may use.
+  Bytes workspace{0};         ///< Scratch that an algorithm may use, in device memory.
   friend bool operator==(const GemmTableId&, const GemmTableId&) = default;
 };
 
@@ -52,8 +52,8 @@ class GemmTable {
   /// Entry of a product; null if it was never tuned.
   [[nodiscard]] const GemmEntry* find(const GemmKey& key) const;
   [[nodiscard]] std::vector<GemmKey> missing(std::span<const GemmKey> keys) const;
-  /// Adds an entry unless the key has one already: existing entries never change, so that bits stay
-  /// the same.
+  /// Adds an entry unless the table has one for `key`: existing entries never change, so that bits
+  /// stay the same.
   void add(const GemmKey& key, const GemmEntry& entry) { entries_.try_emplace(key, entry); }
 
   /// Hash of the algorithms of `keys`, which must all be present; part of the numerics id. Measured
