@@ -16,9 +16,9 @@ namespace sluice::engine {
 /// of AdamW.
 enum class DiskPlane { high, low, moment1, moment2 };
 
-/// The part of a plane that lies in one block.
+/// A stretch of a unit's plane that lies within one block of the disk file.
 struct DiskPart {
-  std::int64_t block;        ///< Number of the block.
+  std::int64_t block;        ///< Number of the block in the file, from 0.
   std::int64_t block_bytes;  ///< Size of the block in bytes.
   std::int64_t at;           ///< Offset of the part within the block, in bytes.
   std::int64_t bytes;

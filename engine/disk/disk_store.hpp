@@ -110,7 +110,7 @@ class DiskStore {
   DiskLayout layout_;
   std::filesystem::path folder_;
   DiskUse use_ = DiskUse::training;
-  std::int64_t bytes_ = 0;  ///< Size of the file.
+  std::int64_t bytes_ = 0;  ///< Size of the file in bytes.
   /// Pieces begin at offsets below this many bytes: the file's size, or less in a rehearsal's
   /// shrunk file, where the plan's offsets are taken modulo it.
   std::int64_t begins_ = 0;

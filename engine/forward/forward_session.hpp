@@ -52,7 +52,9 @@ class ForwardSession : private TaskRunner {
   planner::ForwardGoal goal_;
   std::unique_ptr<Device> device_;
   Program program_;
-  std::vector<std::int32_t> routes_;  ///< Expert routes read by the task that loads experts.
+  /// Number of routes before each expert's, then of all, [experts + 1], as the task that loads
+  /// experts reads them.
+  std::vector<std::int32_t> routes_;
   /// Copy of the task that loads experts, cut down to neighbouring experts moved in one copy.
   BoundTask part_;
   PassWork& work_;

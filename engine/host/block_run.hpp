@@ -113,7 +113,8 @@ class BlockRun {
   [[nodiscard]] const float* values(const std::byte* data, std::int64_t n, float* copy) const;
 
   [[nodiscard]] WeightMatrix matrix(const Slot& slot) const;
-  const float* vector(const Slot& slot);  ///< fp32 values of a vector; valid until the next call.
+  /// Values of a norm weight or bias in fp32, in scratch; valid until the next call.
+  const float* vector(const Slot& slot);
   void project(const Projection& projection, const float* x, std::int64_t count, float* y);
   /// Adds the gradients of a projection's matrix and bias to `gradient`.
   void project_backward(const Projection& projection, const float* dy, const float* x,
@@ -140,7 +141,7 @@ class BlockRun {
   /// Fills `starts_` for queries [begin, begin + count) of a sequence; call it before their
   /// attention.
   void find_documents(std::int64_t first_token, std::int64_t begin, std::int64_t count);
-  /// First key that query i of the tile at `begin` attends to.
+  /// Position of the first key that query number i of the tile at `begin` attends to.
   [[nodiscard]] std::int64_t first_key(std::int64_t begin, std::int64_t i) const;
 
   const HostTemplates& templates_;

@@ -41,7 +41,7 @@ void fill_window(const planner::HostWindow& window, const planner::Job& job,
 /// Counts all values that fill_window wrote, each read in the type that its reader uses.
 [[nodiscard]] ValueCensus census_of_window(const planner::HostWindow& window,
                                            std::span<const std::byte> host);
-/// Counts the gradients that the last step stored.
+/// Counts, by floating-point class, the gradients that the last step stored in the window.
 [[nodiscard]] ValueCensus census_of_gradients(const planner::HostWindow& window,
                                               std::span<const std::byte> host);
 

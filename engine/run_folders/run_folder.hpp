@@ -50,7 +50,7 @@ class RunFolder {
   [[nodiscard]] std::filesystem::path manifest() const { return path_ / "manifest.json"; }
   [[nodiscard]] std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
   [[nodiscard]] std::filesystem::path tensorboard() const { return path_ / "tensorboard"; }
-  /// This start's event file in the folder `tensorboard`.
+  /// Path of the event file that this start of the run writes, in the folder `tensorboard`.
   [[nodiscard]] const std::filesystem::path& events() const { return events_; }
 
  private:

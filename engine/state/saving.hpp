@@ -29,7 +29,7 @@ struct SaveReport {
   std::string failure{};  ///< Reason of a failed save, in one line.
   /// Problem of a successful save: an old checkpoint could not be removed.
   std::string warning{};
-  Seconds stall{0};    ///< Time for which training was paused.
+  Seconds stall{0};    ///< Time for which this save paused training.
   Seconds written{0};  ///< Time from the step boundary until the disk held the checkpoint.
 };
 

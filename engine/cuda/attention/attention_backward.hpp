@@ -61,9 +61,11 @@ class AttentionBackward {
   };
   /// Buffers in the workspace for the gradients of one head of keys and values.
   struct Sums {
-    std::uint16_t *d_k, *d_v;      ///< Gradients of one run, bf16.
-    float *d_k_total, *d_v_total;  ///< Sums of the gradients of the runs so far.
-    std::uint16_t* k;              ///< The head's keys [length, head_dim], if they are packed.
+    /// Gradients of keys and values from one run, bf16 [length, head_dim].
+    std::uint16_t *d_k, *d_v;
+    /// Sums of these gradients over the runs so far, fp32 [length, head_dim].
+    float *d_k_total, *d_v_total;
+    std::uint16_t* k;  ///< The head's keys [length, head_dim], if they are packed.
   };
 
   [[nodiscard]] std::vector<Block> blocks_of(

@@ -70,7 +70,7 @@ class LinkGates {
   using Instant = LinkSchedule::Instant;
   struct Seen {
     std::int64_t looks = 0;
-    Instant::duration overslept{};  ///< How late the last check was.
+    Instant::duration overslept{};  ///< How late this thread woke up for the last check.
   };
   /// Sleeps until the stream has reached `number`; none once stopped. Yielding instead would leave
   /// the core to computing threads for a time slice of milliseconds.
@@ -116,7 +116,8 @@ class LinkGates {
   }
 
   LinkSchedule schedule_;
-  std::int32_t next_ = 1;  ///< Number of the next event to wait for; used by the opening thread.
+  /// Number of the next copy's beginning or gate to wait for; used by the opening thread.
+  std::int32_t next_ = 1;
   const EndFlag* reached_;
   EndFlag* opened_;
   std::mutex mutex_;

@@ -29,7 +29,7 @@ class LinkSchedule {
 
  private:
   BytesPerSecond rate_;
-  Instant due_ = Instant::min();  ///< End of all parts so far.
+  Instant due_ = Instant::min();  ///< Time at which the last of all parts so far is due to end.
 };
 
 }  // namespace sluice::engine

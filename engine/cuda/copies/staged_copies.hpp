@@ -24,7 +24,8 @@ class StagedCopies {
   StagedCopies(const StagedCopies&) = delete;  // Owns events.
   StagedCopies& operator=(const StagedCopies&) = delete;
 
-  /// Copies in either direction; both functions return when the copy has ended.
+  /// Copies `bytes` bytes to the device (to_device) or to the host (to_host), and returns when the
+  /// copy has ended.
   void to_device(const std::byte* source, std::byte* destination, std::size_t bytes);
   void to_host(const std::byte* source, std::byte* destination, std::size_t bytes);
 

@@ -25,9 +25,10 @@ inline constexpr std::int64_t kMostNormWidth = 32768;
 void rms_norm(CUstream_st* stream, const std::uint16_t* x, const std::uint16_t* weight, float eps,
               std::int64_t tokens, std::int64_t hidden, std::uint16_t* out, float* rstd);
 
-/// Destinations of the backward pass of a norm.
+/// Destinations of the backward pass of an RMSNorm.
 struct NormGradients {
-  std::uint16_t* d_x = nullptr;  ///< bf16 [tokens, hidden]; may be the incoming d_out.
+  /// Gradient of x, bf16 [tokens, hidden]; may be the incoming d_out.
+  std::uint16_t* d_x = nullptr;
   Into d_x_into = Into::accumulate;
   float* d_weight = nullptr;  ///< Gradient of the norm's weight, fp32 [hidden].
   Into d_weight_into = Into::accumulate;

@@ -123,7 +123,8 @@ class CudaTemplates {
   [[nodiscard]] Span all_tokens() const { return {0, tokens_}; }
   [[nodiscard]] cuda::RopeShape rope_shape(Span span, const std::int32_t* starts) const;
   [[nodiscard]] cuda::RopeTables rope_tables(std::int64_t first) const;
-  /// First position of each token's document, or null.
+  /// Computes the first position of each token's document into the workspace, int32 [T], and
+  /// returns it; null if attention does not stay within documents.
   const std::int32_t* find_documents(cudaStream_t stream, const CudaRecord& record,
                                      std::byte* workspace) const;
   /// First half of block_extend: everything up to the residual stream behind attention.
@@ -141,9 +142,9 @@ class CudaTemplates {
                                     std::int64_t rows) const {
     return {residual, weights + slots_.post_norm.offset, rows};
   }
-  /// Computes a norm into the workspace's `normed` and `rstd`.
+  /// Computes an RMSNorm; its results go to the workspace's `normed` and `rstd`.
   void normalize(cudaStream_t stream, const NormInput& norm, std::byte* workspace) const;
-  /// Backward pass of a norm, from the workspace's `d_normed` and `rstd`.
+  /// Backward pass of an RMSNorm, from the workspace's `d_normed` and `rstd`.
   void normalize_backward(cudaStream_t stream, const NormInput& norm,
                           const cuda::NormGradients& gradients, std::byte* workspace) const;
   /// Backward pass of a norm of the residual stream, added to the stream's gradient. `weight`: the

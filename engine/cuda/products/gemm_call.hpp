@@ -42,8 +42,8 @@ class BlasHandle {
 struct GemmOperands {
   const void* a = nullptr;
   const void* b = nullptr;
-  const void* bias = nullptr;    ///< Null unless the key has a bias.
-  const void* addend = nullptr;  ///< Null unless the key adds.
+  const void* bias = nullptr;    ///< Bias [out]; null unless GemmKey::bias is set.
+  const void* addend = nullptr;  ///< Matrix that is added; null unless GemmKey::adds is set.
   void* d = nullptr;
 };
 

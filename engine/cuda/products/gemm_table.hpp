@@ -25,9 +25,9 @@ struct GemmAlgorithm {
 /// A chosen algorithm and the measurements behind the choice.
 struct GemmEntry {
   GemmAlgorithm algorithm{};
-  std::string configuration;  ///< Settings of the algorithm, for readers.
-  Seconds time{0};            ///< Time of the product, alone on the GPU.
-  Seconds first_time{0};      ///< Time with the library's first suggestion.
+  std::string configuration;  ///< Settings of the algorithm as text, for people who read the file.
+  Seconds time{0};        ///< Measured time of the product with this algorithm, alone on the GPU.
+  Seconds first_time{0};  ///< Measured time of the product with the library's first suggestion.
   /// Index of the chosen algorithm among the library's suggestions; 0 is the first.
   std::int64_t suggestion = 0;
   std::int64_t suggestions = 1;
