@@ -12,8 +12,8 @@
 
 namespace sluice::engine {
 
-/// A predecessor of a task of a step, either in the same step (distance 0) or in the step before
-/// (distance 1).
+/// A task that another task waits for: `task` is its index in the program; `distance` is 0 if it
+/// belongs to the same step, 1 if to the step before.
 struct Dependency {
   std::uint32_t task;
   std::uint32_t distance;

@@ -59,7 +59,8 @@ class ForwardSession : private TaskRunner {
   BoundTask part_;
   PassWork& work_;
   std::unique_ptr<DeviceQueues> queues_;
-  /// Declared last: its lanes must end before the members that they use are destroyed.
+  /// Declared last, because the executor's lanes must end before the members that they use are
+  /// destroyed.
   Executor executor_;
   std::int64_t done_ = 0;
 };

@@ -20,8 +20,8 @@ struct RotaryRow {
 };
 
 /// Kernels for one compute type E: `void*` points to E (float or bf16 bits), sizes are element
-/// counts, matrices are row-major. "operand" marks fp32 results that are rounded to E's precision
-/// because they are operands of a matrix product.
+/// counts, matrices are row-major. fp32 results that become operands of a matrix product are
+/// rounded to E's precision.
 struct Elementwise {
   /// out[i] = in[i], converted from E to fp32.
   void (*load)(const void* in, std::int64_t n, float* out);

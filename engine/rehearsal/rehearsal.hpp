@@ -72,7 +72,8 @@ class Rehearsal {
   std::unique_ptr<DeviceQueues> queues_;
   StepRunner runner_;
   std::vector<Resident> resident_;  ///< Tensors that stay on the device between steps.
-  /// Declared last: its lanes must end before the members that they use are destroyed.
+  /// Declared last, because the executor's lanes must end before the members that they use are
+  /// destroyed.
   Executor executor_;
 };
 

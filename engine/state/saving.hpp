@@ -26,8 +26,9 @@ struct SaveReport {
   std::int64_t step = 0;
   /// Folder of the checkpoint; none if the save failed.
   std::optional<std::filesystem::path> folder{};
-  std::string failure{};  ///< Reason of a failed save, in one line.
-  /// Problem of a successful save: an old checkpoint could not be removed.
+  std::string failure{};  ///< Reason of a failed save, in one line; empty for a successful one.
+  /// Problem after a successful save, in one line, such as that an old checkpoint could not be
+  /// removed; empty without one.
   std::string warning{};
   Seconds stall{0};    ///< Time for which this save paused training.
   Seconds written{0};  ///< Time from the step boundary until the disk held the checkpoint.

@@ -77,7 +77,8 @@ class Session {
   Evaluation evaluation_;
   std::unique_ptr<DeviceQueues> queues_;
   StepRunner runner_;
-  /// Declared last: its lanes must end before the members that they use are destroyed.
+  /// Declared last, because the executor's lanes must end before the members that they use are
+  /// destroyed.
   Executor executor_;
   std::int64_t before_ = 0;  ///< Number of the run's steps that earlier programs made.
   std::int64_t steps_done_ = 0;

@@ -63,7 +63,7 @@ class AttentionBackward {
   struct Sums {
     /// Gradients of keys and values from one run, bf16 [length, head_dim].
     std::uint16_t *d_k, *d_v;
-    /// Sums of these gradients over the runs so far, fp32 [length, head_dim].
+    /// Sums over the runs so far of the gradients of keys and values, fp32 [length, head_dim].
     float *d_k_total, *d_v_total;
     std::uint16_t* k;  ///< The head's keys [length, head_dim], if they are packed.
   };
@@ -74,7 +74,7 @@ class AttentionBackward {
   [[nodiscard]] Bytes out_sum_bytes() const;
   [[nodiscard]] Bytes d_q_sum_bytes() const;
   [[nodiscard]] Sums sums_at(void* workspace) const;
-  /// Scratch of one of the runs that are in flight at the same time.
+  /// Bytes of scratch that each of the runs in flight takes.
   [[nodiscard]] Bytes run_workspace() const;
   void run_block(cudaStream_t stream, const Block& block, const Origin& origin,
                  const AttentionGradients& of, void* workspace) const;

@@ -83,8 +83,8 @@ class AttentionComposer {
   CudnnTensor tokens(AttentionTensor name, cudnnDataType_t type, std::int64_t heads,
                      std::int64_t count, std::int64_t row);
 
-  /// Position of each query among the keys; differs from its own index only in shapes of the last
-  /// queries.
+  /// Position of each query among the keys; differs from the query's index only if the shape has
+  /// fewer queries than keys.
   CudnnTensor position(CudnnTensor query);
   CudnnTensor int_scalar(AttentionTensor name) {
     return graph.scalar(static_cast<std::int64_t>(name), CUDNN_DATA_INT32);

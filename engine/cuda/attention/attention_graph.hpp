@@ -11,8 +11,8 @@ namespace sluice::engine {
 using planner::AttentionShape;
 using planner::GradientOrder;
 
-/// Names of the tensors that are bound to an attention plan, which are their ids in cuDNN. Scalars
-/// are in host memory.
+/// Tensors that are bound to an attention plan; the enumerator's value is the tensor's id in cuDNN.
+/// Scalars are in host memory.
 enum class AttentionTensor : std::int64_t {
   q = 1,
   k,

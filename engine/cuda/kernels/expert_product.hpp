@@ -53,8 +53,9 @@ void multiply_rows_transposed(CUstream_st* stream, const IndexedRows& d_y, const
                               const GroupMatrices<const std::uint16_t>& weights, std::int64_t in,
                               std::int64_t out, std::uint16_t* d_x);
 
-/// d_W_g (+)= sum over rows r of group g of d_y[r]^T x[r]: fp32 [out, in]. A group without rows
-/// adds nothing (overwrite: becomes zero). in and the strides of d_y and x are multiples of 8.
+/// d_W_g = or += (as `into` says) the sum over rows r of group g of d_y[r]^T x[r]: fp32 [out, in].
+/// A group without rows adds nothing (overwrite: becomes zero). in and the strides of d_y and x are
+/// multiples of 8.
 void accumulate_rows(CUstream_st* stream, const IndexedRows& d_y, const IndexedRows& x,
                      const RowGroups& groups, const GroupMatrices<float>& gradients,
                      std::int64_t in, std::int64_t out, Into into);
