@@ -119,8 +119,9 @@ class HostTemplates {
   /// Summed (not scaled) cross-entropy of the micro-batch; writes gradients and stream_gradient.
   [[nodiscard]] double loss(const LossArguments& arguments, Workspace workspace) const;
   /// Load-balancing loss of a micro-batch's experts times its coefficient, computed from the head's
-  /// input: c E sum over experts e of F_e P_e, with coefficient c, E experts, F_e routes to e and
-  /// P_e its mean probability (docs/design/moe.md). Needs a router_aux_loss_coef.
+  /// input: c E sum over experts e of F_e P_e, with coefficient c, E experts, and over all tokens
+  /// and blocks the mean number of routes to e, F_e, and e's mean probability, P_e
+  /// (docs/design/moe.md). Needs a router_aux_loss_coef.
   [[nodiscard]] double balance_loss(const std::byte* input) const;
   /// The value that `loss` returns, bit for bit, without gradients: reads only head, embed, input
   /// and targets.
