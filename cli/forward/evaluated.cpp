@@ -65,6 +65,7 @@ bool is_dataset(const planner::RunConfig& config) {
   if (!plain || !std::filesystem::is_regular_file(first.name)) return true;
   if (first.name.extension() == ".npy") return true;
   if (engine::packed_form(first.name) != engine::Packed::no) return true;
+  if (config.data_format == DataFormat::bytes) return false;
   if (config.data_format != DataFormat::automatic) return config.data_format != DataFormat::text;
   return engine::file_form(first.name) != engine::FileForm::text;
 }
@@ -82,7 +83,7 @@ Evaluated open_evaluated(ForwardSubject& subject) {
     if (config.seq_len == 0) config.seq_len = kUsualSeqLen;
     opened.stride = config.seq_len;
     planner::RunConfig own = config;
-    if (const auto folder = subject.model_folder()) own.model = folder->string();
+    if (const auto& folder = subject.tokenizer_place().folder) own.model = folder->string();
     opened.dataset = profiler::text_of(own, amount_shown("cutting text into tokens"));
     opened.windows = std::make_unique<engine::DatasetWindows>(*opened.dataset);
     opened.tokens = opened.dataset->tokens();

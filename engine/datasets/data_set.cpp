@@ -60,7 +60,8 @@ ExampleFormat suggested_format(const Json& row, const std::string& where) {
 
 /// Whether the entry, its columns or the registry decide the kind of the rows.
 std::optional<ExampleFormat> stated_format(const DataEntry& entry, const Dataset& dataset) {
-  const DataFormat given = entry.format.value_or(DataFormat::automatic);
+  DataFormat given = entry.format.value_or(DataFormat::automatic);
+  if (given == DataFormat::bytes) given = DataFormat::text;
   if (dataset.format && (given == DataFormat::automatic || given == dataset.format->kind)) {
     return dataset.format;
   }

@@ -274,7 +274,7 @@ std::string DocumentText::description() const {
       source_.sets, [](const DocumentRows& set) { return set.format.conversations(); });
   std::string text = std::to_string(cache_->documents()) +
                      (chat ? " conversations of " : " documents of ") + names() + " by " +
-                     source_.tokens.tokenizer.string();
+                     source_.tokens.tokenizer.main_file().string();
   if (chat) text += ", chat template " + source_.tokens.chat.name();
   if (packing_ == Packing::stream) {
     text += "; " + std::to_string(tokens()) + " in a stream";

@@ -44,7 +44,7 @@ DataSummary ByteText::summary(std::int64_t /*shown_rows*/) const {
 
 DataSummary TokenText::summary(std::int64_t shown_rows) const {
   DataSummary summary = summary_of_text(*this, files_.text, name());
-  summary.tokenizer = files_.tokenizer;
+  summary.tokenizer = files_.tokenizer.main_file();
   const std::int64_t windows = std::min(shown_rows, training_windows() + validation_windows());
   for (std::int64_t window = 0; window < windows; ++window) {
     const auto tokens = stream().subspan(static_cast<std::size_t>(window * seq_len()),
@@ -69,17 +69,17 @@ DataSummary DocumentText::summary(std::int64_t shown_rows) const {
     set.replaced_surrogates = counts_[i].replaced_surrogates;
     summary.sets.push_back(std::move(set));
     if (rows.format.conversations()) summary.chat_template = source_.tokens.chat.name();
+    const std::int64_t more = shown_rows - std::ssize(summary.first_rows);
+    if (more <= 0) continue;
+    for (ShownRow& row :
+         first_rows(rows, source_.tokens, more, counts_[i].read - counts_[i].used)) {
+      summary.first_rows.push_back(std::move(row));
+    }
   }
-  summary.tokenizer = source_.tokens.tokenizer;
+  summary.tokenizer = source_.tokens.tokenizer.main_file();
   summary.packing = to_string(packing_);
   for (std::int64_t document = 0; document < cache_->documents(); ++document) {
-    const auto first = static_cast<std::size_t>(cache_->start(document));
-    const auto end = static_cast<std::size_t>(cache_->start(document + 1));
-    const auto tokens = cache_->tokens().subspan(first, end - first);
-    summary.lengths.push_back(std::ssize(tokens));
-    if (document < shown_rows) {
-      summary.first_rows.push_back({.pieces = {}, .tokens = {tokens.begin(), tokens.end()}});
-    }
+    summary.lengths.push_back(cache_->start(document + 1) - cache_->start(document));
   }
   summary.learnt_tokens = std::ranges::count_if(cache_->tokens(), is_learnt);
   const std::int64_t windows = training_windows() + validation_windows() + left_out_windows();
