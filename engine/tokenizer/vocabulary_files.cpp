@@ -1,5 +1,6 @@
 // vocab.json and merges.txt, as GPT-2 and Qwen2 have them; what transformers' converters
 // GPT2Converter and Qwen2Converter make of them.
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "engine/model_files/strict_json.hpp"
