@@ -71,10 +71,9 @@ json from_vocabulary_and_merges(const std::filesystem::path& folder) {
   }
   document["decoder"] = {{"type", "ByteLevel"}};
   document["added_tokens"] = settings.added_tokens(json::array());
-  const auto begin = settings.special_token("bos_token");
-  if (settings.tokenizer_class() == "GPT2Tokenizer" && settings.flag("add_bos_token", false) &&
-      begin) {
-    document["around"] = {{"before", *begin}};
+  if (settings.tokenizer_class() == "GPT2Tokenizer" && settings.flag("add_bos_token", false)) {
+    const std::string begin = settings.special_token("bos_token").value_or("<|endoftext|>");
+    document["around"] = {{"before", begin}};
   }
   return document;
 }

@@ -152,7 +152,7 @@ def main():
     parser.add_argument("--megabytes", type=float, default=50)
     parser.add_argument("--driver", default=str(REPOSITORY / "build" / "bin" / "tokenizer_driver"))
     parser.add_argument("given", nargs="*")
-    asked = parser.parse_args()
+    asked = parser.parse_intermixed_args()
     text_file = asked.out / "text"
     text_file.write_text(pages_text(asked.out / "pages", int(asked.megabytes * 1e6)))
     data = text_file.read_bytes()

@@ -86,7 +86,7 @@ def test_vocab_and_merges_of_gpt2_by_the_models_type(tmp_path, learnt):
 def test_gpt2_with_a_token_before_the_text(tmp_path, learnt):
     model = learnt("gpt2")
     write_merges(tmp_path, model, tokenizer_class="GPT2Tokenizer", add_bos_token=True, add_prefix_space=True,
-                 bos_token="<|endoftext|>", eos_token="<|endoftext|>")  # fmt: skip
+                 eos_token="<|endoftext|>")  # fmt: skip
     library = library_of_merges(model)
     library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     library.add_special_tokens(["<|endoftext|>"])
