@@ -11,6 +11,7 @@
 #include "engine/backends/backend.hpp"
 #include "engine/forward/forward_weights.hpp"
 #include "engine/model_files/model_folder.hpp"
+#include "engine/tokenizer/tokenizer_folder.hpp"
 #include "planner/requests/prediction_json.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
@@ -124,9 +125,13 @@ std::unique_ptr<engine::Device> ForwardSubject::load(const planner::Job& job,
 
 std::unique_ptr<engine::Tokenizer> ForwardSubject::open_tokenizer() {
   const auto folder = model_folder();
-  if (!folder || !std::filesystem::exists(*folder / "tokenizer.json")) return nullptr;
-  return std::make_unique<engine::Tokenizer>(
-      engine::Tokenizer::from_file(*folder / "tokenizer.json"));
+  if (!folder) return nullptr;
+  const auto found = engine::find_tokenizer(*folder);
+  if (const auto* none = std::get_if<engine::NoTokenizer>(&found)) {
+    if (none->has_files) throw BadRequest("model: " + none->why);
+    return nullptr;
+  }
+  return std::make_unique<engine::Tokenizer>(std::get<engine::TokenizerFolder>(found).load());
 }
 
 void require_vocabulary(std::int64_t tokens, std::int64_t vocab) {

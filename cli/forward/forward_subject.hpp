@@ -42,7 +42,8 @@ class ForwardSubject {
   [[nodiscard]] const std::string& weights_from() const { return weights_from_; }
   /// Folder of the tokenizer: the model's; for a run, that of the model it began with.
   [[nodiscard]] std::optional<std::filesystem::path> model_folder();
-  /// The folder's tokenizer; null if it has no tokenizer.json, and then every byte is a token.
+  /// The folder's tokenizer; null if it has no file of one, and then every byte is a token. Throws
+  /// BadRequest if its files are not enough for a tokenizer.
   [[nodiscard]] std::unique_ptr<engine::Tokenizer> open_tokenizer();
 
  private:
