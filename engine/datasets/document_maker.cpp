@@ -66,6 +66,7 @@ class DocumentMaker {
       // A beginning that is only shown is not judged: the whole file was.
       if (shown_ == nullptr) bad_.end_file(file.string(), counts_.read - first_row);
       before += static_cast<std::int64_t>(std::filesystem::file_size(file));
+      tell_(before);
       if (full()) break;
     }
     bad_.end();

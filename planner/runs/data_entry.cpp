@@ -199,9 +199,9 @@ const char* to_string(DataFormat format) {
 
 DataFormat parse_data_format(const std::string& value, const std::string& path) {
   return parse_choice(value, path,
-                      {DataFormat::automatic, DataFormat::text, DataFormat::bytes, DataFormat::jsonl,
-                       DataFormat::alpaca, DataFormat::sharegpt, DataFormat::messages,
-                       DataFormat::prompt_completion, DataFormat::tokens});
+                      {DataFormat::automatic, DataFormat::text, DataFormat::bytes,
+                       DataFormat::jsonl, DataFormat::alpaca, DataFormat::sharegpt,
+                       DataFormat::messages, DataFormat::prompt_completion, DataFormat::tokens});
 }
 
 }  // namespace sluice::planner

@@ -207,7 +207,7 @@ def test_what_cannot_be_is_refused(refuses, tokenizer, flags, tmp_path):
     refuses(["train", *flags, "dataset_dir=nowhere", "data=x"], "dataset_dir", "dataset_info.json")
     config = json.loads((tmp_path / "model" / "tokenizer_config.json").read_text())
     (tmp_path / "model" / "tokenizer_config.json").write_text(json.dumps({**config, "chat_template": "{{ 1 }}"}))
-    refuses(["train", *flags], "no known family", "template=NAME")
+    refuses(["train", *flags], "24 of 24 rows", "the assistant's words cannot be told apart")
     (tmp_path / "model" / "tokenizer.json").unlink()
     refuses(["train", *flags, "data_format=messages"], "tokenizer.json", "data_format=text")
 

@@ -146,13 +146,13 @@ TEST(Example, ABadRowIsToldByItsField) {
             "row: messages[0]: holds NaN or Infinity, which no template can write");
 }
 
-std::filesystem::path write_file(const ScratchFolder& folder, const std::string& name,
-                                 const std::string& text) {
+std::filesystem::path write_registry_file(const ScratchFolder& folder, const std::string& name,
+                                          const std::string& text) {
   std::ofstream(folder.path() / name, std::ios::binary) << text;
   return folder.path() / name;
 }
 
-std::string refused_with(const std::function<void()>& call) {
+std::string refusal_of(const std::function<void()>& call) {
   try {
     call();
   } catch (const BadRequest& error) {
@@ -163,7 +163,7 @@ std::string refused_with(const std::function<void()>& call) {
 
 TEST(DatasetInfo, NamesFilesColumnsAndTags) {
   const ScratchFolder folder;
-  const auto registry = write_file(folder, "dataset_info.json", R"({
+  const auto registry = write_registry_file(folder, "dataset_info.json", R"({
     "plain": {"file_name": "a.json"},
     "mine": {"file_name": "a.json", "columns": {"prompt": "q", "response": "a", "system": "s"}},
     "wiki": {"file_name": "w.jsonl", "columns": {"prompt": "article"}},
@@ -190,7 +190,7 @@ TEST(DatasetInfo, NamesFilesColumnsAndTags) {
   EXPECT_EQ(part.part.subset, "en");
   EXPECT_EQ(part.num_samples, 5);
   const auto refused = [&](const std::string& name) {
-    return refused_with([&] { (void)registered_dataset(registry, name); });
+    return refusal_of([&] { (void)registered_dataset(registry, name); });
   };
   EXPECT_NE(refused("ranked").find("ranked: ranking: is preference data"), std::string::npos);
   EXPECT_NE(refused("seen").find("seen: columns.images: is not read"), std::string::npos);
@@ -203,13 +203,14 @@ TEST(DatasetInfo, NamesFilesColumnsAndTags) {
 
 TEST(DatasetInfo, AFileIsFoundBesideItsRegistryAndByNameInTheFolder) {
   const ScratchFolder folder;
-  write_file(folder, "dataset_info.json",
-             R"({"mine": {"file_name": "a.json", "columns": {"prompt": "q", "response": "a"}}})");
-  const auto file = write_file(folder, "a.json", "[]");
+  write_registry_file(
+      folder, "dataset_info.json",
+      R"({"mine": {"file_name": "a.json", "columns": {"prompt": "q", "response": "a"}}})");
+  const auto file = write_registry_file(folder, "a.json", "[]");
   EXPECT_EQ(find_dataset(file, std::nullopt).format->prompt, "q");
   EXPECT_EQ(find_dataset("mine", folder.path()).data, file);
   EXPECT_EQ(find_dataset("a.json", folder.path()).format->prompt, "q");
-  EXPECT_NE(refused_with([&] { (void)find_dataset("other", folder.path()); }).find("other"),
+  EXPECT_NE(refusal_of([&] { (void)find_dataset("other", folder.path()); }).find("other"),
             std::string::npos);
 }
 
