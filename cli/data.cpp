@@ -9,6 +9,7 @@
 #include "cli/shown/prediction_table.hpp"
 #include "cli/words/parse_run.hpp"
 #include "engine/datasets/decoded_row.hpp"
+#include "engine/datasets/open_text.hpp"
 #include "engine/model_files/tokenizer_place.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 #include "engine/tokenizer/tokenizer_folder.hpp"
@@ -52,7 +53,10 @@ void decode_rows(engine::DataSummary& summary, const planner::RunConfig& config)
 int run_data(const Arguments& arguments) {
   const planner::RunArguments words =
       parse_run(arguments, "sluice data RUN [--rows N] [--json] [run flags]", data_flags());
-  const planner::RunConfig& config = words.config;
+  planner::RunConfig config = words.config;
+  const bool begun = words.run_file && (words.run_file->filename() == "run.yaml" ||
+                                        std::filesystem::is_directory(*words.run_file));
+  if (!begun) engine::fix_date(config);  // What `train` would begin with today.
   if (config.data.empty())
     throw BadRequest("data is missing: give --data FILE, or data: FILE in RUN.yaml");
   if (config.model.empty()) throw BadRequest("model is missing: give --model MODEL");

@@ -6,9 +6,11 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "cli/forward/turn_ends.hpp"
 #include "cli/shown/amount_bar.hpp"
 #include "cli/words/parse.hpp"
 #include "engine/model_files/exported_model.hpp"
+#include "engine/model_files/tokenizer_place.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 #include "sim/warning.hpp"
@@ -108,11 +110,13 @@ std::string table(const engine::Checkpoint& checkpoint, const engine::ExportedMo
 
 int run_export(const Arguments& arguments) {
   const ExportRequest request = parse_export(arguments);
-  const engine::ExportOptions options{.out = request.out,
-                                      .type = type_of(request.type),
-                                      .shard = planner::parse_bytes(request.shard, "--shard-size")};
+  engine::ExportOptions options{.out = request.out,
+                                .type = type_of(request.type),
+                                .shard = planner::parse_bytes(request.shard, "--shard-size")};
   if (options.shard == Bytes(0)) throw BadRequest("--shard-size: must be above 0");
   const auto checkpoint = checkpoint_of_request(request);
+  options.end_tokens = 
+      turn_ends(checkpoint->facts(), engine::tokenizer_folder_of(*checkpoint));
   const std::int64_t all = planner::parameter_count(checkpoint->shape());
   std::atomic<std::int64_t> done{0};
   engine::ExportedModel exported;

@@ -10,6 +10,7 @@
 #include "cli/forward/chat_prompt.hpp"
 #include "cli/forward/forward_subject.hpp"
 #include "cli/forward/generate_request.hpp"
+#include "cli/forward/turn_ends.hpp"
 #include "cli/shown/prediction_table.hpp"
 #include "engine/backends/backend.hpp"
 #include "engine/forward/generated_text.hpp"
@@ -200,7 +201,14 @@ int run_generate(const Arguments& arguments) {
   if (config.backend) engine::require_backend(*config.backend);
   const auto tokenizer = subject.open_tokenizer();
   std::vector<std::int32_t> ends;
-  if (!asked.ignore_end) ends = end_tokens(subject.model_folder());
+  if (!asked.ignore_end) {
+    ends = end_tokens(subject.model_folder());
+    if (const engine::CheckpointFacts* facts = subject.facts()) {
+      const std::vector<std::int32_t> turns = 
+          turn_ends(*facts, subject.model_folder());
+      ends.insert(ends.end(), turns.begin(), turns.end());
+    }
+  }
   if (asked.chat) {
     const ChatPrompt chat = chat_prompt(asked, subject.model_folder(), config);
     asked.prompt = chat.text;

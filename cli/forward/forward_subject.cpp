@@ -93,6 +93,11 @@ const engine::TokenizerPlace& ForwardSubject::tokenizer_place() {
   return *place_;
 }
 
+const engine::CheckpointFacts* ForwardSubject::facts() {
+  const engine::Checkpoint* found = checkpoint();
+  return found == nullptr ? nullptr : &found->facts();
+}
+
 const engine::StateSource& ForwardSubject::open_weights(const planner::ModelShape& shape) {
   if (const engine::Checkpoint* found = checkpoint()) {
     if (parameter_count(found->shape()) != parameter_count(shape)) {

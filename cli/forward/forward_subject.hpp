@@ -53,6 +53,8 @@ class ForwardSubject {
   /// The tokenizer; null if every byte is a token. Throws BadRequest if a model with weights has no
   /// tokenizer.
   [[nodiscard]] std::unique_ptr<engine::Tokenizer> open_tokenizer();
+  /// Facts of the checkpoint; null if the subject is a model folder or name.
+  [[nodiscard]] const engine::CheckpointFacts* facts();
 
  private:
   const engine::StateSource& open_weights(const planner::ModelShape& shape);

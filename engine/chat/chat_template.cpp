@@ -76,8 +76,14 @@ void require_tokens(const TemplateSources& sources, const LoadedTemplate& known,
   }
 }
 
+bool spells_today(const TemplateSources& sources) {
+  return std::ranges::any_of(sources.texts, [](const auto& each) {
+    return each.second.find("strftime_now") != std::string::npos;
+  });
+}
+
 void require_date(const TemplateSources& sources, const LoadedTemplate& known) {
-  if (known.reads.contains("date_string") || known.reads.contains("strftime_now")) return;
+  if (known.reads.contains("date_string") || spells_today(sources)) return;
   throw BadRequest("date_string: the chat template " + sources.name +
                    " writes no date: leave it out");
 }
@@ -139,9 +145,20 @@ std::string ChatTemplate::render_prompt(const Conversation& conversation) const 
 
 std::optional<std::string> ChatTemplate::turn_end() const { return parts_->known.turn_end; }
 
-bool ChatTemplate::reads_clock() const { return parts_->known.reads.contains("strftime_now"); }
+std::optional<std::string> ChatTemplate::canonical_of_0_1_0() const {
+  return parts_->known.earlier;
+}
 
 std::string ChatTemplate::jinja2() const { return parts_->known.jinja2; }
+
+bool asks_for_today(const path& folder, const std::optional<std::string>& name) {
+  try {
+    const auto sources = name ? named_template(folder, *name) : folder_template(folder);
+    return sources && spells_today(*sources);
+  } catch (const BadRequest&) {
+    return false;  // It is refused where it is opened.
+  }
+}
 
 ChatTemplate chat_template_of(const path& folder, const std::optional<std::string>& name,
                               const std::optional<std::string>& date) {

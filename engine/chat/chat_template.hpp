@@ -46,8 +46,8 @@ class ChatTemplate {
   [[nodiscard]] std::string render_prompt(const Conversation& conversation) const;
   /// Text of the special token that ends the assistant's turns, if the template writes one.
   [[nodiscard]] std::optional<std::string> turn_end() const;
-  /// Whether the template asks for the date of today, which `date_string` then fixes.
-  [[nodiscard]] bool reads_clock() const;
+  /// What 0.1.0 hashed in place of canonical(); none for templates that it refused.
+  [[nodiscard]] std::optional<std::string> canonical_of_0_1_0() const;
   /// Version of the jinja2 that runs the template.
   [[nodiscard]] std::string jinja2() const;
 
@@ -60,6 +60,11 @@ struct SpecialTokenNames {
   std::optional<std::string> bos, eos;
 };
 [[nodiscard]] SpecialTokenNames special_token_names(const std::filesystem::path& model_folder);
+
+/// Whether the template that chat_template_of() would open asks for the date of today: its source
+/// spells strftime_now. False where it would open none.
+[[nodiscard]] bool asks_for_today(const std::filesystem::path& model_folder,
+                                  const std::optional<std::string>& name);
 
 /// The template called `name` (one that is shipped, a .jinja file's path, or one of several that
 /// the folder has), or without a name

@@ -105,6 +105,7 @@ class Renderer:
             "missing": missing,
             "turn_end": answers.turn_end(),
             "refusal": answers.refusal,
+            "earlier": earlier_description(template),
         }
 
     def render(self, key, messages, variables, learnt):

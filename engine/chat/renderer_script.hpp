@@ -1,4 +1,5 @@
-// The script that renders conversations: sandbox.py, template.py, answers.py and renderer.py.
+// The script that renders conversations: sandbox.py, template.py, answers.py, earlier.py and
+// renderer.py.
 #pragma once
 
 #include <string_view>

@@ -21,6 +21,7 @@ struct LoadedTemplate {
   std::set<std::string> reads;          ///< Names of tokens and dates that the template reads.
   std::set<std::string> missing;        ///< Tokens that it writes and was not given.
   std::optional<std::string> turn_end;  ///< Special token that ends the assistant's turns.
+  std::optional<std::string> earlier;   ///< What 0.1.0 hashed in its place, if it knew it.
   std::string refusal;  ///< Why it refuses a question with its answer; empty if it renders them.
 };
 

@@ -32,6 +32,12 @@ struct PackedSequences {
   std::int64_t training = 0, validation = 0;
 };
 
+/// What rendered a text's conversations.
+struct ChatFacts {
+  std::string jinja2;                   ///< Version of the library.
+  std::optional<std::string> turn_end;  ///< Special token that ends the assistant's turns.
+};
+
 /// Text cut into windows of seq_len + 1 tokens that overlap by one: window w is tokens [w seq_len,
 /// (w + 1) seq_len] of one stream. Windows without a learnt target are left out. The last twentieth
 /// of the others (at least one) is validation, the rest training.
@@ -66,7 +72,10 @@ class WindowedText : public TokenSource {
   /// SHA-256 of everything the sequences depend on: the file's bytes, the tokenizer's if there is
   /// one, and which windows are left out.
   [[nodiscard]] virtual std::string hash() const = 0;
-  /// The hash that runs of 0.1.0 recorded, which left no window out; none where it is `hash()`.
+  /// The chat template's facts, where the text has conversations.
+  [[nodiscard]] virtual std::optional<ChatFacts> chat() const { return std::nullopt; }
+  /// The hash that runs of 0.1.0 recorded, which left no window out and described chat templates
+  /// that they knew; none where it is `hash()`.
   [[nodiscard]] virtual std::optional<std::string> hash_of_all_windows() const {
     return std::nullopt;
   }

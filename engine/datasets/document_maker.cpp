@@ -199,13 +199,17 @@ class DocumentMaker {
 }  // namespace
 
 std::string DocumentRows::hash(const DocumentTokens& tokens) const {
+  return hash(tokens,
+              format.conversations() ? tokens.chat.canonical() : tokens.end_of_text.value_or(""));
+}
+
+std::string DocumentRows::hash(const DocumentTokens& tokens, const std::string& chat) const {
   planner::CanonicalText text("sluice/documents");
   text.add("version", kDocumentVersion);
   for (const auto& file : files.files) text.add("records", read_record(file).sha256);
   text.add("tokenizer", tokens.tokenizer.hash())
       .add("format", format.canonical())
-      .add("template",
-           format.conversations() ? tokens.chat.canonical() : tokens.end_of_text.value_or(""));
+      .add("template", chat);
   // JSON alone was read when this text was fixed: its hashes stay.
   if (files.form != FileForm::json) text.add("form", to_string(files.form));
   if (files.form == FileForm::csv && data_extension(files.files.front()) == ".tsv") {

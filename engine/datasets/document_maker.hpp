@@ -38,6 +38,8 @@ struct DocumentRows {
 
   /// SHA-256 of everything that its documents depend on.
   [[nodiscard]] std::string hash(const DocumentTokens& tokens) const;
+  /// The same hash with another text in place of the chat template's canonical one.
+  [[nodiscard]] std::string hash(const DocumentTokens& tokens, const std::string& chat) const;
 };
 
 /// What came of the rows of one data set.

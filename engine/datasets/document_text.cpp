@@ -229,11 +229,24 @@ std::string DocumentText::hash() const {
 }
 
 std::optional<std::string> DocumentText::hash_of_all_windows() const {
-  if (left_out_windows() == 0 || is_mixture()) return std::nullopt;
+  if (is_mixture()) return std::nullopt;
+  const auto chat = has_conversations() ? source_.tokens.chat.canonical_of_0_1_0() : std::nullopt;
+  if (left_out_windows() == 0 && !chat) return std::nullopt;
   return planner::CanonicalText("sluice/sequences")
-      .add("documents", tokens_hash_)
+      .add("documents", chat ? source_.sets.front().hash(source_.tokens, *chat) : tokens_hash_)
       .add("packing", planner::to_string(packing_))
       .hash();
+}
+
+bool DocumentText::has_conversations() const {
+  return std::ranges::any_of(source_.sets,
+                             [](const DocumentRows& each) { return each.format.conversations(); });
+}
+
+std::optional<ChatFacts> DocumentText::chat() const {
+  if (!has_conversations()) return std::nullopt;
+  return ChatFacts{.jinja2 = source_.tokens.chat.jinja2(),
+                   .turn_end = source_.tokens.chat.turn_end()};
 }
 
 double DocumentText::unigram_entropy() const {

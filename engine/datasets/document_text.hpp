@@ -39,6 +39,7 @@ class DocumentText : public WindowedText {
 
   [[nodiscard]] std::string hash() const override;
   [[nodiscard]] std::optional<std::string> hash_of_all_windows() const override;
+  [[nodiscard]] std::optional<ChatFacts> chat() const override;
   [[nodiscard]] double unigram_entropy() const override;
   [[nodiscard]] std::int64_t vocabulary() const override { return vocabulary_; }
   [[nodiscard]] std::string description() const override;
@@ -51,6 +52,7 @@ class DocumentText : public WindowedText {
   void open_sets(const TextProgress& progress);
   void open_mixture(const std::vector<std::unique_ptr<DocumentCache>>& sets);
   [[nodiscard]] bool is_mixture() const;
+  [[nodiscard]] bool has_conversations() const;
   [[nodiscard]] std::string names() const;
   void cut_stream();
   void cut_pieces();

@@ -1,6 +1,8 @@
 #include "engine/datasets/open_text.hpp"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 
 #include "engine/datasets/data_set.hpp"
 #include "engine/datasets/document_text.hpp"
@@ -98,6 +100,20 @@ void require_no_mask(const planner::RunConfig& run) {
 }
 
 }  // namespace
+
+void fix_date(planner::RunConfig& run) {
+  if (run.date_string || run.model.empty() || has_token_ids(run)) return;
+  const auto folder = find_tokenizer_place(run.model).folder;
+  if (!folder || !asks_for_today(*folder, run.chat_template)) return;
+  constexpr std::array kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                  "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const auto today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
+  const std::chrono::year_month_day date(today);
+  const auto day = static_cast<unsigned>(date.day());
+  run.date_string = (day < 10 ? "0" : "") + std::to_string(day) + " " +
+                    kMonths[static_cast<unsigned>(date.month()) - 1] + " " +
+                    std::to_string(static_cast<int>(date.year()));
+}
 
 std::unique_ptr<WindowedText> open_text(const planner::RunConfig& run, const path& cache,
                                         const TextProgress& progress) {

@@ -10,6 +10,10 @@
 
 namespace sluice::engine {
 
+/// States the date of today in `date_string`, as "26 Jul 2024", where the run states none and its
+/// chat template asks for it: from a run's first start on, its templates see one date.
+void fix_date(planner::RunConfig& run);
+
 /// The text of a run, cut by the tokenizer of the model's folder, or read as bytes if there is
 /// none. `cache`: folder for cut tokens; `progress` is called while tokens are cut. Throws
 /// BadRequest for data that are refused.

@@ -35,6 +35,10 @@ struct CheckpointFacts {
   std::optional<std::filesystem::path> model_folder;
   /// Validation loss at this step, if it was evaluated.
   std::optional<double> val_loss{};
+  /// Version of the jinja2 that rendered the run's conversations, if it has any.
+  std::optional<std::string> jinja2{};
+  /// Special token that ends the assistant's turns in them.
+  std::optional<std::string> turn_end{};
 };
 
 /// Folder name of a step's checkpoint: "step-N".

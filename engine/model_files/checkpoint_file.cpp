@@ -55,6 +55,8 @@ std::string checkpoint_text(const CheckpointFile& file) {
                {"files", files_json(file.files)}};
   if (facts.model_folder) body["model_folder"] = facts.model_folder->string();
   if (facts.val_loss) body["val_loss"] = *facts.val_loss;
+  if (facts.jinja2) body["jinja2"] = *facts.jinja2;
+  if (facts.turn_end) body["turn_end"] = *facts.turn_end;
   body["hash"] = planner::sha256_hex(body.dump());
   return body.dump(2) + "\n";
 }
@@ -90,6 +92,8 @@ CheckpointFile read_checkpoint_text(const std::string& text, const std::string& 
     if (const auto loss = body.find("val_loss"); loss != body.end() && !loss->is_null()) {
       file.facts.val_loss = loss->get<double>();
     }
+    if (body.contains("jinja2")) file.facts.jinja2 = body["jinja2"].get<std::string>();
+    if (body.contains("turn_end")) file.facts.turn_end = body["turn_end"].get<std::string>();
     return file;
   } catch (const json::exception&) {
     throw BadRequest(where + ": is no checkpoint that this version reads");

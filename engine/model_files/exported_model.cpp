@@ -1,5 +1,6 @@
 #include "engine/model_files/exported_model.hpp"
 
+#include "engine/model_files/end_tokens.hpp"
 #include "engine/model_files/model_config.hpp"
 #include "engine/model_files/safetensors_writer.hpp"
 #include "engine/model_files/tokenizer_place.hpp"
@@ -12,6 +13,8 @@ namespace sluice::engine {
 namespace {
 
 using std::filesystem::path;
+
+const std::string kGeneration = "generation_config.json";
 
 void require_free(const path& out) {
   std::error_code error;
@@ -49,9 +52,19 @@ ExportedModel export_model(const Checkpoint& checkpoint, const ExportOptions& op
     exported.source = source;
     for (const char* name : kTokenizerFiles) {
       if (!std::filesystem::is_regular_file(*source / name)) continue;
-      write_text(folder.hidden() / name, planner::read_whole_file(*source / name));
+      std::string text = planner::read_whole_file(*source / name);
+      if (name == kGeneration) {
+        text = with_end_tokens(text, checkpoint.config(), options.end_tokens, name);
+      }
+      write_text(folder.hidden() / name, text);
       exported.copied.emplace_back(name);
     }
+  }
+  const path generation = folder.hidden() / kGeneration;
+  if (!options.end_tokens.empty() && !std::filesystem::exists(generation)) {
+    const std::string text =
+        with_end_tokens("", checkpoint.config(), options.end_tokens, kGeneration);
+    if (!text.empty()) write_text(generation, text);
   }
   folder.commit();
   return exported;

@@ -13,6 +13,8 @@ namespace sluice::engine {
 struct ExportOptions {
   std::filesystem::path out;
   ElementType type = ElementType::bf16;
+  /// Ids of tokens that end what the model writes, to be added to generation_config.json's.
+  std::vector<std::int32_t> end_tokens{};
   Bytes shard{5'000'000'000};  ///< Largest number of bytes of tensors in one file.
 };
 

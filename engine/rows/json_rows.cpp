@@ -92,14 +92,12 @@ class JsonScan {
     if (!end) return has_line && !ends_open(line) ? Objects::lines : Objects::one;
     const std::size_t next = rest.find_first_not_of(kSpace, *end);
     if (next == std::string_view::npos) return Objects::one;
-    if (*end <= line.size()) return Objects::lines;
-    if (rest[next] == '{') return Objects::several;
     if (rest[next] == ',') {
       throw BadRequest(text_.file() +
                        ": its objects stand between commas without a list around them: put [ "
                        "before the first and ] behind the last");
     }
-    return Objects::lines;
+    return *end > line.size() && rest[next] == '{' ? Objects::several : Objects::lines;
   }
 
   static std::optional<std::size_t> object_end(std::string_view text) {
@@ -225,11 +223,8 @@ class JsonScan {
   /// Gives the rows of one object: the items of its one list of objects, or the object itself.
   void frame() {
     const std::string whole_where = text_.where();
-    if (is_row()) {
-      give_value();
-    } else {
-      members(whole_where);
-    }
+    const Reading reading = is_row() ? give_value() : members(whole_where);
+    if (reading == Reading::stops) return;
     if (text_.skip_space()) refuse("something follows the object that holds the rows");
   }
 
@@ -286,7 +281,7 @@ class JsonScan {
     }
   }
 
-  void members(const std::string& whole_where) {
+  Reading members(const std::string& whole_where) {
     text_.take(1);
     std::string rows_of;
     for (;;) {
@@ -294,7 +289,7 @@ class JsonScan {
       const char letter = text_.rest()[0];
       if (letter == '}') {
         text_.take(1);
-        return;
+        return Reading::goes_on;
       }
       if (letter == ',') {
         text_.take(1);
@@ -311,7 +306,7 @@ class JsonScan {
                            name + "\": write the one to learn into a file of its own");
         }
         rows_of = name;
-        if (list() == Reading::stops) return;
+        if (list() == Reading::stops) return Reading::stops;
         continue;
       }
       const auto end = skip_value(0);

@@ -45,17 +45,8 @@ std::u32string AlignedText::code_points() const {
 
 AlignedText::Edit::Edit(AlignedText& text, std::size_t skipped) : old_(text) {
   old_.keep_places();
-  if (old_.kept_) {
-    // The library rewrites from the first byte whose place is not empty, and leaves what stands
-    // before it.
-    const auto first = std::ranges::find_if(
-        old_.places_, [](const Place& place) { return place.begin != place.end; });
-    at_ = static_cast<std::size_t>(first - old_.places_.begin());
-    places_.assign(old_.places_.begin(), first);
-    places_.reserve(old_.places_.size());
-  }
+  if (old_.kept_) places_.reserve(old_.places_.size());
   text_.reserve(old_.text_.size());
-  text_.assign(old_.text_, 0, at_);
   for (; skipped > 0; --skipped) take();
 }
 

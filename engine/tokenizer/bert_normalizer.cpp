@@ -1,5 +1,3 @@
-#include <array>
-
 #include "engine/tokenizer/code_point_set.hpp"
 #include "engine/tokenizer/json_step.hpp"
 #include "engine/tokenizer/letter_case.hpp"
@@ -22,8 +20,6 @@ bool is_chinese(char32_t value) {
   return false;
 }
 
-bool is_bert_space(char32_t value) { return value == 0x9 || value == 0xa || value == 0xd || is_white_space(value); }
-
 struct BertSettings {
   bool clean, chinese, strip, lower;
 };
@@ -37,20 +33,17 @@ class BertNormalizer : public Normalizer {
     if (settings_.chinese) set_apart_chinese(text);
     if (settings_.strip) {
       normalize(text, NormalForm::nfd);
-      text.filter([](char32_t value) { return !is_mark(value); });
+      text.filter([](char32_t value) { return !is_nonspacing_mark(value); });
     }
     if (settings_.lower) lower(text);
   }
-  bool needs_places() const override { return settings_.chinese; }
 
  private:
   static void clean(AlignedText& text) {
-    text.filter([](char32_t value) {
-      return value != 0 && value != 0xfffd && (is_bert_space(value) || !is_other(value));
-    });
+    text.filter([](char32_t value) { return value != 0 && value != 0xfffd && !is_other(value); });
     const std::u32string points = text.code_points();
     AlignedText::Edit edit(text);
-    for (const char32_t value : points) edit.put(is_bert_space(value) ? U' ' : value, 0);
+    for (const char32_t value : points) edit.put(is_white_space(value) ? U' ' : value, 0);
     edit.finish();
   }
 
@@ -73,11 +66,11 @@ class BertNormalizer : public Normalizer {
 
 std::unique_ptr<Normalizer> read_bert_normalizer(const JsonStep& step) {
   const bool lower = step.flag("lowercase", true);
-  return std::make_unique<BertNormalizer>(BertSettings{
-      .clean = step.flag("clean_text", true),
-      .chinese = step.flag("handle_chinese_chars", true),
-      .strip = step.flag("strip_accents").value_or(lower),
-      .lower = lower});
+  return std::make_unique<BertNormalizer>(
+      BertSettings{.clean = step.flag("clean_text", true),
+                   .chinese = step.flag("handle_chinese_chars", true),
+                   .strip = step.flag("strip_accents").value_or(lower),
+                   .lower = lower});
 }
 
 }  // namespace sluice::engine

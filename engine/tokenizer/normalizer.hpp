@@ -17,8 +17,6 @@ class Normalizer {
  public:
   virtual ~Normalizer() = default;
   virtual void apply(AlignedText& text) const = 0;
-  /// Whether later steps must know the places of the text to do as the library does.
-  [[nodiscard]] virtual bool needs_places() const { return false; }
 };
 
 using Normalizers = std::vector<std::unique_ptr<Normalizer>>;

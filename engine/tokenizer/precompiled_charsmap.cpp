@@ -42,18 +42,21 @@ class Precompiled : public Normalizer {
 
   void apply(AlignedText& text) const override {
     const std::string old(text.text());
-    std::vector<std::pair<char32_t, std::ptrdiff_t>> changes;
+    Changes changes;
     bool modified = false;
+    std::size_t skipped = 0;  // Characters left out at the very beginning.
     const auto replace = [&](std::string_view part) {
       const auto found = replacement(part);
       if (!found) return false;
       modified = true;
-      const std::ptrdiff_t grown = count(*found) - count(part);
-      std::ptrdiff_t index = 0;
+      // The first character replaces all of the old ones; what becomes nothing is taken by the
+      // character before it.
+      std::ptrdiff_t first = 1 - count(part);
       each_character(*found, [&](char32_t value, std::string_view) {
-        changes.emplace_back(value, index == 0 ? grown : index);
-        ++index;
+        changes.emplace_back(value, first);
+        first = 1;
       });
+      if (found->empty()) leave_out(count(part), changes, skipped);
       return true;
     };
     each_grapheme(old, [&](std::string_view grapheme) {
@@ -64,13 +67,23 @@ class Precompiled : public Normalizer {
       });
     });
     if (!modified) return;
-    AlignedText::Edit edit(text);
+    AlignedText::Edit edit(text, skipped);
     for (const auto& [value, change] : changes) edit.put(value, change);
     edit.finish();
   }
-  bool needs_places() const override { return true; }
 
  private:
+  using Changes = std::vector<std::pair<char32_t, std::ptrdiff_t>>;
+
+  static void leave_out(std::ptrdiff_t characters, Changes& changes, std::size_t& skipped) {
+    for (auto each = changes.rbegin(); each != changes.rend(); ++each) {
+      if (each->second > 0) continue;
+      each->second -= characters;
+      return;
+    }
+    skipped += static_cast<std::size_t>(characters);
+  }
+
   template <class Take>
   static void each_character(std::string_view text, const Take& take) {
     for (std::size_t at = 0; at < text.size();) {
@@ -93,9 +106,9 @@ class Precompiled : public Normalizer {
     char32_t before = 0;
     each_character(text, [&](char32_t value, std::string_view part) {
       const auto at = static_cast<std::size_t>(part.data() - text.data());
-      if (at > 0 && utf8proc_grapheme_break_stateful(static_cast<utf8proc_int32_t>(before),
-                                                     static_cast<utf8proc_int32_t>(value),
-                                                     &state)) {
+      if (at > 0 &&
+          utf8proc_grapheme_break_stateful(static_cast<utf8proc_int32_t>(before),
+                                           static_cast<utf8proc_int32_t>(value), &state)) {
         take(text.substr(begin, at - begin));
         begin = at;
       }

@@ -36,9 +36,6 @@ std::vector<AddedToken> looked_for(const TokenizerParts& parts, bool normalized)
 
 bool need_places(const TokenizerParts& parts) {
   bool changes = !parts.normalizers.empty();
-  for (const auto& each : parts.normalizers) {
-    if (each->needs_places()) return true;
-  }
   for (const auto& each : parts.pre_tokenizers) {
     if (changes && each->needs_places()) return true;
     changes = changes || each->changes();

@@ -34,6 +34,10 @@ struct TokenizerParts {
 /// Parses a tokenizer.json. Throws BadRequest `WHERE: FIELD: ...` naming the field and the
 /// unsupported kind (of model, normalizer, pre-tokenizer, post-processor or decoder).
 [[nodiscard]] TokenizerParts read_tokenizer(const std::string& json, const std::string& where);
+/// The same for a document that is parsed already. Its member `around`, which no tokenizer.json
+/// has, may name the tokens `before` and `after` a text.
+[[nodiscard]] TokenizerParts read_tokenizer(const nlohmann::json& document,
+                                            const std::string& where);
 
 /// Called with the number of bytes of text cut so far and of all; may be empty.
 using TextProgress = std::function<void(std::int64_t done, std::int64_t all)>;

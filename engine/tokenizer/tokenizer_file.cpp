@@ -37,6 +37,10 @@ class TokenizerReader {
     parts.model = read_model(*model, bytes);
     read_added(parts);
     if (const auto step = step_of("post_processor")) read_post(*step, parts);
+    if (const auto step = step_of("around")) {
+      if (step->value().contains("before")) parts.before = {id_of(step->text("before"), parts)};
+      if (step->value().contains("after")) parts.after = {id_of(step->text("after"), parts)};
+    }
     return parts;
   }
 
@@ -84,6 +88,14 @@ class TokenizerReader {
       for (const AddedToken& each : parts.added) token.id = std::max(token.id, each.id + 1);
     }
     parts.added.push_back(std::move(token));
+  }
+
+  TokenId id_of(const std::string& token, const TokenizerParts& parts) const {
+    const auto added = std::ranges::find(parts.added, token, &AddedToken::content);
+    if (added != parts.added.end()) return added->id;
+    const auto found = parts.model->vocabulary().find(token);
+    if (found != parts.model->vocabulary().end()) return found->second;
+    throw BadRequest(where_ + ": the special token \"" + token + "\" is not in the vocabulary");
   }
 
   /// Reads a post-processor. One behind another puts its tokens around those of the first. What
@@ -150,8 +162,11 @@ class TokenizerReader {
 }  // namespace
 
 TokenizerParts read_tokenizer(const std::string& json_text, const std::string& where) {
-  const json root = parse_strict_json(json_text, where, kLevels);
-  return TokenizerReader(root, where).read();
+  return read_tokenizer(parse_strict_json(json_text, where, kLevels), where);
+}
+
+TokenizerParts read_tokenizer(const json& document, const std::string& where) {
+  return TokenizerReader(document, where).read();
 }
 
 }  // namespace sluice::engine

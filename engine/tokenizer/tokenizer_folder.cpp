@@ -1,6 +1,9 @@
 #include "engine/tokenizer/tokenizer_folder.hpp"
 
+#include <optional>
+
 #include "engine/model_files/written_file.hpp"
+#include "engine/tokenizer/folder_settings.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -26,7 +29,15 @@ std::string TokenizerFolder::hash() const {
 }
 
 Tokenizer TokenizerFolder::load() const {
-  check(form == TokenizerForm::tokenizer_json, "the form of a tokenizer is known");
+  const std::string where = main_file().string();
+  switch (form) {
+    case TokenizerForm::tokenizer_json:
+      break;
+    case TokenizerForm::vocabulary_and_merges:
+      return Tokenizer(read_tokenizer(from_vocabulary_and_merges(folder), where));
+    case TokenizerForm::sentencepiece:
+      return Tokenizer(read_tokenizer(from_sentencepiece(folder), where));
+  }
   return Tokenizer::from_file(main_file());
 }
 
@@ -34,10 +45,35 @@ std::variant<TokenizerFolder, NoTokenizer> find_tokenizer(const path& folder) {
   if (has(folder, "tokenizer.json")) {
     return TokenizerFolder{TokenizerForm::tokenizer_json, folder, {folder / "tokenizer.json"}};
   }
-  const std::string way = "; write a tokenizer.json with transformers: AutoTokenizer" +
-                          std::string(".from_pretrained(FOLDER).save_pretrained(FOLDER)");
-  for (const char* name : {"vocab.json", "merges.txt", "tokenizer.model", "spiece.model",
-                           "vocab.txt", "tekken.json", "tiktoken.model", "qwen.tiktoken"}) {
+  const std::string way =
+      std::string("; write a tokenizer.json with transformers: AutoTokenizer.from_pretrained(") +
+      "FOLDER).save_pretrained(FOLDER)";
+  const bool merges = has(folder, "vocab.json") && has(folder, "merges.txt");
+  if (merges || has(folder, "tokenizer.model")) {
+    const FolderSettings settings(folder);
+    const std::string& kind = settings.tokenizer_class();
+    std::optional<TokenizerFolder> found;
+    if (merges && converts_merges(kind)) {
+      found = {TokenizerForm::vocabulary_and_merges,
+               folder,
+               {folder / "vocab.json", folder / "merges.txt"}};
+    } else if (has(folder, "tokenizer.model") && converts_sentencepiece(kind)) {
+      found = {TokenizerForm::sentencepiece, folder, {folder / "tokenizer.model"}};
+    }
+    if (found) {
+      found->files.insert(found->files.end(), settings.files().begin(), settings.files().end());
+      return *found;
+    }
+    const std::string file = merges ? "vocab.json and merges.txt" : "tokenizer.model";
+    return NoTokenizer{
+        true,
+        folder.string() + ": has " + file + " and no tokenizer.json, and " +
+            (kind.empty() ? "neither tokenizer_config.json nor config.json says of which class"
+                          : "the class " + kind + " is read from tokenizer.json alone") +
+            way};
+  }
+  for (const char* name : {"vocab.json", "merges.txt", "spiece.model", "vocab.txt", "tekken.json",
+                           "tiktoken.model", "qwen.tiktoken"}) {
     if (has(folder, name)) {
       return NoTokenizer{true, folder.string() + ": has " + name + " and no tokenizer.json" + way};
     }

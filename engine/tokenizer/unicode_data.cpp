@@ -1,5 +1,5 @@
-// Tables of Unicode, made by asking each library about every code point; tests/cli/test_tokenizer.py
-// asks again.
+// Tables of Unicode, made by asking each library about every code point;
+// tests/cli/test_tokenizer.py asks again.
 #include "engine/tokenizer/unicode_data.hpp"
 
 namespace sluice::engine::unicode_data {
@@ -95,34 +95,46 @@ const char* const kAlphabetic =
     "2+2 6b+11 ee+6 3+6 1e+1 53+e 2 6b+a 68+d 102+c f8+5 2+1 3+1 4 2 8f+6 3+5 5 1d+9 2b+4 2+3 "
     "13+a 2f+d 198+7 2+6 54+15 2+d 7b+5 4 2+1 2+2 2 4 43+4 2+1 2+3 15d+3 a+1 2 31+6 4+2 41de+10 "
     "e21 2+36 8+3 5e+1 4cad 2362+6 2+10 3+6 2+1 2+4 65 8b8 7e9+19 7+19 7+19";
-const char* const kWordExtra =
-    "b2+1 6 3+2 23f8+33 1cc47+19 7+19 7+19";
+const char* const kWordExtra = "b2+1 6 3+2 23f8+33 1cc47+19 7+19 7+19";
 const char* const kLowerExtra =
     "aa 10 1f6+8 8+1 1f+4 61 35 d82 c30+3e e 23+24 2b2 e 11+c d4+f 351+19 793+1 7a1f+1 d3 82+2 "
     "4+1 363+3 a 5c17 3+2 2+29 2+8 d876+3d";
-const char* const kUpperExtra =
-    "2160+f 347+19 1cc61+19 7+19 7+19";
+const char* const kUpperExtra = "2160+f 347+19 1cc61+19 7+19 7+19";
 const char* const kNewerPunctuation =
     "61d 3e0 79 201 d eca+1 2e+2 12c4+c 3+b df11 13f a8+4 2d+3 44b+1 2+1 73+4 b+1 2 203+c 4d 182 "
     "109+2 9c 5d+7 54+2 2+4 5e+9 d8 60+4 2b+1 286+1 4b+c b0 ff2+1 3d7b+2 128+3 148 761d 35f+1";
-const char* const kOlderPunctuation =
-    "166d fb5c";
+const char* const kOlderPunctuation = "166d fb5c";
 const char* const kNewerMarks =
     "7fd 9a+8 2b+9 12b fc+5 56 af 38 b7 d 3b+1 45 139 14 847 fa 2b0+f 229 ff+4 8a32 d3 6425+3 "
     "42+4 13e+1 50+3 47+a 32+3 eb 3+1 4e 83+1 83 5+1 72 fa 7d+8 2 3 2+3 2+4 2 f+1 7c 3ce+e f6+5 "
     "2+1 3+3 2 2+1 8e+6 3+6 4 1d+9 29+6 2+3 9 a+a 2f+f 298+5 4 2+1 2+6 2 43+4 2+1 2+4 15c+3 a+1 "
     "2 31+6 4+4 18 14e6 7+e 2cc9+11 e20 30+8 5d c+1 5f0f+2d 3+16 1149 a1+6 178 3e+3 1fd+3 ff+1";
-const char* const kOlderMarks =
-    "1cf2+1";
-const char* const kNewerOthers =
-    "9+1 3 883+1 51 107eb 2363+f";
+const char* const kOlderMarks = "1cf2+1";
+const char* const kNewerOthers = "9+1 3 883+1 51 107eb 2363+f";
 const char* const kChanged =
     "897 45c 1db c80+1 30 10a+1 79d+2 bd3+3 1e5+1 a 75dc+2 d+2 5de4+33 74d+25 4+1c 9+1 133+2 "
     "38+3 340+2 13f+9 2 3 2+25 2+9 2 3 2+3 2+9 2+1 9+1 2ee+13 3b 3e2+9 b7+21 f+9 307+10 2+28 "
     "4+1c 14d5 a+1c b+f9a 1d06+39 c07+39 1f86 2433 23 1aab+f9 7+1b3 40d+13 c52+5 106+3d 22 "
     "441+29 d7+2a 5 10dd 98+2 5+4 5a d9+9 5+1 1b4+2 10+2 6 1e+2 c+4 7 8+1 b+2 3 9+1 e+1 d3+24 "
     "bb4a 34b7+26d 24f3+105f";
-const char* const kNewerNumbers =
-    "11de0+9 520b+2";
+const char* const kNewerNumbers = "11de0+9 520b+2";
+const char* const kNewerScripts =
+    "560 28 67 2e 1e0+2 61+a 6+1e 2+1 6+8 16 9+15 129+2 78 84+5 56 af 38 21 1a d 59 16 d 4 37+1 "
+    "45 105 3 3 2+5 5 8 8+1 3 e 14 83f 8 a f0 69 247+f 7e 2+1 2e+2 10a+1 6+2a 3+2 38 3 fc+4 "
+    "2c5+1 33f 28+2 76e 23+2 d 9+19 5+f 30 30 1e6+18 19f+3 12f+1 8c+4 25+1 a 110 1ab7+9 5217+29 "
+    "7b0 9+15 3+1 2 2+7 16+4 36 d2+1 267+5 5057 17e+f 80 2f+1 39d 191+2 241+a 2+e 2+6 2+1 2+a "
+    "2+e 2+6 2+1 4+33 18d+5 2+29 2+8 27a+1 13 2b8+27 9+9 7+25 4+1c 9+1 f1+29 2+2 3+1 11+2 38+2b "
+    "9+29 17+19 27+1b 15+16 7a+5 4d b 77+3 87+1 70+2 fa 45+9 2 3 2+25 2+9 2 3 2+3 2+9 2+1 9+1 78 "
+    "4+3 257+1 17+13 37 26+6 ba+3b c5+6 3 3+7 2+1 2+1d 2+1 3+b a+9 47+7 3+2d 3+a 1c+47 9+52 e+f "
+    "41+9 b7+21 f+9 107+6 2+1 2+2b 4 2+1 2+8 9+9 7+5 2+1 2+24 2+1 2+5 8+9 137+18 8+10 2+28 4+1c "
+    "56 10+31 e f91+62 43d+26 b+f9a 1d06+39 937+4e 2+9 277+39 c7+5a ab+5 5 30+8 5a+3 c+1 17fc+a "
+    "2fc+1e2 2a+9 22e8+3 2+6 2+1 4+120 10 1e+2 3 f+3 9+18b 1905+f9 7+1b3 4d+2d 3+16 a+73 226+1 "
+    "d6+13 d+13 7f+6 b88+1e 7+5 106+3d 22 71+2c 4+d 3+9 5+1 141+1e 12+39 6 1d1+29 d7+2a 5 1e1+6 "
+    "2+3 2+1 2+e 14d 326+43 4d+3c 3d0+2 20 3d+3 3e b3+5 46e+4 5+3 18+5 78+2 5+4 56+4 7+b 5 c0+b "
+    "5+1 3f+f 10 9+7 2+1 d d+3 10+20 13+2d 2+92 d+d 3+c 4+9 6+37 8+e 3+a 7+8 8+92 2+65 aade+8 "
+    "1056+4 1777+1d30 10+26d 11a3+134a 6+105f";
+const char* const kNewerNonspacing =
+    "8d4+d fa4+1 575 8aca f8 6881 1fa+7 3+2 2 7ea+6 2+5 2 53+15 3+6 2+1 2+1 c34a+6 2+10 3+6 2+1 "
+    "2+4 91a+6";
 
 }  // namespace sluice::engine::unicode_data

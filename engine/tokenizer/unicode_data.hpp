@@ -30,6 +30,11 @@ extern const char* const kNewerOthers;
 extern const char* const kChanged;
 /// Numbers of Unicode 17 that Rust knows.
 extern const char* const kNewerNumbers;
+/// Code points to which the pre-tokenizer UnicodeScripts, whose table is Unicode 9's, gives no
+/// script.
+extern const char* const kNewerScripts;
+/// Nonspacing marks among the older ones that BertNormalizer keeps all the same.
+extern const char* const kNewerNonspacing;
 
 /// A script of Unicode 16 with its name in lower case and without underscores.
 struct Script {

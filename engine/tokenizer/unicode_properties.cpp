@@ -195,24 +195,36 @@ std::optional<CodePointSet> property_set(std::string_view name) {
 int script_of(char32_t value) {
   static const std::vector<std::uint8_t> scripts = [] {
     std::vector<std::uint8_t> made(kLastCodePoint + 1);
-    std::uint8_t number = 0;
-    for (const unicode_data::Script& script : unicode_data::kScripts) {
-      ++number;
-      const CodePointSet members = decoded(script.members);
-      for (const CodePointRange& range : members.ranges()) {
-        std::fill(made.begin() + range.first, made.begin() + range.last + 1, number);
+    const auto fill = [&](std::string_view members, int script) {
+      const CodePointSet set = decoded(members);
+      for (const CodePointRange& range : set.ranges()) {
+        std::fill(made.begin() + range.first, made.begin() + range.last + 1,
+                  static_cast<std::uint8_t>(script));
       }
+    };
+    for (int i = 0; i < unicode_data::kScriptCount; ++i) {
+      fill(unicode_data::kScripts[i].members, i + 1);
     }
+    fill(unicode_data::kNewerScripts, 0);
+    // These have other scripts since.
+    made[0x589] = made[0x61c] = made['0'];
+    made[0x953] = made[0x954] = made[0x905];
     return made;
   }();
   return value <= kLastCodePoint ? scripts[value] : 0;
 }
 
 const CodePointSet& white_space() {
-  static const CodePointSet set =
-      ranges({{0x9, 0xd}, {0x20, 0x20}, {0x85, 0x85}, {0xa0, 0xa0}, {0x1680, 0x1680},
-              {0x2000, 0x200a}, {0x2028, 0x2029}, {0x202f, 0x202f}, {0x205f, 0x205f},
-              {0x3000, 0x3000}});
+  static const CodePointSet set = ranges({{0x9, 0xd},
+                                          {0x20, 0x20},
+                                          {0x85, 0x85},
+                                          {0xa0, 0xa0},
+                                          {0x1680, 0x1680},
+                                          {0x2000, 0x200a},
+                                          {0x2028, 0x2029},
+                                          {0x202f, 0x202f},
+                                          {0x205f, 0x205f},
+                                          {0x3000, 0x3000}});
   return set;
 }
 
@@ -247,9 +259,19 @@ bool is_punctuation(char32_t value) {
 }
 
 bool is_mark(char32_t value) {
-  static const CodePointTable table(
-      with(categories({"M"}).without(decoded(unicode_data::kNewerMarks)),
-           unicode_data::kOlderMarks));
+  static const CodePointTable table(with(
+      categories({"M"}).without(decoded(unicode_data::kNewerMarks)), unicode_data::kOlderMarks));
+  return table.contains(value);
+}
+
+bool is_nonspacing_mark(char32_t value) {
+  static const CodePointTable table([] {
+    CodePointSet set = categories({"Mn"})
+                           .without(decoded(unicode_data::kNewerMarks))
+                           .without(decoded(unicode_data::kNewerNonspacing));
+    set.unite(ranges({{0x1734, 0x1734}, {0x1171e, 0x1171e}}));  // These are spacing since.
+    return set;
+  }());
   return table.contains(value);
 }
 
@@ -275,10 +297,16 @@ bool is_newer_mark(char32_t value) {
 }
 
 bool is_newer_composite(char32_t value) {
-  static const CodePointTable table(
-      ranges({{0x32ff, 0x32ff},   {0xa7f2, 0xa7f4},   {0xab69, 0xab69},   {0x10781, 0x10785},
-              {0x10787, 0x107b0}, {0x107b2, 0x107ba}, {0x11938, 0x11938}, {0x1e030, 0x1e06d},
-              {0x1f16c, 0x1f16c}, {0x1fbf0, 0x1fbf9}}));
+  static const CodePointTable table(ranges({{0x32ff, 0x32ff},
+                                            {0xa7f2, 0xa7f4},
+                                            {0xab69, 0xab69},
+                                            {0x10781, 0x10785},
+                                            {0x10787, 0x107b0},
+                                            {0x107b2, 0x107ba},
+                                            {0x11938, 0x11938},
+                                            {0x1e030, 0x1e06d},
+                                            {0x1f16c, 0x1f16c},
+                                            {0x1fbf0, 0x1fbf9}}));
   return value >= 0x32ff && table.contains(value);
 }
 

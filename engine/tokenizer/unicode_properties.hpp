@@ -28,7 +28,8 @@ inline constexpr std::string_view kCategories[] = {
 /// have, and Unicode 16.
 [[nodiscard]] const CodePointSet& changed_categories();
 
-/// Index of the script of `value` in an order of its own; equal numbers mean equal scripts.
+/// Number of the script of `value` for the pre-tokenizer UnicodeScripts, whose table is Unicode
+/// 9's: equal numbers mean equal scripts, 0 means none.
 [[nodiscard]] int script_of(char32_t value);
 
 /// White space: Unicode's White_Space, which Oniguruma's and Rust's \s match.
@@ -41,8 +42,10 @@ inline constexpr std::string_view kCategories[] = {
 /// Punctuation of the pre-tokenizers Punctuation and BertPreTokenizer: ASCII's symbols, and the
 /// categories P of the crate unicode_categories.
 [[nodiscard]] bool is_punctuation(char32_t value);
-/// Marks, which the normalizers StripAccents and BertNormalizer leave out.
+/// Marks, which the normalizer StripAccents leaves out.
 [[nodiscard]] bool is_mark(char32_t value);
+/// Nonspacing marks, which BertNormalizer leaves out.
+[[nodiscard]] bool is_nonspacing_mark(char32_t value);
 /// Characters of the categories C that BertNormalizer leaves out.
 [[nodiscard]] bool is_other(char32_t value);
 /// Whether `value` is a mark that Unicode 9, whose tables the normalizers NFC, NFD, NFKC and NFKD

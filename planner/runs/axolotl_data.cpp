@@ -47,8 +47,9 @@ constexpr std::array kRefused = {
     FieldKey{"shards", "write max_samples: N"},
     FieldKey{"revision", "name that revision's file as path"},
     FieldKey{"drop_system_message", "remove the system turns from the data"},
-    FieldKey{"message_field_training_detail", "whole turns are learnt or not: name a field by "
-                                              "message_field_training"},
+    FieldKey{"message_field_training_detail",
+             "whole turns are learnt or not: name a field by "
+             "message_field_training"},
     FieldKey{"field_human", "write field_messages and message_property_mappings"},
     FieldKey{"field_model", "write field_messages and message_property_mappings"},
     FieldKey{"skip", "remove the first rows from the data"},
@@ -63,9 +64,17 @@ constexpr std::array kRefused = {
 };
 
 std::vector<std::string> axolotl_entry_keys() {
-  std::vector<std::string> keys = {"path", "type",           "data_files",   "name",     "split",
-                                   "roles", "roles_to_train", "train_on_eos", "chat_template",
-                                   "chat_template_jinja", "message_property_mappings",
+  std::vector<std::string> keys = {"path",
+                                   "type",
+                                   "data_files",
+                                   "name",
+                                   "split",
+                                   "roles",
+                                   "roles_to_train",
+                                   "train_on_eos",
+                                   "chat_template",
+                                   "chat_template_jinja",
+                                   "message_property_mappings",
                                    "temperature"};
   for (const FieldKey& each : kFields) keys.emplace_back(each.theirs);
   for (const char* each : kMoot) keys.emplace_back(each);
@@ -176,8 +185,10 @@ class EntryReader {
       if (property == "role" || property == "content") {
         entry_.columns[property] = field;
       } else if (property != field) {
-        throw BadRequest(path + "." + property + ": is not done here: role and content are; name "
-                                                 "the field " + property + " in the data");
+        throw BadRequest(path + "." + property +
+                         ": is not done here: role and content are; name "
+                         "the field " +
+                         property + " in the data");
       }
     }
   }

@@ -45,7 +45,8 @@ void set_special_tokens(RunConfig& run, Text value, Text key) {
     if (!map.IsMap()) throw BadRequest(key + ": must be a map of tokens");
     for (const auto& item : map) {
       const std::string name = item.first.Scalar();
-      if (name == "additional_special_tokens") throw BadRequest(key + "." + name + ": " + kVocabulary);
+      if (name == "additional_special_tokens")
+        throw BadRequest(key + "." + name + ": " + kVocabulary);
     }
   });
   run.notes.push_back(key + " is ignored: " + kTokenizerOfFolder +
@@ -67,9 +68,8 @@ void set_plugins(RunConfig& run, Text value, Text key) {
   read_yaml(value, key, [&](const YAML::Node& list) {
     for (const auto& item : list) {
       const std::string& plugin = item.Scalar();
-      const bool kernels = std::ranges::any_of(kKernels, [&plugin](const char* part) {
-        return plugin.find(part) != std::string::npos;
-      });
+      const bool kernels = std::ranges::any_of(
+          kKernels, [&plugin](const char* part) { return plugin.find(part) != std::string::npos; });
       if (!kernels) throw BadRequest(key + ": " + plugin + " is not done here: leave it out");
     }
   });

@@ -24,13 +24,13 @@ std::vector<Default> defaults_of(Program program) {
               {"seq_len", "512"},
               {"micro_batch", "1"}};
     case Program::trl:
-      return {{"optimizer.lr", "2e-5"}, {"optimizer.weight_decay", "0"},
+      return {{"optimizer.lr", "2e-5"},    {"optimizer.weight_decay", "0"},
               {"schedule.kind", "linear"}, {"epochs", "3"},
-              {"seq_len", "1024"},      {"micro_batch", "8"}};
+              {"seq_len", "1024"},         {"micro_batch", "8"}};
     default:
-      return {{"optimizer.lr", "5e-5"}, {"optimizer.weight_decay", "0"},
+      return {{"optimizer.lr", "5e-5"},    {"optimizer.weight_decay", "0"},
               {"schedule.kind", "linear"}, {"epochs", "3"},
-              {"seq_len", "2048"},      {"micro_batch", "8"}};
+              {"seq_len", "2048"},         {"micro_batch", "8"}};
   }
 }
 

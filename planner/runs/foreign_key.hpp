@@ -46,8 +46,7 @@ constexpr ForeignKey adapter(const char* key) { return {key, ForeignKey::Kind::a
 
 /// Reasons that several tables give.
 inline constexpr const char* kPlanned = "the plan chooses it";
-inline constexpr const char* kOneGpu =
-    "one GPU trains, and the plan offloads what does not fit it";
+inline constexpr const char* kOneGpu = "one GPU trains, and the plan offloads what does not fit it";
 inline constexpr const char* kNoLoader = "the text is read as it is needed";
 inline constexpr const char* kLogged =
     "metrics.jsonl, TensorBoard's files and report.html are always written";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <string_view>
 
 #include "planner/runs/run_config.hpp"
@@ -18,19 +19,29 @@ void note(RunConfig& run, std::string text) { run.notes.push_back(std::move(text
 
 /// Whether the name is AdamW's with its state in other types or places than ours.
 bool is_other_adamw(std::string_view name) {
-  constexpr std::array kNames = {
-      "adamw_8bit",        "adamw_bnb_8bit",   "paged_adamw_8bit", "adamw_torch_8bit",
-      "adamw_torch_4bit",  "paged_adamw_32bit", "paged_adamw",     "adamw_anyprecision",
-      "ao_adamw_8bit",     "ao_adamw_4bit",    "ao_adamw_fp8",     "optimi_adamw",
-      "adamw_apex_fused",  "bitsandbytes.optim.PagedAdamW8bit",    "bitsandbytes.optim.PagedAdamW",
-      "bitsandbytes.optim.AdamW8bit"};
+  constexpr std::array kNames = {"adamw_8bit",
+                                 "adamw_bnb_8bit",
+                                 "paged_adamw_8bit",
+                                 "adamw_torch_8bit",
+                                 "adamw_torch_4bit",
+                                 "paged_adamw_32bit",
+                                 "paged_adamw",
+                                 "adamw_anyprecision",
+                                 "ao_adamw_8bit",
+                                 "ao_adamw_4bit",
+                                 "ao_adamw_fp8",
+                                 "optimi_adamw",
+                                 "adamw_apex_fused",
+                                 "bitsandbytes.optim.PagedAdamW8bit",
+                                 "bitsandbytes.optim.PagedAdamW",
+                                 "bitsandbytes.optim.AdamW8bit"};
   return std::ranges::find(kNames, name) != kNames.end();
 }
 
 bool is_adamw(std::string_view name) {
-  constexpr std::array kNames = {"adamw_torch", "adamw_torch_fused", "adamw_hf",
+  constexpr std::array kNames = {"adamw_torch",     "adamw_torch_fused",     "adamw_hf",
                                  "adamw_torch_xla", "adamw_torch_npu_fused", "adamw",
-                                 "AdamW", "torch.optim.AdamW"};
+                                 "AdamW",           "torch.optim.AdamW"};
   return std::ranges::find(kNames, name) != kNames.end();
 }
 
@@ -57,6 +68,9 @@ void set_optimizer(RunConfig& run, Text value, Text key) {
   if (is_none(value) || is_adamw(value)) return;
   if (is_other_adamw(value)) {
     return note(run, key + ": " + value + " is AdamW, whose state is kept at 32 bits here");
+  }
+  if (std::isalpha(static_cast<unsigned char>(value.front())) == 0) {
+    throw BadRequest(key + ": must be a map of its settings, or AdamW by one of its names");
   }
   throw BadRequest(key + ": \"" + value +
                    "\" is not done here: the optimizer is AdamW, nearest to it adamw_torch, under "

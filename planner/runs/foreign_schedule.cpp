@@ -41,8 +41,9 @@ struct NearScheduler {
   const char* nearest;
 };
 constexpr std::array kNear = {
-    NearScheduler{"reduce_lr_on_plateau", "it follows the validation loss; nearest is "
-                                          "warmup_stable_decay"},
+    NearScheduler{"reduce_lr_on_plateau",
+                  "it follows the validation loss; nearest is "
+                  "warmup_stable_decay"},
     NearScheduler{"greedy", "it follows the loss; nearest is warmup_stable_decay"},
     NearScheduler{"one_cycle", "nearest is cosine with warmup_ratio: 0.3"},
     NearScheduler{"rex", "nearest is polynomial with lr_scheduler_kwargs: {power: 0.7}"},
@@ -100,9 +101,10 @@ void set_one(RunConfig& run, Text name, Text value, Text key) {
   } else if (name == "warmup_type") {
     require_one_of(value, key, {"linear"}, "the warm-up is linear");
   } else {
-    const std::vector<std::string> known = {
-        "min_lr",    "min_lr_rate",     "min_lr_ratio",     "lr_end",     "power",      "num_cycles",
-        "timescale", "num_decay_steps", "num_stable_steps", "decay_type", "warmup_type"};
+    const std::vector<std::string> known = {"min_lr",     "min_lr_rate",     "min_lr_ratio",
+                                            "lr_end",     "power",           "num_cycles",
+                                            "timescale",  "num_decay_steps", "num_stable_steps",
+                                            "decay_type", "warmup_type"};
     throw BadRequest(key + ": unknown key" + sim::did_you_mean(name, known));
   }
 }
@@ -112,8 +114,9 @@ void set_one(RunConfig& run, Text name, Text value, Text key) {
 void set_scheduler(RunConfig& run, Text value, Text key) {
   if (is_none(value)) return;
   if (value.starts_with("{")) {
-    throw BadRequest(key + ": a map is torchtune's form: write schedule: {kind: cosine, "
-                           "warmup_steps: N}");
+    throw BadRequest(key +
+                     ": a map is torchtune's form: write schedule: {kind: cosine, "
+                     "warmup_steps: N}");
   }
   std::vector<std::string> known;
   for (const SchedulerName& name : kSchedulers) {

@@ -20,8 +20,9 @@ constexpr const char* kMethod = "it belongs to a method that is refused by its o
 
 void set_dataset(RunConfig& run, Text value, Text key) {
   if (value.starts_with("{")) {
-    throw BadRequest(key + ": a map is torchtune's form: write data: FILE, and columns: {prompt: "
-                           "NAME, response: NAME} where its fields have other names");
+    throw BadRequest(key +
+                     ": a map is torchtune's form: write data: FILE, and columns: {prompt: "
+                     "NAME, response: NAME} where its fields have other names");
   }
   if (is_none(value)) return;
   const bool list = value.starts_with("[");

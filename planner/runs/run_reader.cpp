@@ -18,10 +18,14 @@ namespace sluice::planner {
 namespace {
 
 /// Keys whose value is text, so that digits with a leading zero are a name.
-constexpr std::array kNames = {"model",   "data",     "dataset_dir", "template", "date_string",
-                               "machine", "plan",     "policy",      "out",      "disk_path",
-                               "dataset", "base_model", "output_dir", "model_name_or_path",
-                               "run_name", "dataset_name"};
+constexpr std::array kNames = {"model",       "data",
+                               "dataset_dir", "template",
+                               "date_string", "machine",
+                               "plan",        "policy",
+                               "out",         "disk_path",
+                               "dataset",     "base_model",
+                               "output_dir",  "model_name_or_path",
+                               "run_name",    "dataset_name"};
 
 /// Walks a YAML document, sets a path of the run for each scalar, and collects what is refused.
 class RunReader {
@@ -59,8 +63,12 @@ class RunReader {
         entries.push_back({item.first, item.second, path});
       }
     }
-    std::ranges::stable_sort(entries, {}, [](const Entry& entry) { return rank_of(entry.path); });
-    for (const Entry& entry : entries) read_value(entry.key, entry.value, entry.path);
+    // Nodes are not sorted: assigning one to another changes the document.
+    for (const int rank : {0, 1, 2}) {
+      for (const Entry& entry : entries) {
+        if (rank_of(entry.path) == rank) read_value(entry.key, entry.value, entry.path);
+      }
+    }
   }
 
   void read_value(const YAML::Node& key, const YAML::Node& value, const std::string& path) {
@@ -94,9 +102,9 @@ class RunReader {
     }
     if (path == "data" || program_of(path)) return set(key, path, flow_text(map));
     if (path == "machine" || path == "plan" || path == "policy") {
-      return refuse(key, path,
-                    path + ": must be one value; put numbers of it under set: (" + path +
-                        ".NAME: VALUE)");
+      return refuse(
+          key, path,
+          path + ": must be one value; put numbers of it under set: (" + path + ".NAME: VALUE)");
     }
     if (path == "model") {
       return refuse(key, path,
@@ -140,7 +148,7 @@ class RunReader {
   RunConfig& run_;
   const std::string& where_;
   std::vector<Refusal>& refusals_;
-  std::set<Program> programs_;   ///< Whose keys the file has.
+  std::set<Program> programs_;  ///< Whose keys the file has.
   std::set<std::string> keys_;
 };
 
@@ -166,8 +174,7 @@ RunConfig run_from_yaml(const YAML::Node& map, const std::string& where) {
 RunConfig run_from_yaml(const std::string& text, const std::string& where) {
   RunConfig run;
   std::vector<Refusal> refusals;
-  read_yaml(text, where,
-            [&](const YAML::Node& map) { RunReader(run, where, refusals).read(map); });
+  read_yaml(text, where, [&](const YAML::Node& map) { RunReader(run, where, refusals).read(map); });
   finish(run, std::move(refusals), where);
   return run;
 }

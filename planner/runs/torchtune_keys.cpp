@@ -14,7 +14,8 @@ namespace {
 using Text = const std::string&;
 
 void set_component(RunConfig& run, Text value, Text key) {
-  if (value.ends_with("AdamW") || value.ends_with("AdamW8bit")) return set_optimizer(run, value, key);
+  if (value.ends_with("AdamW") || value.ends_with("AdamW8bit"))
+    return set_optimizer(run, value, key);
   throw BadRequest(key + ": \"" + value + "\" is not done here: the optimizer is AdamW");
 }
 

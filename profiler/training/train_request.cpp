@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/backends/backend.hpp"
+#include "engine/datasets/open_text.hpp"
 #include "engine/model_files/model_weights.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/model_source.hpp"
@@ -87,6 +88,7 @@ TrainRequest read_train_request(planner::RunConfig config, TrainOptions options,
   planner::Request planning = planner::resolve(config, planner::Store::of_user(), policy);
   require_trainable(config);
   if (!options.dry) engine::require_backend(planning.predictor.machine().profile.device);
+  if (!options.resumed) engine::fix_date(config);
   planner::RunConfig read_as = config;
   const bool automatic = config.data_format == planner::DataFormat::automatic ||
                          config.data_format == planner::DataFormat::text;

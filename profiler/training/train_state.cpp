@@ -32,12 +32,23 @@ void require_same(const std::string& found, const std::string& wanted, const pat
                    "): going on would not give the bits of the run that was interrupted");
 }
 
+/// Refuses another jinja2, whose texts might be others, by its name.
+void require_same_jinja2(const engine::CheckpointFacts& facts, const RunIdentity& identity,
+                         const path& checkpoint) {
+  if (!facts.jinja2 || !identity.chat || *facts.jinja2 == identity.chat->jinja2) return;
+  throw BadRequest("--resume: the conversations of " + checkpoint.string() +
+                   " were rendered by jinja2 " + *facts.jinja2 + ", and here is " +
+                   identity.chat->jinja2 + ": pip install jinja2==" + *facts.jinja2 +
+                   " in an environment of its own, and name its python in SLUICE_PYTHON");
+}
+
 void require_continues(const engine::Checkpoint& checkpoint, const RunIdentity& identity) {
   const engine::CheckpointFacts& facts = checkpoint.facts();
   const path& folder = checkpoint.folder();
   require_same(facts.job_hash, identity.job_hash, folder, "job");
   require_same(facts.numerics_id, identity.numerics_id, folder, "numerics id");
   if (facts.data_sha256 != identity.data_sha256_of_all_windows) {
+    require_same_jinja2(facts, identity, folder);
     require_same(facts.data_sha256, identity.data_sha256, folder, "text");
   }
   require_same(std::to_string(facts.seed), std::to_string(identity.config.seed), folder, "seed");
@@ -170,7 +181,9 @@ engine::CheckpointFacts facts_of(const RunStart& start, const RunIdentity& ident
           .run_yaml = to_yaml(identity.config),
           .model = identity.config.model,
           .model_folder = start.model_folder,
-          .val_loss = val_loss};
+          .val_loss = val_loss,
+          .jinja2 = identity.chat ? std::optional(identity.chat->jinja2) : std::nullopt,
+          .turn_end = identity.chat ? identity.chat->turn_end : std::nullopt};
 }
 
 }  // namespace sluice::profiler

@@ -42,6 +42,8 @@ struct RunIdentity {
   /// What the data's hash would be with every window in the order, as in runs of 0.1.0; none where
   /// that is `data_sha256`.
   std::optional<std::string> data_sha256_of_all_windows{};
+  /// What rendered the data's conversations, if they have any.
+  std::optional<engine::ChatFacts> chat{};
 };
 
 /// Finds the state that a run starts from. `resumed` is the folder of a run to continue, from its

@@ -41,7 +41,7 @@ RunStart start_of(const TrainRequest& request, RunIdentity& identity) {
   if (start.checkpoint &&
       start.checkpoint->facts().data_sha256 == identity.data_sha256_of_all_windows) {
     request.text->take_all_windows();
-    identity.data_sha256 = request.text->hash();
+    identity.data_sha256 = start.checkpoint->facts().data_sha256;
   }
   return start;
 }
@@ -58,7 +58,8 @@ TrainedRun promised_run(const TrainRequest& request, const RunPromise& promise,
           .plan_source = to_string(promise.plan.source),
           .folder = folder.path().string(),
           .numerics_id = promise.plan.step().prediction.numerics_id,
-          .data_sha256 = request.text->hash(),
+          .data_sha256 =
+              start.checkpoint ? start.checkpoint->facts().data_sha256 : request.text->hash(),
           .weights_from = start.weights_from,
           .resumed_after = start.checkpoint ? std::optional(start.step()) : std::nullopt,
           .saving = promise.saving,
@@ -90,7 +91,8 @@ TrainingRun::TrainingRun(const TrainRequest& request, const RunPromise& promise,
                 .job_hash = promise.plan.step().prediction.job_hash,
                 .numerics_id = promise.plan.step().prediction.numerics_id,
                 .data_sha256 = request.text->hash(),
-                .data_sha256_of_all_windows = request.text->hash_of_all_windows()},
+                .data_sha256_of_all_windows = request.text->hash_of_all_windows(),
+                .chat = request.text->chat()},
       start_(start_of(request, identity_)),
       folder_(folder_of(request, observer)),
       beginning_(folder_),

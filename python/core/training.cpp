@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "engine/python/python_child.hpp"
 #include "planner/costs/cost_switches.hpp"
 #include "planner/requests/prediction_json.hpp"
 #include "planner/requests/run_arguments.hpp"
@@ -146,6 +147,8 @@ PYBIND11_MODULE(_training, module) {
   namespace py = pybind11;
   using sluice::python::TrainOutcome;
   module.doc() = "Runs of training; use sluice.train.";
+  const py::object interpreter = py::module_::import("sys").attr("executable");
+  if (!interpreter.is_none()) sluice::engine::prefer_python(interpreter.cast<std::string>());
   sluice::python::bind_errors();
   py::class_<TrainOutcome>(module, "TrainOutcome", "What a run came to, or what no plan fits.")
       .def_readonly("json", &TrainOutcome::json)

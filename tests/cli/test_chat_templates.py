@@ -5,7 +5,7 @@ import json
 import pytest
 from chat_templates import CHATML, KNOWN, LLAMA3, MISTRAL, QWEN2, renderer
 from conftest import SHARED
-from template_driving import TOKENS, drive, folder_with, needs_driver, refusal, turns
+from template_driving import TOKENS, drive, folder_with, needs_driver, refusal, run_driver, turns
 
 pytest.importorskip("jinja2", reason="python3-jinja2 is not installed")
 pytestmark = needs_driver
@@ -134,6 +134,34 @@ def test_a_template_of_no_family_is_run(tmp_path, source):
         assert learnt or not any(each["role"] == "assistant" for each in messages)
         rendered += 1
     assert rendered >= len(CONVERSATIONS) // 2
+
+
+USUAL = ["\x01", "\x01", "[INST] ", "[/INST]", " ", "0", "1", "", ""]
+LLAMAS_DATE = "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n"
+DESCRIBED = {  # What 0.1.0 hashed: family, default system message, preamble, marks of questions and answers, tokens.
+    "chatml": ["0", *USUAL],
+    "qwen2": ["0", "You help.", *USUAL[1:]],
+    "qwen2.5": ["0", "You are a test.", *USUAL[1:]],
+    "qwen3": ["1", *USUAL],
+    "llama3": ["2", *USUAL[:7], "<s>", ""],
+    "llama3.1": ["2", "\x01", LLAMAS_DATE, *USUAL[2:7], "<s>", ""],
+    "llama3.2": ["2", "\x01", LLAMAS_DATE, *USUAL[2:7], "<s>", ""],
+    "mistral": ["3", "\x01", "\x01", "[INST] ", " [/INST]", "", "0", "0", "<s>", "</s>"],
+    "mistral, system first": ["3", "\x01", "\x01", "[INST] ", "[/INST]", " ", "1", "1", "<s>", "</s>"],
+    "mistral, system last": ["3", "\x01", "\x01", "[INST] ", "[/INST]", " ", "1", "2", "<s>", "</s>"],
+}
+
+
+@pytest.mark.parametrize("family", KNOWN)
+def test_a_run_of_0_1_0_finds_its_template_again(tmp_path, family):
+    """So that it goes on: its data's hash covers this description."""
+    run = run_driver(folder_with(tmp_path, KNOWN[family]), [])
+    assert f"0.1.0 hashed {json.dumps(chr(0x1f).join(DESCRIBED[family]))}\n" in run.stderr
+
+
+def test_a_template_that_0_1_0_took_for_another_has_no_description(tmp_path):
+    source = CHATML.replace("message['content']", "message['content'] + '!'")
+    assert "0.1.0" not in run_driver(folder_with(tmp_path, source), []).stderr
 
 
 def test_what_is_missing_is_named(tmp_path):

@@ -7,6 +7,7 @@ import re
 import pytest
 import running
 from chat_data import conversations, tokens_and_labels, write_chat_model, write_jsonl
+from chat_templates import QWEN2, renderer
 from conftest import available_verbs
 from small_run import CONFIG, TEXT, small_flags, write_model
 
@@ -33,8 +34,11 @@ def test_json_has_the_rows_as_they_are_trained(run_sluice, validate, tokenizer, 
     validate(shown, "data")
     expected = [tokens_and_labels(tokenizer, each) for each in conversations(24)]
     assert [(row["ids"], row["learnt"]) for row in shown["rows"]] == expected[:5]
-    for row, (ids, _) in zip(shown["rows"], expected):
-        assert "".join(piece["text"] for piece in row["text"]) == tokenizer.decode(ids, skip_special_tokens=False)
+    render = renderer(QWEN2)
+    for row, chat in zip(shown["rows"], conversations(24)):
+        assert "".join(piece["text"] for piece in row["text"]) == render(chat)
+        learnt = [piece["text"] for piece in row["text"] if piece["learnt"]]
+        assert learnt == [each["content"] + "<|im_end|>" for each in chat if each["role"] == "assistant"]
     assert shown["tokens"] == sum(len(ids) for ids, _ in expected)
     assert shown["learnt_tokens"] == sum(sum(learnt) for _, learnt in expected)
     assert shown["documents"] == 24

@@ -55,7 +55,7 @@ def test_windows_of_a_stream_with_nothing_to_learn_are_left_out(run_sluice, flag
 def test_data_without_anything_to_learn_are_refused(refuses, flags, tmp_path):
     write_jsonl(tmp_path / "chat.jsonl", [chat(LONG, "y" * 3) for _ in range(12)])
     refuses(["train", *flags, "packing=off"], "holds 0 documents to learn within 33 tokens", "a larger seq_len")
-    write_jsonl(tmp_path / "chat.jsonl", [chat(LONG, "y")])
+    write_jsonl(tmp_path / "chat.jsonl", [chat("a?", "y"), chat(LONG, "y")])
     refuses(["train", *flags, "packing=stream"], "1 of", "windows of seq_len 32 have a token to learn")
 
 

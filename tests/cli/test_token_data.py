@@ -83,9 +83,9 @@ def test_text_that_is_not_utf8_is_refused(refuses, tokenizer, flags, tmp_path):
 def test_a_tokenizer_of_another_kind_is_refused(refuses, tokenizer, flags, tmp_path):
     path = tmp_path / "model" / "tokenizer.json"
     document = json.loads(path.read_text())
-    document["model"]["type"] = "Unigram"
+    document["model"]["type"] = "Phonemes"
     path.write_text(json.dumps(document))
-    refuses(["train", *flags], "tokenizer.json", 'model: type "Unigram"')
+    refuses(["train", *flags], "tokenizer.json", 'model: type "Phonemes" is not supported')
 
 
 def test_the_tokenizer_goes_along_with_an_export(run_sluice, tokenizer, flags, tmp_path):

@@ -98,7 +98,7 @@ def charsmap(pairs):
 
 # Wide forms, ligatures, a combined letter, what becomes nothing or a space: kinds of entries of nmt_nfkc.
 CHARSMAP = [("ａ", "a"), ("ﬁ", "fi"), ("①", "1"), ("é", "é"), ("\u00a0", " "), ("\u3000", " "), ("…", "..."),
-            ("㍿", "株式会社"), ("\u200d", " "), ("\t", " "), ("\n", " "), ("Å", "Å"), ("ｶﾞ", "ガ")]  # fmt: skip
+            ("㍿", "株式会社"), ("\u200d", " "), ("\t", " "), ("\n", " "), ("Å", "Å"), ("ｶﾞ", "ガ"), ("\u00ad", ""), ("e\u0301", "xy"), ("o\u0308", "abc")]  # fmt: skip
 
 
 def llama2(t):
@@ -193,7 +193,7 @@ CLASSES = {
     ),
     "nfd and lower case": (LETTERS, parts(n.Sequence([n.NFD(), n.Lowercase(), n.StripAccents()]), p.Whitespace())),
     "nfkd": (LETTERS, parts(n.NFKD(), p.WhitespaceSplit(), d.Fuse())),
-    "strip": (LETTERS, parts(n.Strip(), p.UnicodeScripts(), d.Strip("a", 2, 1))),
+    "strip": (LETTERS, parts(n.Strip(), p.UnicodeScripts(), d.Strip("a", 2, 0))),
     "bert": (
         {"kind": "wordpiece"},
         parts(n.BertNormalizer(), p.BertPreTokenizer(), d.WordPiece()),
@@ -270,7 +270,9 @@ def train(path, name, corpus):
     model, trainer = model_of(settings)
     tokenizer = Tokenizer(model)
     build(tokenizer)
-    tokenizer.train_from_iterator(corpus, trainer)
+    # The unigram trainer wants a token for every character.
+    texts = [text for text in corpus if text.isascii()] if settings["kind"] == "unigram" else corpus
+    tokenizer.train_from_iterator(texts, trainer)
     if settings.get("byte_fallback") and settings["kind"] == "unigram":
         document = json.loads(tokenizer.to_str())
         document["model"]["byte_fallback"] = True

@@ -62,6 +62,9 @@ int main(int argc, char** argv) {
     };
     const ChatTemplate chat = chat_template_of(argv[1], word(2), word(3));
     if (chat.turn_end()) std::cerr << "turns end with " << *chat.turn_end() << '\n';
+    if (const auto earlier = chat.canonical_of_0_1_0()) {
+      std::cerr << "0.1.0 hashed " << ordered_json(*earlier).dump() << '\n';
+    }
     run(chat);
   } catch (const sluice::Error& error) {
     std::cerr << error.what() << '\n';

@@ -120,14 +120,15 @@ TEST(AxolotlKeys, AnAxolotlFileIsARun) {
                             {"gpt", "assistant"}, {"model", "assistant"}, {"human", "user"}}));
   EXPECT_EQ(run.data[1].name, "qa.jsonl");
   EXPECT_EQ(run.data[1].format, DataFormat::alpaca);
-  EXPECT_EQ(run.data[1].columns, (std::map<std::string, std::string>{{"prompt", "question"},
-                                                                     {"response", "answer"}}));
+  EXPECT_EQ(run.data[1].columns,
+            (std::map<std::string, std::string>{{"prompt", "question"}, {"response", "answer"}}));
   EXPECT_EQ(to_yaml(run_from_yaml(to_yaml(run), "run.yaml")), to_yaml(run));
   // Keys without a value say nothing; each that is set and changes nothing gets one line.
-  for (const std::string& note : run.notes) EXPECT_EQ(note.find("wandb"), std::string::npos) << note;
+  for (const std::string& note : run.notes)
+    EXPECT_EQ(note.find("wandb"), std::string::npos) << note;
   const auto told = [&run](const char* text) {
-    return std::ranges::count_if(run.notes,
-                                 [text](const std::string& note) { return note.starts_with(text); });
+    return std::ranges::count_if(
+        run.notes, [text](const std::string& note) { return note.starts_with(text); });
   };
   EXPECT_EQ(told("optimizer: paged_adamw_8bit is AdamW, whose state is kept at 32 bits"), 1);
   EXPECT_EQ(told("deepspeed is ignored"), 1);
@@ -175,7 +176,8 @@ TEST(AxolotlKeys, ChatTemplatesByTheirNames) {
   EXPECT_EQ(named("chat_template: qwen_25\n"), "qwen2.5");
   EXPECT_EQ(named("chat_template: tokenizer_default_fallback_chatml\n"), std::nullopt);
   EXPECT_EQ(named("chat_template_jinja: t.jinja\nchat_template: jinja\n"), "t.jinja");
-  EXPECT_REFUSED(named("chat_template_jinja: \"{{ messages }}\"\n"), "write the template into a file");
+  EXPECT_REFUSED(named("chat_template_jinja: \"{{ messages }}\"\n"),
+                 "write the template into a file");
 }
 
 }  // namespace

@@ -1,0 +1,153 @@
+#include "engine/tokenizer/folder_settings.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/model_files/strict_json.hpp"
+#include "planner/files/whole_file.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::engine {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kSettingsLevels = 32;
+constexpr std::array kSpecialNames = {"bos_token", "eos_token", "unk_token", "sep_token",
+                                      "pad_token", "cls_token", "mask_token"};
+
+/// Class of the tokenizer that transformers has for a model_type; empty for others.
+std::string class_of_model(const std::string& type) {
+  if (type.starts_with("qwen2") || type.starts_with("qwen3")) return "Qwen2Tokenizer";
+  if (type == "gpt2" || type == "gpt_bigcode" || type == "starcoder2" || type == "opt") {
+    return "GPT2Tokenizer";
+  }
+  if (type == "llama" || type == "mistral" || type == "mixtral") return "LlamaTokenizer";
+  if (type.starts_with("gemma")) return "GemmaTokenizer";
+  return "";
+}
+
+std::string text_in(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+/// A token of a tokenizer.json, of a text or an object with `content`; null for others.
+json as_token(const json& value, bool special, bool normalized) {
+  json token = {{"id", 0},           {"content", ""},   {"single_word", false},
+                {"lstrip", false},   {"rstrip", false}, {"normalized", normalized},
+                {"special", special}};
+  if (value.is_string()) {
+    token["content"] = value;
+    return token;
+  }
+  if (!value.is_object() || text_in(value, "content").empty()) return nullptr;
+  for (const char* key : {"content", "single_word", "lstrip", "rstrip", "normalized"}) {
+    if (value.contains(key)) token[key] = value[key];
+  }
+  token["special"] = special || value.value("special", json(false)) == json(true);
+  return token;
+}
+
+bool has_content(const std::vector<json>& tokens, const json& content) {
+  return std::ranges::any_of(tokens, [&](const json& each) { return each["content"] == content; });
+}
+
+}  // namespace
+
+FolderSettings::FolderSettings(const std::filesystem::path& folder)
+    : folder_(folder),
+      config_(read("tokenizer_config.json")),
+      special_(read("special_tokens_map.json")),
+      added_(read("added_tokens.json")),
+      class_(text_in(config_, "tokenizer_class")) {
+  if (class_.empty()) class_ = class_of_model(text_in(read("config.json"), "model_type"));
+  if (class_.ends_with("Fast")) class_.resize(class_.size() - 4);
+}
+
+json FolderSettings::read(const char* name) {
+  const std::filesystem::path file = folder_ / name;
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored)) return json::object();
+  json document = parse_strict_json(planner::read_whole_file(file), file.string(), kSettingsLevels);
+  if (!document.is_object()) throw BadRequest(file.string() + ": must be an object");
+  files_.push_back(file);
+  return document;
+}
+
+bool FolderSettings::flag(const char* key, bool otherwise) const {
+  const auto found = config_.find(key);
+  if (found == config_.end() || !found->is_boolean()) return otherwise;
+  return found->get<bool>();
+}
+
+std::optional<std::string> FolderSettings::special_token(const char* name) const {
+  for (const json* source : {&config_, &special_}) {
+    const auto found = source->find(name);
+    if (found == source->end()) continue;
+    if (found->is_string()) return found->get<std::string>();
+    if (found->is_object() && !text_in(*found, "content").empty())
+      return text_in(*found, "content");
+  }
+  return std::nullopt;
+}
+
+void FolderSettings::add_special(const json& value, std::vector<json>& tokens) const {
+  json token = as_token(value, true, false);
+  if (!token.is_null() && !has_content(tokens, token["content"])) tokens.push_back(token);
+}
+
+std::vector<json> FolderSettings::special_tokens() const {
+  std::vector<json> tokens;
+  for (const json* source : {&config_, &special_}) {
+    for (const char* name : kSpecialNames) {
+      if (source->contains(name)) add_special(source->at(name), tokens);
+    }
+    const auto more = source->find("additional_special_tokens");
+    if (more == source->end() || !more->is_array()) continue;
+    for (const json& each : *more) add_special(each, tokens);
+  }
+  // Defaults of the classes in transformers.
+  if (class_ == "GPT2Tokenizer" || class_ == "Qwen2Tokenizer") {
+    if (!special_token("eos_token")) add_special("<|endoftext|>", tokens);
+  }
+  return tokens;
+}
+
+json FolderSettings::added_tokens(json known) const {
+  const std::vector<json> special = special_tokens();
+  std::vector<json> tokens(known.begin(), known.end());
+  std::map<std::int64_t, json> by_id;
+  const auto decoder = config_.find("added_tokens_decoder");
+  if (decoder != config_.end() && decoder->is_object()) {
+    for (const auto& [id, value] : decoder->items()) {
+      json token = as_token(value, false, true);
+      if (id.empty() || id.size() > 9 ||
+          !std::ranges::all_of(id, [](unsigned char c) { return std::isdigit(c) != 0; }) ||
+          token.is_null()) {
+        throw BadRequest((folder_ / "tokenizer_config.json").string() +
+                         ": added_tokens_decoder: \"" + id + "\" is not an id with its token");
+      }
+      by_id[std::stoll(id)] = std::move(token);
+    }
+  } else {
+    for (const auto& [content, id] : added_.items()) {
+      if (!id.is_number_unsigned()) {
+        throw BadRequest((folder_ / "added_tokens.json").string() + ": \"" + content +
+                         "\" has no id");
+      }
+      by_id[id.get<std::int64_t>()] = as_token(content, false, true);
+    }
+  }
+  for (auto& [id, token] : by_id) {
+    if (has_content(special, token["content"])) token["special"] = true;
+    token["id"] = id;
+    if (!has_content(tokens, token["content"])) tokens.push_back(token);
+  }
+  for (const json& token : special) {
+    if (!has_content(tokens, token["content"])) tokens.push_back(token);
+  }
+  return tokens;
+}
+
+}  // namespace sluice::engine

@@ -1,0 +1,55 @@
+// What a model's folder says about its tokenizer beside the vocabulary: tokenizer_config.json,
+// special_tokens_map.json, added_tokens.json and the model_type of config.json.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::engine {
+
+/// Settings of a tokenizer that is no tokenizer.json, as transformers reads them.
+class FolderSettings {
+ public:
+  /// Reads the files that `folder` has. Throws BadRequest if one of them is malformed.
+  explicit FolderSettings(const std::filesystem::path& folder);
+
+  /// Class of the tokenizer without "Fast": that of tokenizer_config.json, else the one that
+  /// transformers has for the model_type of config.json; empty if neither names one.
+  [[nodiscard]] const std::string& tokenizer_class() const { return class_; }
+  /// The files that were read, where they decide something.
+  [[nodiscard]] const std::vector<std::filesystem::path>& files() const { return files_; }
+  [[nodiscard]] bool flag(const char* key, bool otherwise) const;
+  /// Text of the special token `name` (bos_token), if one is named.
+  [[nodiscard]] std::optional<std::string> special_token(const char* name) const;
+
+  /// The added tokens in the form of a tokenizer.json, in the order of their ids and then the
+  /// special ones that have none; `known` are those that the vocabulary's own file adds.
+  [[nodiscard]] nlohmann::json added_tokens(nlohmann::json known) const;
+
+ private:
+  [[nodiscard]] nlohmann::json read(const char* name);
+  void add_special(const nlohmann::json& value, std::vector<nlohmann::json>& tokens) const;
+  [[nodiscard]] std::vector<nlohmann::json> special_tokens() const;
+
+  std::filesystem::path folder_;
+  std::vector<std::filesystem::path> files_;
+  nlohmann::json config_, special_, added_;
+  std::string class_;
+};
+
+/// The parts of a tokenizer.json for the vocab.json and merges.txt of `folder`, as transformers
+/// converts them. Throws BadRequest naming the file.
+[[nodiscard]] nlohmann::json from_vocabulary_and_merges(const std::filesystem::path& folder);
+/// The parts of a tokenizer.json for the tokenizer.model of `folder`. Throws BadRequest naming the
+/// file.
+[[nodiscard]] nlohmann::json from_sentencepiece(const std::filesystem::path& folder);
+
+/// Whether the class has a conversion of its kind here.
+[[nodiscard]] bool converts_merges(const std::string& tokenizer_class);
+[[nodiscard]] bool converts_sentencepiece(const std::string& tokenizer_class);
+
+}  // namespace sluice::engine
