@@ -10,6 +10,7 @@
 #include "cli/words/parse_run.hpp"
 #include "engine/datasets/decoded_row.hpp"
 #include "engine/datasets/open_text.hpp"
+#include "engine/model_files/model_folder.hpp"
 #include "engine/model_files/tokenizer_place.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 #include "engine/tokenizer/tokenizer_folder.hpp"

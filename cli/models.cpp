@@ -39,7 +39,8 @@ void list() {
       "qwen3_moe or mixtral config.json is a model too.\n");
 }
 
-/// Whether a tensor belongs to an expert after the first, whose tensors stand for all.
+/// Whether a tensor belongs to an expert after the first one, whose tensors stand for those of all
+/// experts.
 bool of_later_expert(const std::string& tensor) {
   const std::size_t found = tensor.find(".experts.");
   if (found == std::string::npos) return false;

@@ -33,7 +33,8 @@ namespace {
 using profiler::RunPromise;
 using profiler::TrainRequest;
 
-/// Text comparing what steps write to the disk with the drive's rating.
+/// Text comparing what steps write to the disk with the drive's rating; empty where nothing is on
+/// the disk.
 std::string disk_line(const planner::Request& planning, const planner::Prediction& prediction) {
   if (!planner::uses_disk(prediction.plan)) return "";
   const planner::Predictor& predictor = planning.predictor;

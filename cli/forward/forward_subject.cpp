@@ -83,6 +83,11 @@ const engine::Checkpoint* ForwardSubject::checkpoint() {
   return checkpoint_.get();
 }
 
+const engine::CheckpointFacts* ForwardSubject::facts() {
+  const engine::Checkpoint* found = checkpoint();
+  return found == nullptr ? nullptr : &found->facts();
+}
+
 const engine::TokenizerPlace& ForwardSubject::tokenizer_place() {
   if (place_) return *place_;
   if (const engine::Checkpoint* found = checkpoint()) {
@@ -91,11 +96,6 @@ const engine::TokenizerPlace& ForwardSubject::tokenizer_place() {
     place_ = engine::find_tokenizer_place(request_.config.model);
   }
   return *place_;
-}
-
-const engine::CheckpointFacts* ForwardSubject::facts() {
-  const engine::Checkpoint* found = checkpoint();
-  return found == nullptr ? nullptr : &found->facts();
 }
 
 const engine::StateSource& ForwardSubject::open_weights(const planner::ModelShape& shape) {

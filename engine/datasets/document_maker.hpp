@@ -60,4 +60,10 @@ struct RowCounts {
 RowCounts make_documents(const DocumentRows& rows, const DocumentTokens& tokens,
                          const DocumentCache::AddDocument& add, const TextProgress& progress);
 
+/// The first `most` rows of the data set that are used, as they are rendered and tokenised.
+/// `left_out`: rows of the set that are left out, which may stand before them.
+[[nodiscard]] std::vector<ShownRow> first_rows(const DocumentRows& rows,
+                                               const DocumentTokens& tokens, std::int64_t most,
+                                               std::int64_t left_out);
+
 }  // namespace sluice::engine

@@ -175,7 +175,7 @@ std::int64_t DocumentText::learnt_within(const DocumentPiece& piece) const {
 
 void DocumentText::cut_pieces() {
   std::vector<std::vector<DocumentPiece>> documents;
-  std::size_t training = 0;  // Of a mixture: documents before those of validation.
+  std::size_t training = 0;  // Documents of a mixture before those of validation.
   for (std::int64_t document = 0; document < cache_->documents(); ++document) {
     std::vector<DocumentPiece> pieces;
     add_pieces(document, pieces);

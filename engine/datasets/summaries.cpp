@@ -69,17 +69,16 @@ DataSummary DocumentText::summary(std::int64_t shown_rows) const {
     set.replaced_surrogates = counts_[i].replaced_surrogates;
     summary.sets.push_back(std::move(set));
     if (rows.format.conversations()) summary.chat_template = source_.tokens.chat.name();
+    const std::int64_t more = shown_rows - std::ssize(summary.first_rows);
+    if (more <= 0) continue;
+    for (ShownRow& row : first_rows(rows, source_.tokens, more, counts_[i].read - counts_[i].used)) {
+      summary.first_rows.push_back(std::move(row));
+    }
   }
   summary.tokenizer = source_.tokens.tokenizer.main_file();
   summary.packing = to_string(packing_);
   for (std::int64_t document = 0; document < cache_->documents(); ++document) {
-    const auto first = static_cast<std::size_t>(cache_->start(document));
-    const auto end = static_cast<std::size_t>(cache_->start(document + 1));
-    const auto tokens = cache_->tokens().subspan(first, end - first);
-    summary.lengths.push_back(std::ssize(tokens));
-    if (document < shown_rows) {
-      summary.first_rows.push_back({.pieces = {}, .tokens = {tokens.begin(), tokens.end()}});
-    }
+    summary.lengths.push_back(cache_->start(document + 1) - cache_->start(document));
   }
   summary.learnt_tokens = std::ranges::count_if(cache_->tokens(), is_learnt);
   const std::int64_t windows = training_windows() + validation_windows() + left_out_windows();

@@ -1,6 +1,7 @@
 #include "engine/examples/example.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "engine/examples/message_reader.hpp"
 

@@ -32,6 +32,22 @@ const Roles& roles_of_sharegpt() {
   return kRoles;
 }
 
+/// Whether a role is one of those that 0.1.0 refused: they are left out of a format's text, so that
+/// data without them keep the hash that they had.
+bool is_later_role(const std::pair<std::string, std::string>& role) {
+  static const Roles kLater = {{"tool", "tool"},
+                               {"developer", "developer"},
+                               {"ipython", "ipython"},
+                               {"chatgpt", "assistant"},
+                               {"model", "assistant"},
+                               {"observation", "tool"},
+                               {"tool_response", "tool"},
+                               {"function_response", "tool"},
+                               {"function_call", "function_call"},
+                               {"tool_call", "function_call"}};
+  return std::ranges::find(kLater, role) != kLater.end();
+}
+
 }  // namespace
 
 std::string ExampleFormat::canonical() const {
@@ -40,10 +56,14 @@ std::string ExampleFormat::canonical() const {
        {&text, &prompt, &query, &response, &history, &system, &messages, &role, &content}) {
     out.append("\n").append(*name);
   }
-  if (kind == DataFormat::jsonl) return out + "\nuser user\nassistant assistant\nsystem system";
-  for (const auto& [word, meant] : roles) out.append("\n").append(meant + " " + word);
-  for (const std::string* name : {&completion, &tools, &learnt}) out.append("\n").append(*name);
-  return out + (lists ? "\nlists" : "") + (named ? "\nnamed" : "");
+  for (const auto& role_pair : roles) {
+    if (is_later_role(role_pair)) continue;
+    out.append("\n").append(role_pair.second + " " + role_pair.first);
+  }
+  if (kind == DataFormat::prompt_completion) out.append("\n").append(completion);
+  if (!tools.empty() && tools != "tools") out.append("\ntools ").append(tools);
+  if (!learnt.empty()) out.append("\nlearnt ").append(learnt);
+  return out + (lists ? "\nlists" : "");
 }
 
 ExampleFormat example_format(DataFormat kind) {

@@ -53,7 +53,7 @@ class RunFolder {
   /// had none.
   [[nodiscard]] std::filesystem::path tokenizer() const { return path_ / "tokenizer"; }
   [[nodiscard]] std::filesystem::path tensorboard() const { return path_ / "tensorboard"; }
-  /// This start's event file in the folder `tensorboard`.
+  /// Path of the event file that this start of the run writes, in the folder `tensorboard`.
   [[nodiscard]] const std::filesystem::path& events() const { return events_; }
 
  private:

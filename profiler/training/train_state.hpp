@@ -16,7 +16,8 @@
 namespace sluice::profiler {
 
 /// Origin of a run's initial state: a checkpoint of the run, the weights of its model's folder, or
-/// neither (random weights). The other members are null.
+/// random weights where both are null. `model_folder` is the model's folder; none for a model
+/// without one.
 struct RunStart {
   std::unique_ptr<engine::Checkpoint> checkpoint;
   std::unique_ptr<engine::ModelWeights> weights;
