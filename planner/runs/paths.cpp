@@ -188,7 +188,10 @@ constexpr std::array kPaths = {
             }},
     RunPath{"packing", set_packing_kind},
     RunPath{"seq_len", [](RunConfig& run, Text v, Text p) { run.seq_len = parse_positive(v, p); }},
-    RunPath{"batch_size", [](RunConfig& run, Text v, Text p) { run.batch_size = parse_positive(v, p); }},
+    RunPath{"batch_size",
+            [](RunConfig& run, Text v, Text p) {
+              run.batch_size = is_none(v) ? 0 : parse_positive(v, p);
+            }},
     RunPath{"micro_batch",
             [](RunConfig& run, Text v, Text p) { run.micro_batch = parse_positive(v, p); }},
     RunPath{"loss_chunk", [](RunConfig& run, Text v, Text p) { run.loss_chunk = parse_positive(v, p); }},
@@ -202,7 +205,10 @@ constexpr std::array kPaths = {
             [](RunConfig& run, Text v, Text p) { run.gradient_accumulation = parse_positive(v, p); }},
     RunPath{"steps", set_steps},
     RunPath{"epochs", set_epochs},
-    RunPath{"seed", [](RunConfig& run, Text v, Text p) { run.seed = parse_count(v, p); }},
+    RunPath{"seed",
+            [](RunConfig& run, Text v, Text p) {
+              run.seed = is_none(v) ? RunConfig().seed : parse_count(v, p);
+            }},
     RunPath{"compute",
             [](RunConfig& run, Text v, Text p) {
               run.compute = parse_choice(v, p, {ComputeType::fp32, ComputeType::bf16});
