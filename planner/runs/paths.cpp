@@ -9,6 +9,7 @@
 #include "planner/machines/profile_file.hpp"
 #include "planner/plans/plan_overrides.hpp"
 #include "planner/runs/foreign_keys.hpp"
+#include "planner/runs/meant_paths.hpp"
 #include "planner/runs/run_config.hpp"
 #include "planner/runs/values.hpp"
 #include "sim/error.hpp"
@@ -286,46 +287,9 @@ constexpr std::array kPaths = {
     RunPath{"backend", set_backend},
 };
 
-/// Words that people write for a path, beyond the reach of spelling.
-struct Meant {
-  const char* word;
-  const char* path;
-};
-constexpr std::array kMeant = {
-    Meant{"lr", "optimizer.lr"},
-    Meant{"optimizer.learning_rate", "optimizer.lr"},
-    Meant{"optimizer.beta1", "optimizer.betas"},
-    Meant{"optimizer.beta2", "optimizer.betas"},
-    Meant{"optimizer.epsilon", "optimizer.eps"},
-    Meant{"optimizer.grad_clip", "optimizer.clip"},
-    Meant{"grad_clip", "optimizer.clip"},
-    Meant{"warmup", "schedule.warmup_steps"},
-    Meant{"schedule.warmup", "schedule.warmup_steps"},
-    Meant{"schedule.min_lr_ratio", "schedule.final_fraction"},
-    Meant{"min_lr_ratio", "schedule.final_fraction"},
-    Meant{"scheduler", "schedule.kind"},
-    Meant{"gpu", "machine"},
-    Meant{"ram", "limits.host"},
-    Meant{"vram", "limits.hbm"},
-    Meant{"hbm", "limits.hbm"},
-    Meant{"host", "limits.host"},
-    Meant{"disk", "limits.disk"},
-    Meant{"precision", "compute"},
-    Meant{"context_length", "seq_len"},
-    Meant{"block_size", "seq_len"},
-    Meant{"max_len", "seq_len"},
-    Meant{"grad_accum", "gradient_accumulation"},
-    Meant{"max_iters", "steps"},
-    Meant{"iters", "steps"},
-    Meant{"train_file", "data"},
-    Meant{"out_dir", "out"},
-};
-
 [[noreturn]] void refuse_unknown(const std::string& path) {
-  for (const Meant& each : kMeant) {
-    if (path == each.word) {
-      throw BadRequest(path + ": unknown key; did you mean \"" + each.path + "\"?");
-    }
+  if (const auto meant = path_meant_by(path)) {
+    throw BadRequest(path + ": unknown key; did you mean \"" + *meant + "\"?");
   }
   std::vector<std::string> known = run_paths();
   for (std::string& name : foreign_keys()) known.push_back(std::move(name));
