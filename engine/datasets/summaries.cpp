@@ -71,7 +71,8 @@ DataSummary DocumentText::summary(std::int64_t shown_rows) const {
     if (rows.format.conversations()) summary.chat_template = source_.tokens.chat.name();
     const std::int64_t more = shown_rows - std::ssize(summary.first_rows);
     if (more <= 0) continue;
-    for (ShownRow& row : first_rows(rows, source_.tokens, more, counts_[i].read - counts_[i].used)) {
+    for (ShownRow& row :
+         first_rows(rows, source_.tokens, more, counts_[i].read - counts_[i].used)) {
       summary.first_rows.push_back(std::move(row));
     }
   }
