@@ -22,9 +22,7 @@ bool is_chinese(char32_t value) {
   return false;
 }
 
-bool is_bert_space(char32_t value) {
-  return value == 0x9 || value == 0xa || value == 0xd || is_white_space(value);
-}
+bool is_bert_space(char32_t value) { return value == 0x9 || value == 0xa || value == 0xd || is_white_space(value); }
 
 struct BertSettings {
   bool clean, chinese, strip, lower;
@@ -75,11 +73,11 @@ class BertNormalizer : public Normalizer {
 
 std::unique_ptr<Normalizer> read_bert_normalizer(const JsonStep& step) {
   const bool lower = step.flag("lowercase", true);
-  return std::make_unique<BertNormalizer>(
-      BertSettings{.clean = step.flag("clean_text", true),
-                   .chinese = step.flag("handle_chinese_chars", true),
-                   .strip = step.flag("strip_accents").value_or(lower),
-                   .lower = lower});
+  return std::make_unique<BertNormalizer>(BertSettings{
+      .clean = step.flag("clean_text", true),
+      .chinese = step.flag("handle_chinese_chars", true),
+      .strip = step.flag("strip_accents").value_or(lower),
+      .lower = lower});
 }
 
 }  // namespace sluice::engine

@@ -10,6 +10,7 @@
 namespace sluice::engine {
 namespace {
 
+
 /// Name of the token of a byte that has no other (SentencePiece's byte fallback).
 std::string fallback_name(std::size_t byte) {
   char name[8];
@@ -180,8 +181,8 @@ void BytePairs::add_symbols(std::string_view word) {
       continue;
     }
     // An unknown token stays where it is until the next known one, even behind bytes that follow.
-    const auto text =
-        (first ? "" : settings_.prefix) + std::string(character) + (last ? settings_.suffix : "");
+    const auto text = (first ? "" : settings_.prefix) + std::string(character) +
+                      (last ? settings_.suffix : "");
     if (settings_.byte_fallback && std::ranges::all_of(text, [&](char byte) {
           return fallback_[static_cast<unsigned char>(byte)] != kNoToken;
         })) {
@@ -206,8 +207,7 @@ void BytePairs::merge() {
   queue_.clear();
   const auto consider = [&](std::int32_t at) {
     if (at < 0 || symbol(at).after < 0) return;
-    if (const auto* found =
-            merges_.find(number(symbol(at).id), number(symbol(symbol(at).after).id))) {
+    if (const auto* found = merges_.find(number(symbol(at).id), number(symbol(symbol(at).after).id))) {
       queue_.push_back({found->rank, at, found->merged});
       std::push_heap(queue_.begin(), queue_.end());
     }

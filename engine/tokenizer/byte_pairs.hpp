@@ -69,17 +69,17 @@ class BytePairs : public TokenModel {
   BytePairSettings settings_;
   std::optional<TokenId> unknown_;
   PairTable merges_;
-  std::array<TokenId, 256> bytes_{};     ///< Tokens of single bytes; -1: none.
-  std::array<TokenId, 256> fallback_{};  ///< Tokens <0x00> ... <0xFF>; -1: none.
-  TextMap<TokenId> whole_;               ///< Tokens by their bytes, for whole words.
+  std::array<TokenId, 256> bytes_{};           ///< Tokens of single bytes; -1: none.
+  std::array<TokenId, 256> fallback_{};        ///< Tokens <0x00> ... <0xFF>; -1: none.
+  TextMap<TokenId> whole_;                     ///< Tokens by their bytes, for whole words.
   /// Pairs of characters that stand side by side in a token. Between two characters that do not,
   /// nothing merges.
   PairTable joints_;
-  CodePointTable single_{CodePointSet{}};   ///< Characters that are tokens.
-  bool parts_ = false;                      ///< Whether long pieces are merged part by part.
-  TextMap<std::vector<PieceToken>> words_;  ///< Words encoded before.
-  std::vector<Symbol> symbols_;             ///< Working memory.
-  std::vector<Candidate> queue_;            ///< Working memory: a heap.
+  CodePointTable single_{CodePointSet{}};  ///< Characters that are tokens.
+  bool parts_ = false;  ///< Whether long pieces are merged part by part.
+  TextMap<std::vector<PieceToken>> words_;     ///< Words encoded before.
+  std::vector<Symbol> symbols_;                ///< Working memory.
+  std::vector<Candidate> queue_;               ///< Working memory: a heap.
 };
 
 }  // namespace sluice::engine

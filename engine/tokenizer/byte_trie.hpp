@@ -47,7 +47,8 @@ class ByteTrie {
         high = middle;
       }
     }
-    const bool found = low < nodes_[node].first + nodes_[node].children && nodes_[low].byte == byte;
+    const bool found =
+        low < nodes_[node].first + nodes_[node].children && nodes_[low].byte == byte;
     return found ? low : 0;
   }
 

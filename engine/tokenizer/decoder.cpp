@@ -102,8 +102,7 @@ class FuseDecoder : public Decoder {
 
 class StripDecoder : public Decoder {
  public:
-  StripDecoder(char32_t content, std::int64_t start, std::int64_t stop)
-      : start_(start), stop_(stop) {
+  StripDecoder(char32_t content, std::int64_t start, std::int64_t stop) : start_(start), stop_(stop) {
     sim::append_utf8(content_, content);
   }
   void apply(DecodedTokens& tokens) const override {
@@ -145,13 +144,12 @@ class ReplaceDecoder : public Decoder {
   std::string content_;
 };
 
-/// Leaves out the spaces before punctuation and in contractions (tokenizers,
-/// decoders/wordpiece.rs).
+/// Leaves out the spaces before punctuation and in contractions (tokenizers, decoders/wordpiece.rs).
 void clean_up(std::string& text) {
   constexpr std::pair<const char*, const char*> kChanges[] = {
-      {" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
-      {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
-      {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+      {" .", "."},     {" ?", "?"},     {" !", "!"},     {" ,", ","},
+      {" ' ", "'"},    {" n't", "n't"}, {" 'm", "'m"},   {" do not", " don't"},
+      {" 's", "'s"},   {" 've", "'ve"}, {" 're", "'re"}};
   for (const auto& [what, by] : kChanges) replace_all(text, what, by);
 }
 
@@ -217,26 +215,25 @@ std::unique_ptr<Decoder> decoder_of(const JsonStep& step) {
   if (type == "ByteFallback") return std::make_unique<ByteFallbackDecoder>();
   if (type == "Fuse") return std::make_unique<FuseDecoder>();
   if (type == "Metaspace") {
-    const bool drops =
-        step.text("prepend_scheme", "always") != "never" && step.flag("add_prefix_space", true);
+    const bool drops = step.text("prepend_scheme", "always") != "never" &&
+                       step.flag("add_prefix_space", true);
     return std::make_unique<MetaspaceDecoder>(step.character("replacement", U'\u2581'), drops);
   }
   if (type == "Strip") {
     return std::make_unique<StripDecoder>(step.character("content", U' '), step.count("start"),
-                                          step.count("stop"));
+                                   step.count("stop"));
   }
   if (type == "Replace") {
     return std::make_unique<ReplaceDecoder>(step.pattern("pattern"), step.text("content"));
   }
   if (type == "WordPiece") {
-    return std::make_unique<WordPieceDecoder>(step.text("prefix", "##"),
-                                              step.flag("cleanup", true));
+    return std::make_unique<WordPieceDecoder>(step.text("prefix", "##"), step.flag("cleanup", true));
   }
   if (type == "BPEDecoder") return std::make_unique<BpeDecoder>(step.text("suffix", "</w>"));
   if (type == "CTC") {
     return std::make_unique<CtcDecoder>(step.text("pad_token", "<pad>"),
-                                        step.text("word_delimiter_token", "|"),
-                                        step.flag("cleanup", true));
+                                 step.text("word_delimiter_token", "|"),
+                                 step.flag("cleanup", true));
   }
   step.unsupported(
       "BPEDecoder, ByteFallback, ByteLevel, CTC, Fuse, Metaspace, Replace, Strip, WordPiece, "

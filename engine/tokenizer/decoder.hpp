@@ -18,8 +18,8 @@ struct DecodedToken {
 };
 using DecodedTokens = std::vector<DecodedToken>;
 
-/// A step that changes tokens as the decoder of the same name in the tokenizers library does,
-/// except that ByteLevel leaves the content of added tokens as it is. Only one thread at a time.
+/// A step that changes tokens as the decoder of the same name in the tokenizers library does, except
+/// that ByteLevel leaves the content of added tokens as it is. Only one thread at a time.
 class Decoder {
  public:
   virtual ~Decoder() = default;

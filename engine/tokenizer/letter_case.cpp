@@ -16,14 +16,10 @@ struct LowerCases {
 };
 
 /// Lower cases that Unicode gained after utf8proc 2.8.
-constexpr LowerCases kNewer[] = {{0x1c89, 0x1c89, 1},
-                                 {0xa7cb, 0xa7cb, 0x264 - 0xa7cb},
-                                 {0xa7cc, 0xa7cc, 1},
-                                 {0xa7ce, 0xa7ce, 1},
-                                 {0xa7d2, 0xa7d4, 1, 2},
-                                 {0xa7da, 0xa7da, 1},
-                                 {0xa7dc, 0xa7dc, 0x19b - 0xa7dc},
-                                 {0x10d50, 0x10d65, 0x20},
+constexpr LowerCases kNewer[] = {{0x1c89, 0x1c89, 1},        {0xa7cb, 0xa7cb, 0x264 - 0xa7cb},
+                                 {0xa7cc, 0xa7cc, 1},        {0xa7ce, 0xa7ce, 1},
+                                 {0xa7d2, 0xa7d4, 1, 2},     {0xa7da, 0xa7da, 1},
+                                 {0xa7dc, 0xa7dc, 0x19b - 0xa7dc}, {0x10d50, 0x10d65, 0x20},
                                  {0x16ea0, 0x16eb8, 0x1b}};
 
 char32_t lower_of(char32_t value) {

@@ -18,8 +18,9 @@ class Metaspace : public PreTokenizer {
   }
 
   void cut(const Piece& piece, Places places, const PieceSink& sink) const override {
-    const bool prepends = prepending_ != Prepending::never && !begins_with_mark(piece.text) &&
-                          (prepending_ == Prepending::always || piece.begin == 0);
+    const bool prepends =
+        prepending_ != Prepending::never && !begins_with_mark(piece.text) &&
+        (prepending_ == Prepending::always || piece.begin == 0);
     Changed changed(piece, places);
     if (prepends) changed.put(mark_, 0, first_length(piece.text));
     for (std::size_t at = 0; at < piece.text.size();) {

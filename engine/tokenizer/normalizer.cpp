@@ -117,8 +117,7 @@ std::unique_ptr<Normalizer> normalizer_of(const JsonStep& step) {
   if (type == "Lowercase") return std::make_unique<LowercaseNormalizer>();
   if (type == "StripAccents") return std::make_unique<AccentsNormalizer>();
   if (type == "Strip") {
-    return std::make_unique<StripNormalizer>(step.flag("strip_left", true),
-                                             step.flag("strip_right", true));
+    return std::make_unique<StripNormalizer>(step.flag("strip_left", true), step.flag("strip_right", true));
   }
   if (type == "Prepend") return std::make_unique<PrependNormalizer>(step.text("prepend"));
   if (type == "ByteLevel") return std::make_unique<ByteLetters>();

@@ -118,9 +118,9 @@ class Translation {
     if (peek() == '?' || peek() == '+') out_ += pattern_[at_++];
   }
 
-  /// Translates {n}, {n,}, {,n} and {n,m}; leaves anything else, which stands for itself. A +
-  /// behind it repeats the whole, and does not make it possessive as in PCRE2; a ? behind {n} makes
-  /// the whole optional.
+  /// Translates {n}, {n,}, {,n} and {n,m}; leaves anything else, which stands for itself. A + behind
+  /// it repeats the whole, and does not make it possessive as in PCRE2; a ? behind {n} makes the
+  /// whole optional.
   bool interval() {
     const std::size_t close = pattern_.find('}', at_);
     if (close == std::string::npos) return false;
@@ -152,9 +152,8 @@ class Translation {
     }
     if (next == 'b' || next == 'B') {
       const std::string word = pcre2_class(property_set("word").value());
-      out_ += next == 'b'
-                  ? "(?:(?<!" + word + ")(?=" + word + ")|(?<=" + word + ")(?!" + word + "))"
-                  : "(?:(?<!" + word + ")(?!" + word + ")|(?<=" + word + ")(?=" + word + "))";
+      out_ += next == 'b' ? "(?:(?<!" + word + ")(?=" + word + ")|(?<=" + word + ")(?!" + word + "))"
+                          : "(?:(?<!" + word + ")(?!" + word + ")|(?<=" + word + ")(?=" + word + "))";
       at_ += 2;
       return;
     }
@@ -175,27 +174,12 @@ class Translation {
     const char next = peek(1);
     const char* name = nullptr;
     switch (next) {
-      case 'd':
-      case 'D':
-        name = "digit";
-        break;
-      case 'w':
-      case 'W':
-        name = "word";
-        break;
-      case 's':
-      case 'S':
-        name = "space";
-        break;
-      case 'h':
-      case 'H':
-        name = "xdigit";
-        break;
-      case 'p':
-      case 'P':
-        return property();
-      default:
-        return std::nullopt;
+      case 'd': case 'D': name = "digit"; break;
+      case 'w': case 'W': name = "word"; break;
+      case 's': case 'S': name = "space"; break;
+      case 'h': case 'H': name = "xdigit"; break;
+      case 'p': case 'P': return property();
+      default: return std::nullopt;
     }
     at_ += 2;
     const CodePointSet set = property_set(name).value();
@@ -233,9 +217,7 @@ class Translation {
 
   char32_t number(int base, std::size_t most, std::size_t begin, bool braced) {
     std::size_t end = at_;
-    while (end < pattern_.size() && end - at_ < most &&
-           std::isxdigit(static_cast<unsigned char>(pattern_[end])))
-      ++end;
+    while (end < pattern_.size() && end - at_ < most && std::isxdigit(static_cast<unsigned char>(pattern_[end]))) ++end;
     if (end == at_ || (braced && (end >= pattern_.size() || pattern_[end] != '}'))) {
       fail("uses " + pattern_.substr(begin, end + 1 - begin));
     }
@@ -285,7 +267,8 @@ class Translation {
     }
     const char32_t first = class_character();
     char32_t last = first;
-    if (peek() == '-' && peek(1) != ']' && peek(1) != '\0' && !(peek(1) == '&' && peek(2) == '&')) {
+    if (peek() == '-' && peek(1) != ']' && peek(1) != '\0' &&
+        !(peek(1) == '&' && peek(2) == '&')) {
       ++at_;
       if (peek() == '[' || (peek() == '\\' && std::string_view("dDwWsShHpP").find(peek(1)) !=
                                                   std::string_view::npos)) {
@@ -311,7 +294,7 @@ class Translation {
   const std::string& where_;
   std::string out_;
   std::size_t at_ = 0;
-  std::size_t atom_ = 0;             ///< Where the last atom begins in the output.
+  std::size_t atom_ = 0;              ///< Where the last atom begins in the output.
   std::vector<std::size_t> groups_;  ///< Where each open group begins in the output.
 };
 

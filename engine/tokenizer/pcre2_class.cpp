@@ -26,9 +26,9 @@ CodePointSet members_of(std::string_view group) {
 const std::vector<Group>& groups() {
   static const std::vector<Group> all = [] {
     std::vector<Group> made;
-    for (const char* name :
-         {"L",  "M",  "N",  "P",  "S",  "Z",  "Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd",
-          "Nl", "No", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm", "Sc", "Sk", "So", "Zs"}) {
+    for (const char* name : {"L",  "M",  "N",  "P",  "S",  "Z",  "Lu", "Ll", "Lt", "Lm", "Lo",
+                             "Mn", "Mc", "Nd", "Nl", "No", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf",
+                             "Po", "Sm", "Sc", "Sk", "So", "Zs"}) {
       const CodePointSet members = members_of(name);
       CodePointSet possible = members;
       // U+1171E was a nonspacing mark until Unicode 14.

@@ -13,8 +13,9 @@ class Split : public PreTokenizer {
 
   void cut(const Piece& piece, Places, const PieceSink& sink) const override {
     Splitting splitting(piece, behavior_, inverted_, sink);
-    pattern_.find(piece.text,
-                  [&](std::size_t begin, std::size_t end) { splitting.match(begin, end); });
+    pattern_.find(piece.text, [&](std::size_t begin, std::size_t end) {
+      splitting.match(begin, end);
+    });
     splitting.finish();
   }
 

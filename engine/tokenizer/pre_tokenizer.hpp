@@ -22,8 +22,8 @@ class PreTokenizer {
   [[nodiscard]] virtual bool changes() const { return false; }
   /// Whether it must know where in the original a piece begins.
   [[nodiscard]] virtual bool needs_places() const { return false; }
-  /// Where the step ends in writing bytes as letters (byte_letters.hpp), makes it leave the bytes
-  /// as they are, for a model whose vocabulary is read as bytes. Returns whether it did.
+  /// Where the step ends in writing bytes as letters (byte_letters.hpp), makes it leave the bytes as
+  /// they are, for a model whose vocabulary is read as bytes. Returns whether it did.
   virtual bool leave_bytes() { return false; }
 };
 

@@ -93,9 +93,9 @@ class Precompiled : public Normalizer {
     char32_t before = 0;
     each_character(text, [&](char32_t value, std::string_view part) {
       const auto at = static_cast<std::size_t>(part.data() - text.data());
-      if (at > 0 &&
-          utf8proc_grapheme_break_stateful(static_cast<utf8proc_int32_t>(before),
-                                           static_cast<utf8proc_int32_t>(value), &state)) {
+      if (at > 0 && utf8proc_grapheme_break_stateful(static_cast<utf8proc_int32_t>(before),
+                                                     static_cast<utf8proc_int32_t>(value),
+                                                     &state)) {
         take(text.substr(begin, at - begin));
         begin = at;
       }

@@ -1,5 +1,5 @@
-// Tables of Unicode, made by asking each library about every code point;
-// tests/cli/test_tokenizer.py asks again.
+// Tables of Unicode, made by asking each library about every code point; tests/cli/test_tokenizer.py
+// asks again.
 #include "engine/tokenizer/unicode_data.hpp"
 
 namespace sluice::engine::unicode_data {
@@ -95,28 +95,34 @@ const char* const kAlphabetic =
     "2+2 6b+11 ee+6 3+6 1e+1 53+e 2 6b+a 68+d 102+c f8+5 2+1 3+1 4 2 8f+6 3+5 5 1d+9 2b+4 2+3 "
     "13+a 2f+d 198+7 2+6 54+15 2+d 7b+5 4 2+1 2+2 2 4 43+4 2+1 2+3 15d+3 a+1 2 31+6 4+2 41de+10 "
     "e21 2+36 8+3 5e+1 4cad 2362+6 2+10 3+6 2+1 2+4 65 8b8 7e9+19 7+19 7+19";
-const char* const kWordExtra = "b2+1 6 3+2 23f8+33 1cc47+19 7+19 7+19";
+const char* const kWordExtra =
+    "b2+1 6 3+2 23f8+33 1cc47+19 7+19 7+19";
 const char* const kLowerExtra =
     "aa 10 1f6+8 8+1 1f+4 61 35 d82 c30+3e e 23+24 2b2 e 11+c d4+f 351+19 793+1 7a1f+1 d3 82+2 "
     "4+1 363+3 a 5c17 3+2 2+29 2+8 d876+3d";
-const char* const kUpperExtra = "2160+f 347+19 1cc61+19 7+19 7+19";
+const char* const kUpperExtra =
+    "2160+f 347+19 1cc61+19 7+19 7+19";
 const char* const kNewerPunctuation =
     "61d 3e0 79 201 d eca+1 2e+2 12c4+c 3+b df11 13f a8+4 2d+3 44b+1 2+1 73+4 b+1 2 203+c 4d 182 "
     "109+2 9c 5d+7 54+2 2+4 5e+9 d8 60+4 2b+1 286+1 4b+c b0 ff2+1 3d7b+2 128+3 148 761d 35f+1";
-const char* const kOlderPunctuation = "166d fb5c";
+const char* const kOlderPunctuation =
+    "166d fb5c";
 const char* const kNewerMarks =
     "7fd 9a+8 2b+9 12b fc+5 56 af 38 b7 d 3b+1 45 139 14 847 fa 2b0+f 229 ff+4 8a32 d3 6425+3 "
     "42+4 13e+1 50+3 47+a 32+3 eb 3+1 4e 83+1 83 5+1 72 fa 7d+8 2 3 2+3 2+4 2 f+1 7c 3ce+e f6+5 "
     "2+1 3+3 2 2+1 8e+6 3+6 4 1d+9 29+6 2+3 9 a+a 2f+f 298+5 4 2+1 2+6 2 43+4 2+1 2+4 15c+3 a+1 "
     "2 31+6 4+4 18 14e6 7+e 2cc9+11 e20 30+8 5d c+1 5f0f+2d 3+16 1149 a1+6 178 3e+3 1fd+3 ff+1";
-const char* const kOlderMarks = "1cf2+1";
-const char* const kNewerOthers = "9+1 3 883+1 51 107eb 2363+f";
+const char* const kOlderMarks =
+    "1cf2+1";
+const char* const kNewerOthers =
+    "9+1 3 883+1 51 107eb 2363+f";
 const char* const kChanged =
     "897 45c 1db c80+1 30 10a+1 79d+2 bd3+3 1e5+1 a 75dc+2 d+2 5de4+33 74d+25 4+1c 9+1 133+2 "
     "38+3 340+2 13f+9 2 3 2+25 2+9 2 3 2+3 2+9 2+1 9+1 2ee+13 3b 3e2+9 b7+21 f+9 307+10 2+28 "
     "4+1c 14d5 a+1c b+f9a 1d06+39 c07+39 1f86 2433 23 1aab+f9 7+1b3 40d+13 c52+5 106+3d 22 "
     "441+29 d7+2a 5 10dd 98+2 5+4 5a d9+9 5+1 1b4+2 10+2 6 1e+2 c+4 7 8+1 b+2 3 9+1 e+1 d3+24 "
     "bb4a 34b7+26d 24f3+105f";
-const char* const kNewerNumbers = "11de0+9 520b+2";
+const char* const kNewerNumbers =
+    "11de0+9 520b+2";
 
 }  // namespace sluice::engine::unicode_data

@@ -209,16 +209,10 @@ int script_of(char32_t value) {
 }
 
 const CodePointSet& white_space() {
-  static const CodePointSet set = ranges({{0x9, 0xd},
-                                          {0x20, 0x20},
-                                          {0x85, 0x85},
-                                          {0xa0, 0xa0},
-                                          {0x1680, 0x1680},
-                                          {0x2000, 0x200a},
-                                          {0x2028, 0x2029},
-                                          {0x202f, 0x202f},
-                                          {0x205f, 0x205f},
-                                          {0x3000, 0x3000}});
+  static const CodePointSet set =
+      ranges({{0x9, 0xd}, {0x20, 0x20}, {0x85, 0x85}, {0xa0, 0xa0}, {0x1680, 0x1680},
+              {0x2000, 0x200a}, {0x2028, 0x2029}, {0x202f, 0x202f}, {0x205f, 0x205f},
+              {0x3000, 0x3000}});
   return set;
 }
 
@@ -253,8 +247,9 @@ bool is_punctuation(char32_t value) {
 }
 
 bool is_mark(char32_t value) {
-  static const CodePointTable table(with(
-      categories({"M"}).without(decoded(unicode_data::kNewerMarks)), unicode_data::kOlderMarks));
+  static const CodePointTable table(
+      with(categories({"M"}).without(decoded(unicode_data::kNewerMarks)),
+           unicode_data::kOlderMarks));
   return table.contains(value);
 }
 
@@ -280,16 +275,10 @@ bool is_newer_mark(char32_t value) {
 }
 
 bool is_newer_composite(char32_t value) {
-  static const CodePointTable table(ranges({{0x32ff, 0x32ff},
-                                            {0xa7f2, 0xa7f4},
-                                            {0xab69, 0xab69},
-                                            {0x10781, 0x10785},
-                                            {0x10787, 0x107b0},
-                                            {0x107b2, 0x107ba},
-                                            {0x11938, 0x11938},
-                                            {0x1e030, 0x1e06d},
-                                            {0x1f16c, 0x1f16c},
-                                            {0x1fbf0, 0x1fbf9}}));
+  static const CodePointTable table(
+      ranges({{0x32ff, 0x32ff},   {0xa7f2, 0xa7f4},   {0xab69, 0xab69},   {0x10781, 0x10785},
+              {0x10787, 0x107b0}, {0x107b2, 0x107ba}, {0x11938, 0x11938}, {0x1e030, 0x1e06d},
+              {0x1f16c, 0x1f16c}, {0x1fbf0, 0x1fbf9}}));
   return value >= 0x32ff && table.contains(value);
 }
 

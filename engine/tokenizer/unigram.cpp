@@ -122,8 +122,9 @@ class Unigram : public TokenModel {
       return tokens.push_back({known->second, token.begin, token.end});
     }
     const auto byte_token = [&](char byte) { return bytes_[static_cast<unsigned char>(byte)]; };
-    if (!parts_.byte_fallback ||
-        !std::ranges::all_of(text, [&](char byte) { return byte_token(byte) != kNoToken; })) {
+    if (!parts_.byte_fallback || !std::ranges::all_of(text, [&](char byte) {
+          return byte_token(byte) != kNoToken;
+        })) {
       return tokens.push_back(token);
     }
     for (const char byte : text) tokens.push_back({byte_token(byte), token.begin, token.end});

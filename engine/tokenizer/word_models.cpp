@@ -106,10 +106,10 @@ std::unique_ptr<TokenModel> read_word_piece(const JsonStep& model) {
   const bool given = model.value().contains("max_input_chars_per_word");
   return std::make_unique<WordPieceModel>(
       read_vocabulary(model),
-      WordPieceSettings{
-          .unknown = model.text("unk_token", "[UNK]"),
-          .prefix = model.text("continuing_subword_prefix", "##"),
-          .most_characters = given ? model.count("max_input_chars_per_word") : kMostCharacters});
+      WordPieceSettings{.unknown = model.text("unk_token", "[UNK]"),
+                        .prefix = model.text("continuing_subword_prefix", "##"),
+                        .most_characters =
+                            given ? model.count("max_input_chars_per_word") : kMostCharacters});
 }
 
 }  // namespace sluice::engine
