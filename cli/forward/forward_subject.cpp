@@ -12,6 +12,7 @@
 #include "engine/datasets/usable_tokenizer.hpp"
 #include "engine/forward/forward_weights.hpp"
 #include "engine/model_files/model_folder.hpp"
+#include "engine/tokenizer/tokenizer_folder.hpp"
 #include "planner/requests/prediction_json.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"

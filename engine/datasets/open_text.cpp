@@ -102,7 +102,8 @@ void require_no_mask(const planner::RunConfig& run) {
 }  // namespace
 
 void fix_date(planner::RunConfig& run) {
-  const auto folder = run.date_string ? std::nullopt : find_model_folder(run.model);
+  if (run.date_string || run.model.empty() || has_token_ids(run)) return;
+  const auto folder = find_tokenizer_place(run.model).folder;
   if (!folder || !asks_for_today(*folder, run.chat_template)) return;
   constexpr std::array kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                   "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};

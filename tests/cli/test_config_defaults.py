@@ -78,6 +78,8 @@ def compared(run_sluice, tmp_path, named):
     expected = json.loads(done.stdout)["configs"]
     wrong = []
     for (name, config), theirs in zip(named, expected):
+        if theirs is None:
+            continue  # This version of transformers refuses the null.
         (tmp_path / "config.json").write_text(json.dumps(config))
         ours = of_sluice(run_sluice("models", "show", "config.json", "--json").json())
         wrong += [f"{name}: {key} is {ours.get(key)}, and {value} in transformers"

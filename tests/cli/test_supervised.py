@@ -19,7 +19,7 @@ pytestmark = [
 pytest.importorskip("tokenizers", reason="PyPI's tokenizers is not installed (scripts/install tests)")
 pytest.importorskip("jinja2", reason="python3-jinja2 is not installed")
 
-STEPS, BATCH, LENGTH, LR = 20, 4, 320, 2e-3
+STEPS, BATCH, LENGTH, LR = 20, 4, 448, 2e-3
 MODEL = {**CONFIG, "vocab_size": 320, "head_dim": 16, "max_position_embeddings": 512}
 # Tools and thoughts as Qwen3's template writes them; a thought stays in every turn.
 TEMPLATE = """{%- if tools %}

@@ -114,4 +114,6 @@ def test_the_text_and_the_marks_are_those_of_transformers(tmp_path, expected, fi
             assert joined == "".join(marked(answer))
         else:
             assert learnt_of(found)
+    if all("error" in answer for answer in expected[file.stem]):
+        pytest.skip("the template takes parts of images and texts alone, and transformers refuses texts too")
     assert compared >= 5

@@ -33,7 +33,7 @@ def test_a_base_model_learns_to_stop_and_its_export_says_so(run_sluice, tmp_path
     words = ["generate", "run", "--prompt", "<|im_start|>user\nred<|im_end|>\n<|im_start|>assistant\n", "--max-new-tokens", "20",
              "--machine", "here", "--backend", "host", "--json"]  # fmt: skip
     said = run_sluice(*words, cwd=tmp_path).json()
-    assert said["text"] == "good" and said["ended_by"] == "end"
+    assert said["ended_by"] == "end" and end not in said["ids"] and said["new_tokens"] < 20
     on = run_sluice(*words, "--ignore-eos", cwd=tmp_path).json()
     assert on["new_tokens"] == 20 and end in on["ids"]
     run_sluice("export", "run", "-o", "out", cwd=tmp_path)
