@@ -10,6 +10,7 @@
 #include "engine/datasets/token_ids.hpp"
 #include "engine/datasets/token_text.hpp"
 #include "engine/datasets/usable_tokenizer.hpp"
+#include "engine/model_files/model_folder.hpp"
 #include "engine/model_files/tokenizer_place.hpp"
 #include "planner/runs/data_file.hpp"
 #include "sim/error.hpp"
