@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from chat_data import write_jsonl
+from chat_data import read_documents, write_jsonl
 from conftest import available_verbs
 from row_data import COLUMNS, END, GOOD, chat, read, refused, tokenizer, words  # noqa: F401
 from small_run import TEXT
@@ -63,11 +63,12 @@ def test_named_columns_are_learnt_as_they_are(read, tmp_path):
 def test_a_prompt_is_read_and_its_completion_learnt_to_the_end_of_text(read, tokenizer, tmp_path):
     write_jsonl(tmp_path / "rows.jsonl", [{"prompt": f"2 + {i} =", "completion": f" {2 + i}"} for i in range(6)])
     found = read("rows.jsonl")
-    assert found.learnt() == [f" {2 + i}<|endoftext|>" for i in range(6)]
-    assert found.texts()[3] == "2 + 3 = 5<|endoftext|>"
+    assert found.learnt() == [f" {2 + i}" for i in range(6)]
+    assert found.texts()[3] == "2 + 3 = 5"
     assert found.all["sets"][0]["format"] == "prompt_completion"
     end = tokenizer.token_to_id("<|endoftext|>")
-    assert all(row["ids"][-1] == end for row in found.all["rows"])
+    assert all(row["ids"][-1] == end and row["learnt"][-1] for row in found.all["rows"])
+    assert not any(row["learnt"][0] for row in found.all["rows"])
     # Tokens are those of the whole text, as of any other.
     assert found.all["rows"][1]["ids"] == [*tokenizer.encode("2 + 1 = 3").ids, end]
 
@@ -210,11 +211,22 @@ def sets_of(tmp_path):
         write_jsonl(tmp_path / f"{name}.jsonl", [chat("q", f"{name}{i}") for i in range(count)])
 
 
-def answers(found):
-    return [text.removesuffix(END) for text in found.learnt()]
+@pytest.fixture
+def answers(sluice_home, tokenizer):
+    """Answers of the documents in the order of training, as the kept tokens of the run's data have it."""
+
+    def read_answers(found):
+        kept = [read_documents(path) for path in (sluice_home / "tokens").glob("*.documents")]
+        (documents,) = [each for each in kept if len(each) == found.all["documents"]]
+        return [
+            tokenizer.decode([token for token, learnt in zip(ids, mask) if learnt], skip_special_tokens=False).removesuffix(END)
+            for ids, mask in documents
+        ]
+
+    return read_answers
 
 
-def test_several_data_sets_are_interleaved_and_each_holds_its_own_end_out(read, tmp_path):
+def test_several_data_sets_are_interleaved_and_each_holds_its_own_end_out(read, answers, tmp_path):
     sets_of(tmp_path)
     found = read("[a.jsonl, b.jsonl]")
     order = answers(found)
@@ -228,7 +240,7 @@ def test_several_data_sets_are_interleaved_and_each_holds_its_own_end_out(read, 
     assert found.all["training_sequences"] == 57 and found.all["validation_sequences"] == 3
 
 
-def test_weights_say_how_often_rows_are_read(read, refused, tmp_path):
+def test_weights_say_how_often_rows_are_read(read, answers, refused, tmp_path):
     sets_of(tmp_path)
     order = answers(read("[{path: a.jsonl, weight: 0.5}, {path: b.jsonl, weight: 2}]"))
     training = order[:-3]
@@ -238,7 +250,7 @@ def test_weights_say_how_often_rows_are_read(read, refused, tmp_path):
     refused("[{path: a.jsonl, weight: 0.5}, b.jsonl]", "b.jsonl has no weight")
 
 
-def test_max_samples_are_the_first_rows_of_each_set(read, refused, tmp_path):
+def test_max_samples_are_the_first_rows_of_each_set(read, answers, refused, tmp_path):
     sets_of(tmp_path)
     (tmp_path / "text.txt").write_text(TEXT)
     assert answers(read("a.jsonl", "max_samples=5")) == [f"a{i}" for i in range(5)]
