@@ -27,6 +27,7 @@ constexpr std::int64_t kUsualRows = 3;
 std::vector<planner::VerbFlag> data_flags() {
   using Takes = planner::VerbFlag::Takes;
   return {{"--rows", Takes::value, "rows to show (3)"},
+          {"--strict", Takes::nothing, "list and refuse every row that would be left out"},
           {"--json", Takes::nothing, "one JSON object (docs/schemas/data.schema.json)"}};
 }
 
@@ -52,9 +53,10 @@ void decode_rows(engine::DataSummary& summary, const planner::RunConfig& config)
 }  // namespace
 
 int run_data(const Arguments& arguments) {
-  const planner::RunArguments words =
-      parse_run(arguments, "sluice data RUN [--rows N] [--json] [run flags]", data_flags());
+  const planner::RunArguments words = parse_run(
+      arguments, "sluice data RUN [--rows N] [--strict] [--json] [run flags]", data_flags());
   planner::RunConfig config = words.config;
+  if (words.has("--strict")) config.strict = true;
   const bool begun = words.run_file && (words.run_file->filename() == "run.yaml" ||
                                         std::filesystem::is_directory(*words.run_file));
   if (!begun) engine::fix_date(config);  // What `train` would begin with today.

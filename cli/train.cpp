@@ -145,8 +145,10 @@ int run_train(const Arguments& arguments) {
   }
   const bool json = words.has("--json");
   ShownRun reading(interrupt);
+  planner::RunConfig config = words.config;
+  if (words.has("--strict")) config.strict = true;
   const TrainRequest request =
-      profiler::read_train_request(words.config, train_options(words), reading, words.policy);
+      profiler::read_train_request(config, train_options(words), reading, words.policy);
   const auto promised = promise_of(request);
   if (const auto* infeasible = std::get_if<planner::Infeasible>(&promised)) {
     print(json ? to_json_text(*infeasible) : infeasible_table(*infeasible));

@@ -13,6 +13,7 @@ std::vector<planner::VerbFlag> train_flags() {
        "checkpoints cost; run nothing"},
       {"--rehearse", Takes::nothing,
        "time the true steps on a host that is too small: no data, no weights, nothing saved"},
+      {"--strict", Takes::nothing, "list and refuse every row of the data that would be left out"},
       {"--no-checkpoint", Takes::nothing, "write no checkpoints (12 bytes a parameter)"},
       {"--no-hashes", Takes::nothing, "do not hash the last state"},
       {"--json", Takes::nothing,

@@ -109,7 +109,8 @@ def test_rows_that_teach_nothing_are_left_out_counted_with_the_first_place(run_s
     assert len(found.texts()) == 16 and found.all["sets"][0]["rows_read"] == 20
     assert f"left out 4 rows (output is empty), first at rows.json:{line}" in read("rows.json").err  # Of kept tokens, too.
     listed = [f"rows.json:{1 + 5 * i + 1}: output: is empty" for i in (3, 8, 13, 18)]
-    refused("rows.json", "strict: 4 rows would be left out", *listed, more=["strict=true"])
+    for strict in ("strict=true", "--strict"):
+        refused("rows.json", "strict: 4 rows would be left out", *listed, more=[strict])
 
 
 def test_more_than_half_of_one_fault_refuses_the_file_with_all_its_faults(refused, tmp_path):
