@@ -199,16 +199,23 @@ class DocumentMaker {
 }  // namespace
 
 std::string DocumentRows::hash(const DocumentTokens& tokens) const {
-  return hash(tokens,
+  return hash(tokens, format.canonical(),
               format.conversations() ? tokens.chat.canonical() : tokens.end_of_text.value_or(""));
 }
 
-std::string DocumentRows::hash(const DocumentTokens& tokens, const std::string& chat) const {
+std::optional<std::string> DocumentRows::hash_of_0_1_0(const DocumentTokens& tokens) const {
+  const auto chat = tokens.chat.canonical_of_0_1_0();
+  if (!chat) return std::nullopt;
+  return hash(tokens, format.canonical_of_0_1_0(), *chat);
+}
+
+std::string DocumentRows::hash(const DocumentTokens& tokens, const std::string& read_as,
+                               const std::string& chat) const {
   planner::CanonicalText text("sluice/documents");
   text.add("version", kDocumentVersion);
   for (const auto& file : files.files) text.add("records", read_record(file).sha256);
   text.add("tokenizer", read_record(tokens.tokenizer).sha256)
-      .add("format", format.canonical())
+      .add("format", read_as)
       .add("template", chat);
   // JSON alone was read when this text was fixed: its hashes stay.
   if (files.form != FileForm::json) text.add("form", to_string(files.form));

@@ -38,8 +38,11 @@ struct DocumentRows {
 
   /// SHA-256 of everything that its documents depend on.
   [[nodiscard]] std::string hash(const DocumentTokens& tokens) const;
-  /// The same hash with another text in place of the chat template's canonical one.
-  [[nodiscard]] std::string hash(const DocumentTokens& tokens, const std::string& chat) const;
+  /// The hash that 0.1.0 took for conversations; none for a template that it refused.
+  [[nodiscard]] std::optional<std::string> hash_of_0_1_0(const DocumentTokens& tokens) const;
+  /// The hash with the texts that stand for the format and the chat template.
+  [[nodiscard]] std::string hash(const DocumentTokens& tokens, const std::string& read_as,
+                                 const std::string& chat) const;
 };
 
 /// What came of the rows of one data set.

@@ -230,10 +230,11 @@ std::string DocumentText::hash() const {
 
 std::optional<std::string> DocumentText::hash_of_all_windows() const {
   if (is_mixture()) return std::nullopt;
-  const auto chat = has_conversations() ? source_.tokens.chat.canonical_of_0_1_0() : std::nullopt;
-  if (left_out_windows() == 0 && !chat) return std::nullopt;
+  const auto earlier =
+      has_conversations() ? source_.sets.front().hash_of_0_1_0(source_.tokens) : std::nullopt;
+  if (left_out_windows() == 0 && !earlier) return std::nullopt;
   return planner::CanonicalText("sluice/sequences")
-      .add("documents", chat ? source_.sets.front().hash(source_.tokens, *chat) : tokens_hash_)
+      .add("documents", earlier.value_or(tokens_hash_))
       .add("packing", planner::to_string(packing_))
       .hash();
 }

@@ -32,14 +32,32 @@ const Roles& roles_of_sharegpt() {
   return kRoles;
 }
 
-}  // namespace
-
-std::string ExampleFormat::canonical() const {
-  std::string out = planner::to_string(kind);
+/// Kind and names of a format, which are hashed as they were in 0.1.0.
+std::string canonical_names(const ExampleFormat& format) {
+  std::string out = planner::to_string(format.kind);
   for (const std::string* name :
-       {&text, &prompt, &query, &response, &history, &system, &messages, &role, &content}) {
+       {&format.text, &format.prompt, &format.query, &format.response, &format.history,
+        &format.system, &format.messages, &format.role, &format.content}) {
     out.append("\n").append(*name);
   }
+  return out;
+}
+
+}  // namespace
+
+std::string ExampleFormat::canonical_of_0_1_0() const {
+  std::string out = canonical_names(*this);
+  const bool usual = roles == roles_of_sharegpt() || roles == roles_of_messages();
+  for (const auto& [word, meant] : roles) {
+    const bool speaks = meant == "user" || meant == "assistant" || meant == "system";
+    const bool known = !usual || (word != "chatgpt" && word != "model");
+    if (speaks && known) out.append("\n").append(meant + " " + word);
+  }
+  return out;
+}
+
+std::string ExampleFormat::canonical() const {
+  std::string out = canonical_names(*this);
   if (kind == DataFormat::jsonl) return out + "\nuser user\nassistant assistant\nsystem system";
   for (const auto& [word, meant] : roles) out.append("\n").append(meant + " " + word);
   for (const std::string* name : {&completion, &tools, &learnt}) out.append("\n").append(*name);

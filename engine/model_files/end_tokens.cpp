@@ -34,7 +34,8 @@ std::string with_end_tokens(const std::string& text, const std::string& config,
                                : nlohmann::ordered_json::parse(text, nullptr, false);
   if (!document.is_object()) throw BadRequest(where + ": must be an object");
   json ids = ids_in(json(document), where);
-  if (ids.empty()) ids = ids_in(parse_strict_json(config, "config.json", kGenerationLevels), "config.json");
+  if (ids.empty())
+    ids = ids_in(parse_strict_json(config, "config.json", kGenerationLevels), "config.json");
   const std::size_t before = ids.size();
   for (const std::int32_t id : more) {
     if (std::ranges::find(ids, json(id)) == ids.end()) ids.push_back(id);
