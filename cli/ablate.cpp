@@ -32,10 +32,11 @@ using Json = nlohmann::ordered_json;
 
 struct AblateRequest {
   std::string file;
-  std::vector<std::string> overrides;  ///< Settings key=value of the baseline.
+  std::vector<std::string> overrides;  ///< Changes key=value of the baseline, in the order given.
   std::string out, on;
   std::optional<std::string> share;
-  std::optional<double> effort;  ///< Search effort that replaces the file's.
+  /// Effort of searches, in place of the file's; none for the file's.
+  std::optional<double> effort;
   bool list = false, dry_run = false, json = false;
 };
 
@@ -100,7 +101,8 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
-/// The command that repeats the whole experiment, whichever part of the cells ran last.
+/// Command line that repeats the whole experiment, whichever part of the cells this process did
+/// last.
 std::string command_of(const Arguments& arguments) {
   std::string command = "sluice ablate";
   bool is_share = false;
@@ -169,7 +171,7 @@ std::string hours_text(Seconds time) {
                       : fmt::format("{:.2f} hours", minutes / 60);
 }
 
-/// Estimate of the experiment's duration, and of how much its steps add to it.
+/// Text about the experiment's duration, and about how much its steps add to it.
 std::string estimate_text(const profiler::Experiment& experiment,
                           const profiler::AblationEstimate& estimate) {
   // Many longer searches end early, when no candidates are left.

@@ -36,7 +36,8 @@ namespace {
 
 using planner::format_seconds;
 
-/// Refuses with the cost that the model could not predict, after an iteration that failed.
+/// Throws the error that names the cost that the model could not predict, after an iteration whose
+/// prediction failed.
 [[noreturn]] void refuse(const profiler::TuneIteration& last) {
   throw Error(
       ExitCode::not_converged,
@@ -48,7 +49,8 @@ using planner::format_seconds;
                   format_seconds(last.largest_miss.measured)));
 }
 
-/// Time after which no further iteration begins; there is always at least one.
+/// Time after which no further iteration begins, from a text in minutes; there is always at least
+/// one iteration.
 Seconds budget_of(const std::string& minutes) {
   const double value = planner::parse_number(minutes, "--minutes");
   if (value < 0) throw BadRequest("--minutes: must not be negative");
@@ -66,7 +68,8 @@ class Printer {
   bool json_;
 };
 
-/// CUPTI on a machine with a GPU; if it is not available, one line on stderr says why.
+/// Tracing by CUPTI on a machine with a GPU; where CUPTI is not available, one line on stderr says
+/// why.
 class Tracing {
  public:
   explicit Tracing(planner::DeviceKind device) {
@@ -110,7 +113,8 @@ void keep_estimate(const planner::RunConfig& config, const planner::Store& store
   print("this machine was not probed: starting from estimates (sluice probe measures it)\n");
 }
 
-/// Chooses the sizes that the request leaves open, and sets them in the request.
+/// Chooses the job sizes that the request leaves free, and sets them in the request; none where
+/// none are free.
 std::optional<planner::ChosenSizes> settle_sizes(planner::RunArguments& request,
                                                  const planner::Store& store,
                                                  const Printer& print) {

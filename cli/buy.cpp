@@ -135,7 +135,7 @@ std::string verdict_text(const BuyReport& report) {
   return text;
 }
 
-/// Advice for one more budget; the table stands above.
+/// Text of the advice for one more budget, without the table, which is printed once.
 std::string advice_text(const BuyReport& report, double budget) {
   return fmt::format("\nOn {:.0f} USD\n", budget) + verdict_text(report) + base_needs(report) +
          upgrades_table(report);

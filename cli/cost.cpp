@@ -24,7 +24,8 @@ using planner::KernelRow;
 using planner::KernelShape;
 using Json = nlohmann::ordered_json;
 
-/// Options for one size each, in the order of the kind's columns; the first name is the short one.
+/// Names of the options for sizes, one for each column of the kernel's table, in the same order;
+/// the first name of each is the short one.
 constexpr std::array kGemmOptions = {"--m,-m", "--n,-n", "--k,-k"};
 constexpr std::array kAttentionOptions = {"--batch-size,--batch_size,--sequences",
                                           "--seq-len,--isl,--seq_len",

@@ -11,7 +11,9 @@
 #include "engine/datasets/decoded_row.hpp"
 #include "engine/datasets/open_text.hpp"
 #include "engine/model_files/model_folder.hpp"
+#include "engine/model_files/tokenizer_place.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
+#include "engine/tokenizer/tokenizer_folder.hpp"
 #include "profiler/training/train_state.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
@@ -35,13 +37,13 @@ LearntMarks marks_of_output() {
 
 /// Gives rows that are shown as token ids their text, where the model has a tokenizer.
 void decode_rows(engine::DataSummary& summary, const planner::RunConfig& config) {
-  std::filesystem::path file = summary.tokenizer;
-  if (file.empty()) {
-    const auto folder = engine::find_model_folder(config.model);
-    if (folder) file = *folder / "tokenizer.json";
-  }
-  if (file.empty() || !std::filesystem::is_regular_file(file)) return;
-  const engine::Tokenizer tokenizer = engine::Tokenizer::from_file(file);
+  const std::filesystem::path file = summary.tokenizer;
+  const auto folder =
+      file.empty() ? engine::find_tokenizer_place(config.model).folder : file.parent_path();
+  if (!folder) return;
+  const auto found = engine::find_tokenizer(*folder);
+  if (!std::holds_alternative<engine::TokenizerFolder>(found)) return;
+  const engine::Tokenizer tokenizer = std::get<engine::TokenizerFolder>(found).load();
   for (engine::ShownRow& row : summary.first_rows) {
     if (row.pieces.empty()) row.pieces = engine::decoded(tokenizer, row.tokens);
   }

@@ -35,7 +35,7 @@ ForwardVerb eval_verb() {
        {"--json", Takes::nothing, "one JSON object (docs/schemas/eval.schema.json)"}}};
 }
 
-/// Changes that make an evaluation of the same text smaller.
+/// Changes of the job that make an evaluation of the same text need less memory.
 std::vector<planner::ForwardChange> smaller(const planner::Job& job) {
   std::vector<planner::ForwardChange> changes;
   const auto change = [&](const char* field, std::int64_t value, std::int64_t instead,
@@ -75,7 +75,7 @@ sim::Json sizes_json(const planner::Job& job, const Evaluated& evaluated) {
           {"tokens", evaluated.tokens}};
 }
 
-/// Results as JSON fields.
+/// Results of an evaluation as JSON.
 sim::Json results_json(const engine::TextLoss& loss, const EvaluatedText& text, Seconds took) {
   const auto predicted = static_cast<double>(loss.predicted());
   const double mean = loss.nats() / predicted;

@@ -72,8 +72,7 @@ KernelKind kind_of(const std::string& name) {
   throw BadRequest("--kind: \"" + name + "\" must be gemm or attention");
 }
 
-/// Rows with the sizes of a training step: products of at least 512 rows, sequences of at least
-/// 512.
+/// Rows with sizes as in training: products of at least 512 rows, sequences of at least 512 tokens.
 std::vector<MeasuredKernel> large(KernelKind kind, const std::vector<MeasuredKernel>& rows) {
   constexpr double kLarge = 512;
   std::vector<MeasuredKernel> kept;
@@ -96,7 +95,7 @@ void print_check(const char* name, const KernelCheck& check) {
 }
 
 /// The model in `path` if it is of the same device, so that its fit of the other kind of kernel is
-/// kept.
+/// kept; else an empty model of that device.
 planner::KernelModel existing(const std::string& path, const std::string& device) {
   if (std::filesystem::is_regular_file(path)) {
     const std::string text = planner::read_whole_file(path);

@@ -29,7 +29,7 @@ using SteadyClock = std::chrono::steady_clock;
 /// Largest number of prompt tokens processed in one pass; fewer if these do not fit.
 constexpr std::int64_t kPromptPart = 512;
 
-/// The job of one sequence of `prompt` and `more` tokens, in parts of at most `most` tokens.
+/// Job of one sequence of `prompt` + `more` tokens, computed in parts of at most `most` tokens.
 planner::Job sequence_job(planner::Job job, std::int64_t prompt, std::int64_t more,
                           std::int64_t most) {
   const std::int64_t part = std::min(prompt, most);
@@ -38,7 +38,8 @@ planner::Job sequence_job(planner::Job job, std::int64_t prompt, std::int64_t mo
   return job;
 }
 
-/// Predicted passes: the prompt's last part, and a token in the middle of the generated ones.
+/// Predictions of two passes of a generation: the prompt's last part, and a token in the middle of
+/// the generated ones.
 struct GenerationPlan {
   planner::Job job;
   ForwardPrediction prompt_part;
@@ -46,7 +47,8 @@ struct GenerationPlan {
   std::int64_t parts = 0;
 };
 
-/// Changes to a job with fewer new tokens and the smallest parts.
+/// Changes of a generation's job that make it need less memory: fewer new tokens, and the smallest
+/// parts.
 std::vector<planner::ForwardChange> shorter(const planner::Job& job, std::int64_t prompt,
                                             std::int64_t more) {
   std::vector<planner::ForwardChange> changes;
@@ -101,7 +103,7 @@ engine::GeneratedText::Decode decoder_of(const engine::Tokenizer* tokenizer) {
   };
 }
 
-/// Result of a generation.
+/// Text that was generated, what ended it, and how long it took.
 struct Generated {
   std::string text, ended_by;
   std::vector<std::int32_t> tokens;
@@ -148,7 +150,7 @@ Seconds prompt_time(const GenerationPlan& plan) {
   return static_cast<double>(plan.parts) * to_seconds(plan.prompt_part.pass);
 }
 
-/// Plan of the generation that is about to begin, as JSON fields and as text.
+/// Plan of the generation that is about to begin, as JSON and as text.
 sim::Json plan_json(const GenerationPlan& plan, std::int64_t prompt, std::int64_t more) {
   const planner::Job& job = plan.job;
   sim::Json out = {{"version", 1},
@@ -204,7 +206,8 @@ int run_generate(const Arguments& arguments) {
   if (!asked.ignore_end) {
     ends = end_tokens(subject.model_folder());
     if (const engine::CheckpointFacts* facts = subject.facts()) {
-      const std::vector<std::int32_t> turns = turn_ends(*facts);
+      const std::vector<std::int32_t> turns = 
+          turn_ends(*facts, subject.model_folder());
       ends.insert(ends.end(), turns.begin(), turns.end());
     }
   }

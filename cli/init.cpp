@@ -108,6 +108,29 @@ void fill_sizes(planner::RunConfig& config) {
   if (config.batch_size == 0) config.batch_size = small ? 8 : 32;
 }
 
+/// Refuses data that are plainly not there: a missing file, an empty folder. A glob, an id of the
+/// hub and a name in a registry are looked up when they are read.
+void require_data(const planner::RunConfig& config) {
+  namespace fs = std::filesystem;
+  for (const planner::DataEntry& each : config.data) {
+    const fs::path& data = each.name;
+    if (config.dataset_dir && fs::is_regular_file(*config.dataset_dir / data)) continue;
+    if (fs::is_directory(data)) {
+      const bool any = std::ranges::any_of(fs::recursive_directory_iterator(data),
+                                           [](const auto& file) { return file.is_regular_file(); });
+      if (!any) throw BadRequest("data: " + data.string() + " holds no data file");
+      continue;
+    }
+    const bool looked_up = config.dataset_dir ||
+                           data.string().find_first_of("*?[") != std::string::npos ||
+                           data.string() != data.filename().string();
+    if (!looked_up && !fs::exists(data)) {
+      throw BadRequest("data: there is no file " + data.string());
+    }
+    if (fs::exists(data)) planner::require_data_file(data);
+  }
+}
+
 }  // namespace
 
 int run_init(const Arguments& arguments) {
@@ -120,13 +143,7 @@ int run_init(const Arguments& arguments) {
   planner::RunConfig& config = run.config;
   if (config.model.empty()) throw BadRequest("--model is missing: sluice models lists the names");
   if (config.data.empty()) throw BadRequest("--data is missing: name a text file to train on");
-  const std::filesystem::path& data = planner::only_data(config);
-  if (!config.dataset_dir && !std::filesystem::exists(data)) {
-    throw BadRequest("data: there is no file " + data.string());
-  }
-  const bool beside =
-      config.dataset_dir && std::filesystem::is_regular_file(*config.dataset_dir / data);
-  if (!beside) planner::require_data_file(data);
+  require_data(config);
   fill_sizes(config);
   fill_recipe(config);
   (void)to_job(config);

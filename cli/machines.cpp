@@ -139,7 +139,8 @@ bool list_parts(std::vector<std::string> words) {
   return true;
 }
 
-/// The words without --gpu, --cpu, --ram and --ssd, which are stored in `parts`.
+/// The words of the command line without --gpu, --cpu, --ram and --ssd, whose values are stored in
+/// `parts`.
 Arguments without_parts(const Arguments& arguments, planner::PartFlags& parts) {
   const std::map<std::string, std::optional<std::string>*> flags{
       {"--gpu", &parts.gpu}, {"--cpu", &parts.cpu}, {"--ram", &parts.ram}, {"--ssd", &parts.ssd}};

@@ -48,10 +48,12 @@ int run_predict(const Arguments& arguments) {
   const planner::RunNeeds needs = run_needs(prediction, resolved.predictor, request.config);
   const planner::RunMoney money =
       planner::money_of(prediction, request.config.machine, tokens, prices);
+  const auto padding = planner::try_padded_vocabulary(resolved, step);
   if (request.has("--json")) {
-    print(to_json_text(prediction, remedies, needs, money));
+    print(to_json_text(prediction, remedies, needs, money, padding));
   } else {
     print(prediction_table(prediction, job, resolved.predictor.machine().profile.name));
+    if (padding) print("vocabulary   " + to_text(*padding) + "\n");
     print(needs_table(needs, money));
     print(plan_table(prediction.plan, job));
     for (const std::string& change : planner::policy_changes(request.config, job)) {

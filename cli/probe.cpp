@@ -32,7 +32,7 @@ struct ProbeArguments {
   std::string disk_size;
 };
 
-/// The requested backend, else cuda if there is a GPU, else the host's.
+/// The backend that the arguments name, else cuda if there is a GPU, else host.
 DeviceKind backend_of(const ProbeArguments& arguments) {
   if (!arguments.backend.empty()) {
     const DeviceKind kind =

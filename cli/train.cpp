@@ -33,7 +33,8 @@ namespace {
 using profiler::RunPromise;
 using profiler::TrainRequest;
 
-/// Text comparing what steps write to the disk with the drive's rating.
+/// Text comparing what steps write to the disk with the drive's rating; empty where nothing is on
+/// the disk.
 std::string disk_line(const planner::Request& planning, const planner::Prediction& prediction) {
   if (!planner::uses_disk(prediction.plan)) return "";
   const planner::Predictor& predictor = planning.predictor;
@@ -43,13 +44,18 @@ std::string disk_line(const planner::Request& planning, const planner::Predictio
          "\n";
 }
 
+/// Costs of the run's checkpoints; nothing where none are written.
+planner::SavingPlan saving_of(const TrainRequest& request, const RunPromise& promise) {
+  return request.options.saves ? promise.saving : planner::SavingPlan{};
+}
+
 /// What packing would save a run from its start; none where it goes on, or saves too little.
 std::optional<profiler::PackingAdvice> advice_of(const TrainRequest& request,
                                                  const RunPromise& promise,
                                                  std::int64_t first_step) {
   if (first_step > 0) return std::nullopt;
   return profiler::packing_advice(request.config, request.job(), promise.plan.step().prediction,
-                                  promise.saving, *request.text);
+                                  saving_of(request, promise), *request.text);
 }
 
 /// The data in a line, and what is learnt of them in another; warns where that is little.
@@ -63,9 +69,8 @@ void print_data(const TrainRequest& request, const char* name) {
 /// Predicted times of a run, without those of checkpoints where none are written.
 profiler::RunTimes times_of(const TrainRequest& request, const RunPromise& promise,
                             std::int64_t first_step) {
-  const planner::SavingPlan saving = request.options.saves ? promise.saving : planner::SavingPlan{};
-  return profiler::run_times(request.config, request.job(), promise.plan.step().prediction, saving,
-                             *request.text, first_step);
+  return profiler::run_times(request.config, request.job(), promise.plan.step().prediction,
+                             saving_of(request, promise), *request.text, first_step);
 }
 
 int dry_run(const TrainRequest& request, const RunPromise& promise, bool json) {

@@ -39,8 +39,9 @@ class JsonBuilder {
   bool end_array() { return close(); }
   bool end_object() { return close(); }
 
-  /// An object's members are known by the owner of each name: the object that gave it last. What an
-  /// object took from one around it goes back at its end, so that a name costs two steps.
+  /// Notes an object's next member name. Names are known by their owner, the open object that gave
+  /// the name last; what an object took from one around it goes back at its end, so that a name
+  /// costs two steps.
   bool key(const std::string& name) {
     if (too_deep()) return false;
     next_name_ = index_of(name);
@@ -73,7 +74,7 @@ class JsonBuilder {
   static constexpr std::size_t kNobody = SIZE_MAX;
   struct Open {
     std::size_t node;
-    std::size_t taken;  ///< Names that were taken before this list or object began.
+    std::size_t taken;  ///< Number of entries in taken_ before this list or object began.
   };
 
   [[nodiscard]] std::vector<char>& letters() { return document_.letters_; }
@@ -137,7 +138,7 @@ class JsonBuilder {
   std::unordered_map<std::string_view, std::uint32_t> indices_;
   std::vector<std::size_t> owners_;  ///< Open object that gave each name last.
   std::vector<std::pair<std::uint32_t, std::size_t>>
-      taken_;  ///< Names that changed their owner, with the owner before.
+      taken_;  ///< Names that changed their owner, each with the owner before.
   std::vector<Open> open_;
   std::uint32_t next_name_ = JsonDocument::kNoName;
   std::optional<JsonFault> repeated_;

@@ -245,7 +245,7 @@ void Simulation::start(std::uint32_t task) {
                                     (lane.since_fraction > 0 ? 1 : 0));
 }
 
-/// Cap of the lane's task under the current interference.
+/// Largest rate of the task that runs on the lane, under the present interference.
 double Simulation::cap_of(std::uint32_t lane) const {
   double cap = graph_.task(lanes_[lane].task).cap;
   if (std::isinf(cap)) return cap;

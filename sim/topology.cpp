@@ -39,7 +39,7 @@ Waits waits_of(const TaskGraph& graph, Edges edges) {
 }
 
 struct Cycle {
-  /// Tasks of a cycle: each waits for the next, the last for the first.
+  /// Tasks of a cycle of which each waits for the next, and the last for the first.
   std::vector<std::uint32_t> tasks;
 };
 

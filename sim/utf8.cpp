@@ -7,7 +7,7 @@ namespace {
 
 /// Number and range of the bytes that may follow a first byte (the Unicode Standard, table 3-7).
 struct Form {
-  std::size_t bytes;  ///< Length of the encoding; 0 if no character begins with this byte.
+  std::size_t bytes;  ///< Number of bytes of the encoding; 0 if no character begins with this byte.
   unsigned char low, high;
 };
 
@@ -24,7 +24,7 @@ Form form_of(unsigned char first) {
   return {0, 0, 0};
 }
 
-/// Number of bytes from `at` on that fit the form; all of them if there is a valid character.
+/// Number of bytes from `at` on that fit the form; a valid character has all of form.bytes.
 std::size_t fitting(std::string_view text, std::size_t at, const Form& form) {
   const std::size_t end = std::min(text.size(), at + form.bytes);
   std::size_t i = at + 1;

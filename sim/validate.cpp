@@ -24,7 +24,7 @@ std::string shown(double number) {
   throw BadRequest(what + ": " + reason);
 }
 
-/// Name of a task and what it has, put together only where it is refused.
+/// A task and one thing that it has, whose names are put together only where it is refused.
 struct TaskPart {
   const Task& task;
   const char* part = "";

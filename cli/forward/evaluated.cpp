@@ -4,6 +4,8 @@
 
 #include "cli/shown/amount_bar.hpp"
 #include "engine/model_files/mapped_file.hpp"
+#include "engine/rows/byte_stream.hpp"
+#include "engine/rows/file_form.hpp"
 #include "planner/runs/data_file.hpp"
 #include "profiler/training/train_state.hpp"
 #include "sim/error.hpp"
@@ -53,13 +55,19 @@ std::int64_t stride_of(const planner::RunArguments& request, std::int64_t seq_le
   return stride;
 }
 
-/// Whether `data` holds examples, or is a name in a dataset_info.json, rather than one text.
+/// Whether `data` holds rows or token ids, lies in several files or a packed one, or is a name that
+/// stands for one of these, rather than one plain text.
 bool is_dataset(const planner::RunConfig& config) {
   using planner::DataFormat;
+  const planner::DataEntry& first = config.data.front();
+  const bool plain = config.data.size() == 1 && is_plain(first) && !config.max_samples &&
+                     config.columns.empty() && !config.dataset_dir;
+  if (!plain || !std::filesystem::is_regular_file(first.name)) return true;
+  if (first.name.extension() == ".npy") return true;
+  if (engine::packed_form(first.name) != engine::Packed::no) return true;
+  if (config.data_format == DataFormat::bytes) return false;
   if (config.data_format != DataFormat::automatic) return config.data_format != DataFormat::text;
-  const std::string extension = planner::only_data(config).extension().string();
-  return config.dataset_dir || extension == ".jsonl" || extension == ".json" ||
-         extension == ".ndjson" || extension == ".npy";
+  return engine::file_form(first.name) != engine::FileForm::text;
 }
 
 }  // namespace
@@ -75,7 +83,7 @@ Evaluated open_evaluated(ForwardSubject& subject) {
     if (config.seq_len == 0) config.seq_len = kUsualSeqLen;
     opened.stride = config.seq_len;
     planner::RunConfig own = config;
-    if (const auto folder = subject.model_folder()) own.model = folder->string();
+    if (const auto& folder = subject.tokenizer_place().folder) own.model = folder->string();
     opened.dataset = profiler::text_of(own, amount_shown("cutting text into tokens"));
     opened.windows = std::make_unique<engine::DatasetWindows>(*opened.dataset);
     opened.tokens = opened.dataset->tokens();

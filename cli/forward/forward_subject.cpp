@@ -9,8 +9,10 @@
 #include "cli/shown/prediction_table.hpp"
 #include "cli/words/parse_run.hpp"
 #include "engine/backends/backend.hpp"
+#include "engine/datasets/usable_tokenizer.hpp"
 #include "engine/forward/forward_weights.hpp"
 #include "engine/model_files/model_folder.hpp"
+#include "engine/tokenizer/tokenizer_folder.hpp"
 #include "planner/requests/prediction_json.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
@@ -87,9 +89,14 @@ const engine::CheckpointFacts* ForwardSubject::facts() {
   return found == nullptr ? nullptr : &found->facts();
 }
 
-std::optional<path> ForwardSubject::model_folder() {
-  if (const engine::Checkpoint* found = checkpoint()) return found->facts().model_folder;
-  return engine::find_model_folder(request_.config.model);
+const engine::TokenizerPlace& ForwardSubject::tokenizer_place() {
+  if (place_) return *place_;
+  if (const engine::Checkpoint* found = checkpoint()) {
+    place_ = engine::tokenizer_place_of(found->folder(), found->facts(), found->shape().vocab);
+  } else {
+    place_ = engine::find_tokenizer_place(request_.config.model);
+  }
+  return *place_;
 }
 
 const engine::StateSource& ForwardSubject::open_weights(const planner::ModelShape& shape) {
@@ -101,6 +108,7 @@ const engine::StateSource& ForwardSubject::open_weights(const planner::ModelShap
     weights_from_ = found->folder().string();
     return *found;
   }
+  engine::require_weights_of_id(request_.config.model);
   const auto folder = engine::find_model_folder(request_.config.model);
   const std::vector<path> files = folder ? engine::weight_files(*folder) : std::vector<path>{};
   if (files.empty()) {
@@ -128,10 +136,9 @@ std::unique_ptr<engine::Device> ForwardSubject::load(const planner::Job& job,
 }
 
 std::unique_ptr<engine::Tokenizer> ForwardSubject::open_tokenizer() {
-  const auto folder = model_folder();
-  if (!folder || !std::filesystem::exists(*folder / "tokenizer.json")) return nullptr;
-  return std::make_unique<engine::Tokenizer>(
-      engine::Tokenizer::from_file(*folder / "tokenizer.json"));
+  if (request_.config.data_format == planner::DataFormat::bytes) return nullptr;
+  const auto tokenizer = engine::usable_tokenizer(tokenizer_place());
+  return tokenizer ? std::make_unique<engine::Tokenizer>(tokenizer->load()) : nullptr;
 }
 
 void require_vocabulary(std::int64_t tokens, std::int64_t vocab) {

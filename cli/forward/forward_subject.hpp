@@ -10,6 +10,7 @@
 #include "cli/words/verbs.hpp"
 #include "engine/execution/device.hpp"
 #include "engine/model_files/checkpoint.hpp"
+#include "engine/model_files/tokenizer_place.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 #include "planner/requests/request.hpp"
 #include "planner/requests/run_arguments.hpp"
@@ -42,11 +43,15 @@ class ForwardSubject {
   /// Folder that the weights were loaded from: the model's or the checkpoint's. Empty before they
   /// are loaded.
   [[nodiscard]] const std::string& weights_from() const { return weights_from_; }
-  /// Folder that holds the tokenizer: the model's; for a run, that of the model it began with. None
-  /// if there is none.
-  [[nodiscard]] std::optional<std::filesystem::path> model_folder();
-  /// Tokenizer of model_folder(); null if that has no tokenizer.json, and then every byte is a
-  /// token.
+  /// Where the tokenizer lies: in the model's folder, or with the run.
+  [[nodiscard]] const engine::TokenizerPlace& tokenizer_place();
+  /// Folder that holds the tokenizer's files: the model's, or the run's copies. None if there is
+  /// none.
+  [[nodiscard]] std::optional<std::filesystem::path> model_folder() {
+    return tokenizer_place().folder;
+  }
+  /// The tokenizer; null if every byte is a token. Throws BadRequest if a model with weights has no
+  /// tokenizer.
   [[nodiscard]] std::unique_ptr<engine::Tokenizer> open_tokenizer();
   /// Facts of the checkpoint; null if the subject is a model folder or name.
   [[nodiscard]] const engine::CheckpointFacts* facts();
@@ -60,6 +65,7 @@ class ForwardSubject {
   planner::RunArguments request_;
   std::optional<std::filesystem::path> run_, checkpoint_folder_;
   std::unique_ptr<engine::Checkpoint> checkpoint_;
+  std::optional<engine::TokenizerPlace> place_;
   std::unique_ptr<engine::ModelWeights> weights_;
   std::string weights_from_;
 };

@@ -66,10 +66,10 @@ std::string padding_of(const DataSummary& summary,
                        const std::optional<engine::PackedSequences>& packed) {
   std::string text = fmt::format("padding      {:.1f} % of places",
                                  100 * (1 - share_of(summary.used_places, summary.places)));
-  if (packed) {
+  const std::int64_t sequences = summary.training_sequences + summary.validation_sequences;
+  if (packed && packed->training + packed->validation < sequences) {
     text += fmt::format(": packing=documents would take {} sequences instead of {}",
-                        packed->training + packed->validation,
-                        summary.training_sequences + summary.validation_sequences);
+                        packed->training + packed->validation, sequences);
   }
   return text + "\n";
 }

@@ -26,7 +26,7 @@ std::string units_text(const UnitPlan& unit, bool block) {
   return text;
 }
 
-/// A count with its noun: "1 round", "2 rounds".
+/// A count with its noun, such as "1 round" or "2 rounds".
 std::string counted(std::int64_t count, const char* noun, const char* plural = "s") {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : plural);
 }

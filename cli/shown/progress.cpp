@@ -17,7 +17,7 @@ constexpr std::int64_t kBar = 24;
 constexpr std::int64_t kShortestBar = 4;  ///< A shorter bar says nothing.
 constexpr std::size_t kLongest = 320;
 
-/// Writes a time as "42 s", "3:05 min", "2:03:05 h" or "4 d 02 h".
+/// Writes a time as text to `out`: "42 s", "3:05 min", "2:03:05 h" or "4 d 02 h".
 void write_time(char* out, std::size_t size, double seconds) {
   const auto whole = static_cast<std::int64_t>(std::llround(std::clamp(seconds, 0.0, 1e12)));
   const std::int64_t minutes = whole / 60;

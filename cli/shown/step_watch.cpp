@@ -12,8 +12,8 @@
 namespace sluice::cli {
 namespace {
 
-/// The busiest of the lanes whose work can be observed; launches are asked for long before they
-/// run.
+/// The lane that is predicted to be busiest of those whose work shows progress; the launch lane is
+/// left out, because launches are asked for long before they run.
 StepWatch::LaneWork busiest_of(const planner::Prediction& prediction) {
   StepWatch::LaneWork busiest;
   for (std::size_t i = 0; i < planner::kLaneKinds; ++i) {

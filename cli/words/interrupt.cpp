@@ -15,7 +15,8 @@ namespace {
 // A signal handler can access only static memory.
 std::atomic<bool> interrupted{false};
 std::atomic<bool> saves{false};
-std::atomic<const char* const*> beginnings{nullptr};  ///< Paths to remove, ended by a null.
+/// Paths to remove on a signal, ended by a null.
+std::atomic<const char* const*> beginnings{nullptr};
 static_assert(std::atomic<bool>::is_always_lock_free);
 static_assert(std::atomic<const char* const*>::is_always_lock_free);
 
@@ -37,7 +38,7 @@ void on_signal(int number) {
 }
 
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1};
-/// Earlier handlers of the signals, while `on_signal` is installed.
+/// Handlers of the signals before `on_signal` was installed.
 struct sigaction replaced[std::size(kSignals)];
 bool handling = false;
 

@@ -35,8 +35,8 @@ void require_backend(planner::DeviceKind device);
 /// largest plan's arena. Null if this build's backends do not need it.
 [[nodiscard]] std::shared_ptr<void> keep_host_memory(Bytes at_least = Bytes(0));
 
-/// Numerics id of runs of `job` on this machine's backend on this computer. Throws as make_device
-/// does.
+/// Hash of everything that decides which bits runs of `job` compute with this machine's backend on
+/// this computer: equal jobs with equal ids give equal bits. Throws as make_device does.
 [[nodiscard]] std::string numerics_id(const planner::Job& job,
                                       const planner::ResolvedMachine& machine);
 

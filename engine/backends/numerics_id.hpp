@@ -1,4 +1,4 @@
-// The numerics id: equal job and equal numerics id give equal bits.
+// Numerics id of the host backend: runs of equal jobs with equal ids compute equal bits.
 #pragma once
 
 #include <string>

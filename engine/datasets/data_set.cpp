@@ -1,5 +1,8 @@
 #include "engine/datasets/data_set.hpp"
 
+#include <memory>
+#include <nlohmann/json.hpp>
+
 #include "engine/examples/dataset_info.hpp"
 #include "engine/examples/example.hpp"
 #include "engine/rows/row_file.hpp"
@@ -13,9 +16,9 @@ using planner::DataFormat;
 
 /// The first row of a data set, and where it stands.
 struct FirstRow {
-  std::optional<Json> row;
+  std::unique_ptr<Json> row;
   std::string where;
-  std::string fault;  ///< Of the first bad row, where there is no good one.
+  std::string fault;  ///< Fault of the first bad row, where there is no good one.
 };
 
 FirstRow first_row(const DataFiles& files) {
@@ -57,7 +60,8 @@ ExampleFormat suggested_format(const Json& row, const std::string& where) {
 
 /// Whether the entry, its columns or the registry decide the kind of the rows.
 std::optional<ExampleFormat> stated_format(const DataEntry& entry, const Dataset& dataset) {
-  const DataFormat given = entry.format.value_or(DataFormat::automatic);
+  DataFormat given = entry.format.value_or(DataFormat::automatic);
+  if (given == DataFormat::bytes) given = DataFormat::text;
   if (dataset.format && (given == DataFormat::automatic || given == dataset.format->kind)) {
     return dataset.format;
   }

@@ -22,7 +22,7 @@ struct LeftOutRows {
 /// One data set of a run, as it was read.
 struct DataSetSummary {
   std::string name;                          ///< The file, folder, glob, hub id or registered name.
-  std::vector<std::filesystem::path> files;  ///< Its files in the order in which they are read.
+  std::vector<std::filesystem::path> files;  ///< Files in the order in which they are read.
   std::string format;  ///< "messages", "alpaca", "prompt_completion", "jsonl", "text", ...
   double weight = 1;   ///< How often its rows are repeated in an epoch.
   std::int64_t rows_read = 0;

@@ -29,18 +29,20 @@ std::vector<TokenId> ids_before(Tokenizer& tokenizer) {
 /// Makes the tokens of examples and tells who adds them.
 class DocumentMaker {
  public:
+  /// `shown`: where the rows that are used go with their text; null for nowhere.
   DocumentMaker(const DocumentRows& rows, const DocumentTokens& tokens,
-                const DocumentCache::AddDocument& add)
+                const DocumentCache::AddDocument& add, std::vector<ShownRow>* shown = nullptr)
       : rows_(rows),
         tokens_(tokens),
         add_(add),
-        tokenizer_(Tokenizer::from_file(tokens.tokenizer)),
-        bad_(rows.strict) {
+        tokenizer_(tokens.tokenizer.load()),
+        bad_(rows.strict),
+        shown_(shown) {
     if (tokens.end_of_text && !rows.format.conversations()) {
       end_ = tokenizer_.find(*tokens.end_of_text);
       if (!end_) {
-        throw BadRequest(tokens.tokenizer.string() + ": has no token \"" + *tokens.end_of_text +
-                         "\", the eos_token of tokenizer_config.json");
+        throw BadRequest(tokens.tokenizer.main_file().string() + ": has no token \"" +
+                         *tokens.end_of_text + "\", the eos_token of tokenizer_config.json");
       }
     }
     if (rows.format.kind == planner::DataFormat::prompt_completion && !rows.format.lists) {
@@ -56,12 +58,15 @@ class DocumentMaker {
     std::int64_t before = 0;
     for (const auto& file : rows_.files.files) {
       const std::int64_t first_row = counts_.read;
-      read_file(file, [&](std::int64_t bytes) {
-        if (progress) progress(std::min(before + bytes, all), all);
-      });
+      tell_ = [&](std::int64_t bytes) {
+        if (progress) progress(std::min(bytes, all), all);
+      };
+      read_file(file, [&](std::int64_t bytes) { done_ = before + bytes; });
       flush();
-      bad_.end_file(file.string(), counts_.read - first_row);
+      // A beginning that is only shown is not judged: the whole file was.
+      if (shown_ == nullptr) bad_.end_file(file.string(), counts_.read - first_row);
       before += static_cast<std::int64_t>(std::filesystem::file_size(file));
+      tell_(before);
       if (full()) break;
     }
     bad_.end();
@@ -73,6 +78,7 @@ class DocumentMaker {
   struct Pending {
     Example example;
     std::string where;
+    std::int64_t bytes;  ///< Bytes of all files up to the row, for progress.
   };
 
   [[nodiscard]] bool full() const {
@@ -99,7 +105,7 @@ class DocumentMaker {
   Reading take(Row& row) {
     ++counts_.read;
     counts_.replaced_surrogates += row.replaced_surrogates;
-    auto read = read_example(row.object, rows_.format);
+    auto read = read_example(*row.object, rows_.format);
     if (const auto* bad = std::get_if<BadExample>(&read)) {
       if (bad->of_file) {
         bad_.add_of_file(row.where, bad->reason);
@@ -108,7 +114,7 @@ class DocumentMaker {
       }
       return next();
     }
-    pending_.push_back({std::move(std::get<Example>(read)), std::move(row.where)});
+    pending_.push_back({std::move(std::get<Example>(read)), std::move(row.where), done_});
     if (pending_.size() == kRowsAtOnce) flush();
     return next();
   }
@@ -132,6 +138,7 @@ class DocumentMaker {
       } else {
         add_completion(std::get<PromptAndCompletion>(each.example), each.where);
       }
+      tell_(each.bytes);
     }
     pending_.clear();
   }
@@ -143,14 +150,14 @@ class DocumentMaker {
     if (std::ranges::none_of(*tokens, is_learnt)) {
       return bad_.add(where, "the template writes nothing that is learnt");
     }
-    add(*tokens);
+    add(*tokens, rendered.pieces);
   }
 
   void add_text(const std::string& text, const std::string& where) {
     try {
       std::vector<TokenId> ids = tokenizer_.encode(text, Tokenizer::SpecialTokens::around);
       if (end_ && (ids.empty() || ids.back() != *end_)) ids.push_back(*end_);
-      add(ids);
+      add(ids, {{.text = text, .learnt = true}});
     } catch (const BadRequest& error) {
       bad_.add(where, rows_.format.text + ": " + error.what());
     }
@@ -165,7 +172,7 @@ class DocumentMaker {
     for (const TokenId id : before_) all.push_back(~id);
     all.insert(all.end(), tokens->begin(), tokens->end());
     if (end_ && (all.empty() || id_of(all.back()) != *end_)) all.push_back(*end_);
-    add(all);
+    add(all, pieces);
   }
 
   std::optional<std::vector<LearntToken>> tokens_of(const std::vector<ChatPiece>& pieces,
@@ -180,9 +187,13 @@ class DocumentMaker {
     }
   }
 
-  void add(std::span<const LearntToken> tokens) {
+  void add(std::span<const LearntToken> tokens, const std::vector<ChatPiece>& pieces) {
     ++counts_.used;
     add_(tokens);
+    if (shown_ == nullptr) return;
+    ShownRow& row = shown_->emplace_back();
+    row.tokens.assign(tokens.begin(), tokens.end());
+    for (const ChatPiece& piece : pieces) row.pieces.push_back({piece.text, piece.learnt});
   }
 
   const DocumentRows& rows_;
@@ -194,28 +205,24 @@ class DocumentMaker {
   BadRows bad_;
   RowCounts counts_;
   std::vector<Pending> pending_;
+  std::int64_t done_ = 0;                   ///< Bytes of all files that were read.
+  std::function<void(std::int64_t)> tell_;  ///< Tells the bytes whose tokens are made.
+  std::vector<ShownRow>* shown_;
 };
 
 }  // namespace
 
 std::string DocumentRows::hash(const DocumentTokens& tokens) const {
-  return hash(tokens, format.canonical(),
+  return hash(tokens,
               format.conversations() ? tokens.chat.canonical() : tokens.end_of_text.value_or(""));
 }
 
-std::optional<std::string> DocumentRows::hash_of_0_1_0(const DocumentTokens& tokens) const {
-  const auto chat = tokens.chat.canonical_of_0_1_0();
-  if (!chat) return std::nullopt;
-  return hash(tokens, format.canonical_of_0_1_0(), *chat);
-}
-
-std::string DocumentRows::hash(const DocumentTokens& tokens, const std::string& read_as,
-                               const std::string& chat) const {
+std::string DocumentRows::hash(const DocumentTokens& tokens, const std::string& chat) const {
   planner::CanonicalText text("sluice/documents");
   text.add("version", kDocumentVersion);
   for (const auto& file : files.files) text.add("records", read_record(file).sha256);
-  text.add("tokenizer", read_record(tokens.tokenizer).sha256)
-      .add("format", read_as)
+  text.add("tokenizer", tokens.tokenizer.hash())
+      .add("format", format.canonical())
       .add("template", chat);
   // JSON alone was read when this text was fixed: its hashes stay.
   if (files.form != FileForm::json) text.add("form", to_string(files.form));
@@ -256,6 +263,18 @@ RowCounts RowCounts::of_text(std::string_view text) {
 RowCounts make_documents(const DocumentRows& rows, const DocumentTokens& tokens,
                          const DocumentCache::AddDocument& add, const TextProgress& progress) {
   return DocumentMaker(rows, tokens, add).run(progress);
+}
+
+std::vector<ShownRow> first_rows(const DocumentRows& rows, const DocumentTokens& tokens,
+                                 std::int64_t most, std::int64_t left_out) {
+  DocumentRows beginning = rows;
+  beginning.strict = false;
+  beginning.max_samples = std::min(rows.max_samples.value_or(most + left_out), most + left_out);
+  std::vector<ShownRow> shown;
+  const DocumentCache::AddDocument nowhere = [](std::span<const LearntToken>) {};
+  (void)DocumentMaker(beginning, tokens, nowhere, &shown).run(nullptr);
+  if (std::ssize(shown) > most) shown.resize(static_cast<std::size_t>(most));
+  return shown;
 }
 
 }  // namespace sluice::engine

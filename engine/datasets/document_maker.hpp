@@ -14,14 +14,14 @@
 #include "engine/datasets/learnt_tokens.hpp"
 #include "engine/examples/example_format.hpp"
 #include "engine/rows/data_files.hpp"
-#include "engine/tokenizer/tokenizer.hpp"
+#include "engine/tokenizer/tokenizer_folder.hpp"
 
 namespace sluice::engine {
 
 /// How text becomes tokens, the same for all data sets of a run.
 struct DocumentTokens {
-  std::filesystem::path tokenizer;  ///< Path of tokenizer.json.
-  ChatTemplate chat = {};           ///< Template for conversations, if any set has them.
+  TokenizerFolder tokenizer;
+  ChatTemplate chat = {};  ///< Template for conversations, if any set has them.
   /// Token appended to each text and completion whose tokens do not already end with it.
   std::optional<std::string> end_of_text = std::nullopt;
 };
@@ -38,11 +38,8 @@ struct DocumentRows {
 
   /// SHA-256 of everything that its documents depend on.
   [[nodiscard]] std::string hash(const DocumentTokens& tokens) const;
-  /// The hash that 0.1.0 took for conversations; none for a template that it refused.
-  [[nodiscard]] std::optional<std::string> hash_of_0_1_0(const DocumentTokens& tokens) const;
-  /// The hash with the texts that stand for the format and the chat template.
-  [[nodiscard]] std::string hash(const DocumentTokens& tokens, const std::string& read_as,
-                                 const std::string& chat) const;
+  /// The same hash with another text in place of the chat template's canonical one.
+  [[nodiscard]] std::string hash(const DocumentTokens& tokens, const std::string& chat) const;
 };
 
 /// What came of the rows of one data set.
@@ -62,5 +59,11 @@ struct RowCounts {
 /// here.
 RowCounts make_documents(const DocumentRows& rows, const DocumentTokens& tokens,
                          const DocumentCache::AddDocument& add, const TextProgress& progress);
+
+/// The first `most` rows of the data set that are used, as they are rendered and tokenised.
+/// `left_out`: rows of the set that are left out, which may stand before them.
+[[nodiscard]] std::vector<ShownRow> first_rows(const DocumentRows& rows,
+                                               const DocumentTokens& tokens, std::int64_t most,
+                                               std::int64_t left_out);
 
 }  // namespace sluice::engine

@@ -175,7 +175,7 @@ std::int64_t DocumentText::learnt_within(const DocumentPiece& piece) const {
 
 void DocumentText::cut_pieces() {
   std::vector<std::vector<DocumentPiece>> documents;
-  std::size_t training = 0;  // Of a mixture: documents before those of validation.
+  std::size_t training = 0;  // Documents of a mixture before those of validation.
   for (std::int64_t document = 0; document < cache_->documents(); ++document) {
     std::vector<DocumentPiece> pieces;
     add_pieces(document, pieces);
@@ -230,11 +230,10 @@ std::string DocumentText::hash() const {
 
 std::optional<std::string> DocumentText::hash_of_all_windows() const {
   if (is_mixture()) return std::nullopt;
-  const auto earlier =
-      has_conversations() ? source_.sets.front().hash_of_0_1_0(source_.tokens) : std::nullopt;
-  if (left_out_windows() == 0 && !earlier) return std::nullopt;
+  const auto chat = has_conversations() ? source_.tokens.chat.canonical_of_0_1_0() : std::nullopt;
+  if (left_out_windows() == 0 && !chat) return std::nullopt;
   return planner::CanonicalText("sluice/sequences")
-      .add("documents", earlier.value_or(tokens_hash_))
+      .add("documents", chat ? source_.sets.front().hash(source_.tokens, *chat) : tokens_hash_)
       .add("packing", planner::to_string(packing_))
       .hash();
 }
@@ -275,7 +274,7 @@ std::string DocumentText::description() const {
       source_.sets, [](const DocumentRows& set) { return set.format.conversations(); });
   std::string text = std::to_string(cache_->documents()) +
                      (chat ? " conversations of " : " documents of ") + names() + " by " +
-                     source_.tokens.tokenizer.string();
+                     source_.tokens.tokenizer.main_file().string();
   if (chat) text += ", chat template " + source_.tokens.chat.name();
   if (packing_ == Packing::stream) {
     text += "; " + std::to_string(tokens()) + " in a stream";

@@ -71,8 +71,8 @@ class DocumentText : public WindowedText {
   std::vector<RowCounts> counts_;  ///< One for each set.
   /// Number of documents of a mixture that are trained; those behind them are validation.
   std::optional<std::int64_t> training_documents_;
-  std::vector<std::int64_t> set_of_document_;  ///< Of a mixture: the set of each document.
-  /// Of a stream of a mixture: windows of the documents that are trained.
+  std::vector<std::int64_t> set_of_document_;  ///< Set of each document of a mixture.
+  /// Windows of the documents that are trained, where a mixture is a stream.
   std::int64_t windows_of_training_ = 0;
   std::int64_t vocabulary_ = 0;
   SequenceLayout layout_;

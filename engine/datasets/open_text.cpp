@@ -9,7 +9,8 @@
 #include "engine/datasets/plain_text_file.hpp"
 #include "engine/datasets/token_ids.hpp"
 #include "engine/datasets/token_text.hpp"
-#include "engine/model_files/model_folder.hpp"
+#include "engine/datasets/usable_tokenizer.hpp"
+#include "engine/model_files/tokenizer_place.hpp"
 #include "planner/runs/data_file.hpp"
 #include "sim/error.hpp"
 
@@ -34,6 +35,13 @@ void require_stream(const planner::RunConfig& run, const DocumentRows& text) {
     throw BadRequest("max_samples: counts rows, and " + text.name +
                      " is one text: data_format=jsonl reads each of its lines as a row");
   }
+}
+
+/// Whether the run says that byte values are its tokens.
+bool asks_for_bytes(const planner::RunConfig& run) {
+  return std::ranges::any_of(data_sets(run), [](const planner::DataEntry& each) {
+    return each.format == DataFormat::bytes;
+  });
 }
 
 std::vector<DocumentRows> find_sets(const planner::RunConfig& run) {
@@ -94,7 +102,8 @@ void require_no_mask(const planner::RunConfig& run) {
 }  // namespace
 
 void fix_date(planner::RunConfig& run) {
-  const auto folder = run.date_string ? std::nullopt : find_model_folder(run.model);
+  if (run.date_string || run.model.empty() || has_token_ids(run)) return;
+  const auto folder = find_tokenizer_place(run.model).folder;
   if (!folder || !asks_for_today(*folder, run.chat_template)) return;
   constexpr std::array kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                   "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
@@ -111,31 +120,31 @@ std::unique_ptr<WindowedText> open_text(const planner::RunConfig& run, const pat
   if (has_token_ids(run)) return open_ids(run, progress);
   require_no_mask(run);
   std::vector<DocumentRows> sets = find_sets(run);
-  const auto folder = find_model_folder(run.model);
-  if (!folder || !std::filesystem::exists(*folder / "tokenizer.json")) {
-    return open_bytes(run, sets, cache);
-  }
-  const path tokenizer = *folder / "tokenizer.json";
+  if (asks_for_bytes(run)) return open_bytes(run, sets, cache);
+  const TokenizerPlace place = find_tokenizer_place(run.model);
+  const auto tokenizer = usable_tokenizer(place);
+  if (!tokenizer) return open_bytes(run, sets, cache);
+  const path& folder = tokenizer->folder;
   if (sets.front().format.kind == DataFormat::text) {
     require_stream(run, sets.front());
     return std::make_unique<TokenText>(
         TokenText::Files{.text = plain_text_file(sets.front().files, cache),
-                         .tokenizer = tokenizer,
+                         .tokenizer = *tokenizer,
                          .cache = cache,
                          .name = sets.front().name},
         run.seq_len, run.seed, progress);
   }
   DocumentText::Source source{
-      .sets = std::move(sets), .tokens = {.tokenizer = tokenizer}, .cache = cache};
+      .sets = std::move(sets), .tokens = {.tokenizer = *tokenizer}, .cache = cache};
   bool templated = false, all_texts = true;
   for (const DocumentRows& set : source.sets) {
     templated = templated || set.format.conversations();
     all_texts = all_texts && set.format.kind == DataFormat::jsonl;
   }
   if (templated) {
-    source.tokens.chat = chat_template_of(*folder, run.chat_template, run.date_string);
+    source.tokens.chat = chat_template_of(folder, run.chat_template, run.date_string);
   }
-  source.tokens.end_of_text = special_token_names(*folder).eos;
+  source.tokens.end_of_text = special_token_names(folder).eos;
   const Packing usual = all_texts ? Packing::stream : Packing::off;
   return std::make_unique<DocumentText>(std::move(source),
                                         run.packing == Packing::automatic ? usual : run.packing,

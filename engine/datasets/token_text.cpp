@@ -35,11 +35,11 @@ TokenText::TokenText(const Files& files, std::int64_t seq_len, std::int64_t seed
   hash_ = planner::CanonicalText("sluice/tokens")
               .add("version", kCacheVersion)
               .add("text", read_record(files.text).sha256)
-              .add("tokenizer", read_record(files.tokenizer).sha256)
+              .add("tokenizer", files.tokenizer.hash())
               .hash();
   const std::filesystem::path cache = files.cache / (hash_ + ".tokens");
   if (!std::filesystem::exists(cache)) {
-    Tokenizer tokenizer = Tokenizer::from_file(files.tokenizer);
+    Tokenizer tokenizer = files.tokenizer.load();
     const MappedFile text(files.text);
     try {
       write_cache(cache,
@@ -65,7 +65,8 @@ double TokenText::unigram_entropy() const {
 }
 
 std::string TokenText::description() const {
-  return std::to_string(tokens()) + " tokens of " + name() + " by " + files_.tokenizer.string();
+  return std::to_string(tokens()) + " tokens of " + name() + " by " +
+         files_.tokenizer.main_file().string();
 }
 
 std::string TokenText::name() const {

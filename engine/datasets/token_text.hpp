@@ -7,7 +7,7 @@
 
 #include "engine/datasets/data.hpp"
 #include "engine/model_files/mapped_file.hpp"
-#include "engine/tokenizer/tokenizer.hpp"
+#include "engine/tokenizer/tokenizer_folder.hpp"
 
 namespace sluice::engine {
 
@@ -17,9 +17,9 @@ class TokenText : public WindowedText {
  public:
   struct Files {
     std::filesystem::path text;
-    std::filesystem::path tokenizer;  ///< Path of tokenizer.json.
-    std::filesystem::path cache;      ///< Folder for cut tokens; created if absent.
-    std::string name = {};            ///< Name of the text for messages; empty for its path.
+    TokenizerFolder tokenizer;
+    std::filesystem::path cache;  ///< Folder for cut tokens; created if absent.
+    std::string name = {};        ///< Name of the text for messages; empty for its path.
   };
   /// Opens the text, cutting it into tokens unless the cache holds them; `progress` is called
   /// meanwhile. Throws BadRequest if a file is missing, the text is too short or not UTF-8, or the

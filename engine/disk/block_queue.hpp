@@ -35,17 +35,17 @@ struct BlockRange {
 class BlockWork {
  public:
   virtual ~BlockWork() = default;
-  /// Called before a block is written, or after it was read.
+  /// Called with block `number` (from 0) of the range, before it is written or after it was read.
   virtual void visit(std::int64_t number, std::span<std::byte> block) = 0;
-  /// Called when the system failed to move a block, with the system's message in `what`. Returns
-  /// true if the failure was handled (for a read: `block` now holds the data); false makes the
-  /// transfer fail.
+  /// Called when the system failed to move block `number` of the range, with the system's message
+  /// in `what`. Returns true if the failure was handled (for a read: `block` now holds the data);
+  /// false makes the transfer fail.
   virtual bool refused(std::int64_t number, std::span<std::byte> block,
                        const std::string& what) = 0;
 };
 
-/// Reads and writes of one lane on a file. Calls must come from one thread. Allocates nothing while
-/// it moves blocks.
+/// Queue through which one lane reads and writes a file. Calls must come from one thread. Allocates
+/// nothing while it moves blocks.
 class BlockQueue {
  public:
   virtual ~BlockQueue() = default;
@@ -58,14 +58,14 @@ class BlockQueue {
   virtual void move(Direction direction, const BlockRange& range, BlockWork& work) = 0;
 };
 
-/// Blocks in flight when the drive's best number has not been measured: with blocks of 256 KiB
-/// these are 8 MiB, which keeps current drives busy.
+/// Number of blocks in flight where the best number for the drive has not been measured: with
+/// blocks of 256 KiB these are 8 MiB, which keeps current drives busy.
 inline constexpr unsigned kUsualDepth = 32;
 inline constexpr unsigned kMostDepth = 1024;
 
-/// Opens a queue on the file `descriptor`. `memory`: where transfers will come from or go to, if
-/// known. `depth`: blocks in flight, at most kMostDepth; without io_uring there are always four
-/// threads instead.
+/// Opens a queue on the file `descriptor`. `memory`: stretches of host memory that transfers will
+/// use, if known. `depth`: number of blocks in flight, at most kMostDepth; without io_uring there
+/// are always four threads instead.
 [[nodiscard]] std::unique_ptr<BlockQueue> open_block_queue(
     DiskIo io, int descriptor, std::span<const std::span<std::byte>> memory,
     unsigned depth = kUsualDepth);
@@ -73,7 +73,8 @@ inline constexpr unsigned kMostDepth = 1024;
 /// Whether both this build and this system have io_uring.
 [[nodiscard]] bool has_io_uring();
 
-/// Moves all of `memory` to or from the file on the calling thread. Throws EnvironmentError.
+/// Moves all of `memory` to or from the file, where it begins at byte `offset`, on the calling
+/// thread. Throws EnvironmentError.
 void move_whole(Direction direction, int descriptor, std::int64_t offset,
                 std::span<std::byte> memory);
 

@@ -1,4 +1,4 @@
-// Where on the disk each unit's tensors lie, in blocks.
+// Layout of a run's disk file: the blocks in which each unit's tensors lie.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace sluice::engine {
 /// of AdamW.
 enum class DiskPlane { high, low, moment1, moment2 };
 
-/// The part of a plane that lies in one block.
+/// A stretch of a unit's plane that lies within one block of the disk file.
 struct DiskPart {
-  std::int64_t block;        ///< Number of the block.
+  std::int64_t block;        ///< Number of the block in the file, from 0.
   std::int64_t block_bytes;  ///< Size of the block in bytes.
   std::int64_t at;           ///< Offset of the part within the block, in bytes.
   std::int64_t bytes;
@@ -32,13 +32,14 @@ class DiskLayout {
 
   [[nodiscard]] bool holds(std::size_t unit) const { return !pieces_[unit].empty(); }
   [[nodiscard]] bool holds(std::size_t unit, DiskPlane plane) const;
-  /// The leading part of the `bytes` bytes at `offset` of a unit's plane: as many of them as lie in
-  /// one block.
+  /// Finds the block that holds byte `offset` of a unit's plane, and how many of the `bytes` bytes
+  /// from there on lie in it.
   [[nodiscard]] DiskPart part_at(std::size_t unit, DiskPlane plane, std::int64_t offset,
                                  std::int64_t bytes) const;
   /// What a block holds, for messages: "weights of L1, block 2".
   [[nodiscard]] std::string name_of(std::int64_t block) const;
-  /// Size of the largest piece in the file.
+  /// Largest number of contiguous bytes that one piece's optimizer state, gradient or weights take
+  /// in the file.
   [[nodiscard]] Bytes largest_piece() const;
 
  private:
@@ -46,11 +47,11 @@ class DiskLayout {
   [[nodiscard]] Region region_of(std::size_t unit, const planner::DiskPiece& piece,
                                  DiskPlane plane) const;
 
-  /// The pieces of each unit on the disk; empty for units that are not on it.
+  /// Pieces of each unit's vector, by unit; empty for units of which nothing lies on the disk.
   std::vector<std::vector<planner::DiskPiece>> pieces_;
-  /// Offset of each unit's optimizer state in the file.
+  /// Offset of each unit's optimizer state in the file, in bytes, by unit.
   std::vector<std::int64_t> begin_;
-  /// Offset of each unit's weights in the file.
+  /// Offset of each unit's weights in the file, in bytes, by unit.
   std::vector<std::int64_t> weights_begin_;
   /// Names of tensors by the number of their first block.
   std::map<std::int64_t, std::string> tensors_;

@@ -1,5 +1,5 @@
-// Optimizer state, waiting gradients and weights in a file that belongs to this run alone. Every
-// block is verified when it is read back.
+// The disk file of one run, which holds optimizer state, gradients that wait for their update, and
+// weights. Every block is verified when it is read back.
 #pragma once
 
 #include <array>
@@ -30,11 +30,11 @@ enum class DiskUse {
   rehearsal,
 };
 
-/// Where the file is made and how its blocks are moved.
+/// Where a run's disk file is made and how its blocks are moved.
 struct DiskPlace {
   std::filesystem::path folder = ".";
   DiskIo io = DiskIo::best;
-  unsigned depth = kUsualDepth;  ///< Blocks in flight in each direction (see BlockQueue).
+  unsigned depth = kUsualDepth;  ///< Number of blocks in flight in each direction (see BlockQueue).
   DiskUse use = DiskUse::training;
 };
 
@@ -54,20 +54,23 @@ class DiskStore {
   DiskStore(const DiskStore&) = delete;  // Owns the file.
   DiskStore& operator=(const DiskStore&) = delete;
 
-  /// Runs a task of the lane disk_read or disk_write for `step`. Call it on that lane's thread, or
-  /// between steps. Throws EnvironmentError naming unit and block.
+  /// Runs `task`, a transfer of the lane disk_read or disk_write, as part of step `step` (from 1).
+  /// Call it on that lane's thread, or between steps. Throws EnvironmentError naming unit and
+  /// block.
   void move(const BoundTask& task, std::int64_t step);
 
-  /// Writes the whole file with copies of `bytes`: blocks that were never written would be read
-  /// without touching the drive, which is too fast for a measurement.
+  /// Fills the whole file with repetitions of `bytes`, for measurements: blocks that were never
+  /// written would be read without touching the drive, which is too fast for a measurement.
   void fill(std::span<std::byte> bytes);
 
   [[nodiscard]] bool holds(std::size_t unit) const { return layout_.holds(unit); }
   [[nodiscard]] bool holds(std::size_t unit, DiskPlane plane) const {
     return layout_.holds(unit, plane);
   }
-  /// Reads bytes from `offset` of a unit's plane, which has [padded] elements. Callable from any
-  /// thread while no step runs. Blocks that were never written read as zero.
+  /// Reads (or writes) as many bytes as the span holds, from byte `offset` of a unit's plane on. A
+  /// plane has an element for each parameter of the unit, padding included: 2 bytes in halves, 4 in
+  /// moments. Both may be called from any thread while no step runs. Blocks that were never written
+  /// read as zero.
   void read(std::size_t unit, DiskPlane plane, std::int64_t offset, std::span<std::byte> out) const;
   void write(std::size_t unit, DiskPlane plane, std::int64_t offset, std::span<const std::byte> in);
   /// Writes zeros over the first `bytes` of a unit's plane, even over blocks that were never
@@ -107,9 +110,9 @@ class DiskStore {
   DiskLayout layout_;
   std::filesystem::path folder_;
   DiskUse use_ = DiskUse::training;
-  std::int64_t bytes_ = 0;  ///< Size of the file.
-  /// Upper limit of the offsets at which pieces begin; in a shrunk file, larger offsets are taken
-  /// modulo it.
+  std::int64_t bytes_ = 0;  ///< Size of the file in bytes.
+  /// Pieces begin at offsets below this many bytes: the file's size, or less in a rehearsal's
+  /// shrunk file, where the plan's offsets are taken modulo it.
   std::int64_t begins_ = 0;
   int descriptor_ = -1;
   bool direct_ = false;

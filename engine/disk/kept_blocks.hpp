@@ -20,8 +20,8 @@ namespace sluice::engine {
 /// functions may be called from any thread.
 class KeptBlocks {
  public:
-  /// Keeps a copy of `bytes`; `what` says why the disk does not hold them. Returns false if there
-  /// is no memory for the copy.
+  /// Keeps a copy of `bytes`, the contents of block number `block`; `what` says why the disk does
+  /// not hold them. Returns false if there is no memory for the copy.
   [[nodiscard]] bool keep(std::int64_t block, std::span<const std::byte> bytes,
                           const std::string& what);
   /// Replaces the copy of a kept block; does nothing for blocks that are not kept.
@@ -29,7 +29,7 @@ class KeptBlocks {
   /// Copies a kept block to `out`; returns false if the block is not kept.
   [[nodiscard]] bool copy_to(std::int64_t block, std::span<std::byte> out) const;
 
-  /// Why the first block was kept; none while no block is kept.
+  /// Why the disk refused the first block that was kept, in one line; none while no block is kept.
   [[nodiscard]] std::optional<std::string> reason() const;
 
  private:

@@ -1,5 +1,5 @@
-// Block transfers through io_uring: a fixed number in flight, submitted and completed by the lane's
-// thread.
+// Queue of block transfers through io_uring: up to a fixed number are in flight, and the calling
+// thread submits and completes them.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,10 @@
 
 namespace sluice::engine {
 
-/// Opens a queue of `depth` blocks in flight; null if this build has no io_uring or the system
-/// refuses it. `memory` is registered with the kernel as far as the limit on locked memory allows.
+/// Opens a queue on the file `descriptor` that keeps up to `depth` blocks in flight; null if this
+/// build has no io_uring or the system refuses it. `memory`: stretches of host memory that
+/// transfers will use, which are registered with the kernel as far as the limit on locked memory
+/// allows.
 [[nodiscard]] std::unique_ptr<BlockQueue> open_ring_queue(
     int descriptor, std::span<const std::span<std::byte>> memory, unsigned depth);
 

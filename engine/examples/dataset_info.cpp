@@ -86,6 +86,9 @@ Dataset registered_dataset(const path& registry, const std::string& name) {
 
 Dataset find_dataset(const path& data, const std::optional<path>& folder) {
   std::error_code unknown;  // A name too long for a file is no file.
+  // A folder of that name is no obstacle to a file of the data sets' folder.
+  const bool beside = folder && std::filesystem::is_regular_file(*folder / data, unknown);
+  if (beside && !std::filesystem::is_regular_file(data, unknown)) return of_file(*folder / data);
   if (std::filesystem::exists(std::filesystem::symlink_status(data, unknown))) return of_file(data);
   if (folder && std::filesystem::exists(*folder / data, unknown)) return of_file(*folder / data);
   if (is_glob(data)) return {.data = data};

@@ -1,6 +1,7 @@
 #include "engine/examples/example.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "engine/examples/message_reader.hpp"
 
@@ -196,6 +197,7 @@ std::variant<Example, BadExample> read_example(const Json& row, const ExampleFor
         return fields.prompt_completion();
       case DataFormat::automatic:
       case DataFormat::text:
+      case DataFormat::bytes:
       case DataFormat::tokens:
         break;
     }

@@ -32,36 +32,38 @@ const Roles& roles_of_sharegpt() {
   return kRoles;
 }
 
-/// Kind and names of a format, which are hashed as they were in 0.1.0.
-std::string canonical_names(const ExampleFormat& format) {
-  std::string out = planner::to_string(format.kind);
-  for (const std::string* name :
-       {&format.text, &format.prompt, &format.query, &format.response, &format.history,
-        &format.system, &format.messages, &format.role, &format.content}) {
-    out.append("\n").append(*name);
-  }
-  return out;
+/// Whether a role is one of those that 0.1.0 refused: they are left out of a format's text, so that
+/// data without them keep the hash that they had.
+bool is_later_role(const std::pair<std::string, std::string>& role) {
+  static const Roles kLater = {{"tool", "tool"},
+                               {"developer", "developer"},
+                               {"ipython", "ipython"},
+                               {"chatgpt", "assistant"},
+                               {"model", "assistant"},
+                               {"observation", "tool"},
+                               {"tool_response", "tool"},
+                               {"function_response", "tool"},
+                               {"function_call", "function_call"},
+                               {"tool_call", "function_call"}};
+  return std::ranges::find(kLater, role) != kLater.end();
 }
 
 }  // namespace
 
-std::string ExampleFormat::canonical_of_0_1_0() const {
-  std::string out = canonical_names(*this);
-  const bool usual = roles == roles_of_sharegpt() || roles == roles_of_messages();
-  for (const auto& [word, meant] : roles) {
-    const bool speaks = meant == "user" || meant == "assistant" || meant == "system";
-    const bool known = !usual || (word != "chatgpt" && word != "model");
-    if (speaks && known) out.append("\n").append(meant + " " + word);
-  }
-  return out;
-}
-
 std::string ExampleFormat::canonical() const {
-  std::string out = canonical_names(*this);
-  if (kind == DataFormat::jsonl) return out + "\nuser user\nassistant assistant\nsystem system";
-  for (const auto& [word, meant] : roles) out.append("\n").append(meant + " " + word);
-  for (const std::string* name : {&completion, &tools, &learnt}) out.append("\n").append(*name);
-  return out + (lists ? "\nlists" : "") + (named ? "\nnamed" : "");
+  std::string out = planner::to_string(kind);
+  for (const std::string* name :
+       {&text, &prompt, &query, &response, &history, &system, &messages, &role, &content}) {
+    out.append("\n").append(*name);
+  }
+  for (const auto& role_pair : roles) {
+    if (is_later_role(role_pair)) continue;
+    out.append("\n").append(role_pair.second + " " + role_pair.first);
+  }
+  if (kind == DataFormat::prompt_completion) out.append("\n").append(completion);
+  if (!tools.empty() && tools != "tools") out.append("\ntools ").append(tools);
+  if (!learnt.empty()) out.append("\nlearnt ").append(learnt);
+  return out + (lists ? "\nlists" : "");
 }
 
 ExampleFormat example_format(DataFormat kind) {

@@ -39,8 +39,6 @@ struct ExampleFormat {
   }
   /// The format as text that is equal for formats that read examples alike; used for hashes.
   [[nodiscard]] std::string canonical() const;
-  /// What 0.1.0 hashed in its place, which knew the roles user, assistant and system alone.
-  [[nodiscard]] std::string canonical_of_0_1_0() const;
 };
 
 /// The usual field names of a kind of data.

@@ -1,6 +1,7 @@
 // Format of a data set whose owner states none.
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "engine/examples/example.hpp"
 
@@ -16,7 +17,7 @@ Json list_in(const Json& row, const char* field) {
   if (found->is_array()) return *found;
   if (!found->is_string() || !found->get_ref<const std::string&>().starts_with('[')) return nullptr;
   JsonRow read = read_json_row(found->get_ref<const std::string&>());
-  return read.fault.empty() && read.value.is_array() ? std::move(read.value) : Json();
+  return read.fault.empty() && read.value->is_array() ? std::move(*read.value) : Json();
 }
 
 template <std::size_t kSize>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 namespace sluice::engine {
@@ -116,11 +117,11 @@ Json calls_in(const std::string& text, const std::string& field) {
   JsonRow read = read_json_row(text);
   if (!read.fault.empty()) fault(field, "must be a call of a tool as JSON");
   Json calls = Json::array();
-  if (!read.value.is_array()) {
-    calls.push_back(wrapped_call(read.value, field));
+  if (!read.value->is_array()) {
+    calls.push_back(wrapped_call(*read.value, field));
     return calls;
   }
-  for (const Json& call : read.value) calls.push_back(wrapped_call(call, field));
+  for (const Json& call : *read.value) calls.push_back(wrapped_call(call, field));
   return calls;
 }
 
@@ -261,7 +262,7 @@ Json list_of(const Json& value, const std::string& field) {
   if (value.is_array()) return value;
   if (value.is_string() && value.get_ref<const std::string&>().starts_with('[')) {
     JsonRow read = read_json_row(value.get_ref<const std::string&>());
-    if (read.fault.empty() && read.value.is_array()) return std::move(read.value);
+    if (read.fault.empty() && read.value->is_array()) return std::move(*read.value);
   }
   fault(field, "must be a list of messages");
 }
@@ -273,7 +274,7 @@ Json tools_of(const Json& value, const std::string& field, bool wraps) {
     if (text.find_first_not_of(" \t\r\n") == std::string::npos) return nullptr;
     JsonRow read = read_json_row(text);
     if (!read.fault.empty()) fault(field, "must be a list of tools, or its JSON text");
-    tools = std::move(read.value);
+    tools = std::move(*read.value);
   }
   if (tools.is_null() || (tools.is_array() && tools.empty())) return nullptr;
   if (!tools.is_array()) fault(field, "must be a list of tools, or its JSON text");

@@ -1,6 +1,7 @@
 // Rows that are data for other methods.
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "engine/examples/example.hpp"
 

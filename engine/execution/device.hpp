@@ -25,18 +25,20 @@ struct BoundAccess {
   Bytes bytes;
 };
 
-/// One task of the step template with the addresses of everything it touches, ready to run.
+/// One task of the step that a program repeats, with the addresses of everything it touches, ready
+/// to run.
 struct BoundTask {
   planner::TaskKind kind;
   planner::LaneKind lane;
   int unit = 0;
   int round = 0;
   int micro_batch = 0;
-  /// Whether the gradient is overwritten instead of added to.
+  /// Whether a backward task is its unit's first in the step, which overwrites the gradient instead
+  /// of adding to it.
   bool first = false;
   /// Bytes moved over a link; zero for compute tasks.
   Bytes bytes{0};
-  /// Range of the unit's parameters that an update task updates.
+  /// Range of the unit's parameters that an update task updates: index of the first, and number.
   std::int64_t first_parameter = 0, parameters = 0;
   std::vector<BoundAccess> accesses;
   std::optional<Bytes> disk_offset{};  ///< Disk tasks only: offset of the transfer in the file.
@@ -53,12 +55,14 @@ struct ArenaSizes {
   Bytes device{0};
   Bytes host{0};
 };
-/// Throws Error(does_not_fit) naming the arena that is larger than `capacity`.
+/// Throws Error(does_not_fit), naming the arena, if an arena of size `needed` is larger than its
+/// `capacity`.
 void require_room(const ArenaSizes& needed, const ArenaSizes& capacity);
 
-/// Tokens of a sequence that the next pass continues, in a graph of ForwardGoal::next_token.
+/// Tokens that the next forward pass appends to a sequence whose earlier tokens' keys and values
+/// are kept; used by graphs of ForwardGoal::next_token.
 struct SequencePart {
-  std::int64_t first = 0;  ///< Number of tokens before them, whose keys and values are kept.
+  std::int64_t first = 0;  ///< Number of earlier tokens of the sequence.
   std::int64_t count = 0;  ///< Number of tokens in this pass; 0 for a pass that computes nothing.
 };
 
@@ -92,7 +96,8 @@ class Device {
   /// Call it between the compute tasks of two passes. Throws BadRequest if the backend does not run
   /// such graphs.
   virtual void place(SequencePart part);
-  /// The summed cross-entropy of a `loss` task's micro-batch; gradients are not touched.
+  /// Computes the cross-entropy of a loss task's micro-batch, summed over its targets, in nats;
+  /// gradients are not touched.
   [[nodiscard]] virtual double loss_only(const BoundTask& task) = 0;
 
   /// Copies between an arena and ordinary memory at full speed. Call them between steps or inside
@@ -105,7 +110,7 @@ class Device {
   /// it.
   [[nodiscard]] virtual std::shared_ptr<std::byte> memory_to_read_into(Bytes bytes);
 
-  /// Zeroes bytes of an arena, between steps.
+  /// Zeroes `bytes` bytes of an arena from `destination` on. Call it between steps.
   virtual void clear(std::byte* destination, std::size_t bytes) = 0;
 
   /// Queues for the lanes that the device runs by itself; null if threads run all lanes. Device and

@@ -14,8 +14,8 @@
 
 namespace sluice::engine {
 
-/// The last step in which a task has ended, one flag a task. CPU and device read and write the same
-/// word.
+/// Number of the last step (from 1) in which one task has ended; 0 before. CPU and device read and
+/// write the same word.
 using EndFlag = std::atomic<std::int32_t>;
 static_assert(sizeof(EndFlag) == sizeof(std::int32_t) && EndFlag::is_always_lock_free);
 
@@ -23,7 +23,7 @@ static_assert(sizeof(EndFlag) == sizeof(std::int32_t) && EndFlag::is_always_lock
 /// keeps waiting.
 inline constexpr std::int32_t kRunFailed = std::numeric_limits<std::int32_t>::max();
 
-/// A queued task that another one waits for.
+/// A task, by its index in the program, and the step whose instance of it a queued task waits for.
 struct QueueWait {
   std::uint32_t task;
   std::int64_t step;
@@ -34,8 +34,8 @@ struct QueueSpan {
   std::chrono::steady_clock::time_point start, end;
 };
 
-/// How many steps of queued tasks can be in flight at once; the executor keeps lanes within that
-/// distance.
+/// Largest number of steps whose queued tasks are in flight at once; the executor keeps lanes
+/// within that distance.
 inline constexpr std::int64_t kStepsQueued = 4;
 
 /// The queues of one program on one device. Calls for one lane must come from one thread.
@@ -48,11 +48,11 @@ class DeviceQueues {
 
   /// Whether the device runs `lane`; threads of the CPU run the others.
   [[nodiscard]] virtual bool takes(planner::LaneKind lane) const = 0;
-  /// End flags, one for each task of the program, initially zero. The device writes the flags of
+  /// End flags by index of the task in the program, initially zero. The device writes the flags of
   /// its own tasks.
   [[nodiscard]] virtual std::span<EndFlag> ended() = 0;
-  /// Ring of optimizer constants: those of step s lie at index s modulo the size, and are read when
-  /// the update starts.
+  /// Ring of optimizer constants: those of step s lie at index s modulo the ring's size, and are
+  /// read when an update task of that step starts.
   [[nodiscard]] virtual std::span<AdamWStep> constants() = 0;
 
   /// Enqueues a task and returns at once. All tasks in `waits` must have been enqueued before.
@@ -60,7 +60,8 @@ class DeviceQueues {
   /// Returns once an enqueued task has ended, or its flag says that the run has failed. Throws
   /// EnvironmentError if the device reports an error.
   virtual void wait(std::uint32_t task, std::int64_t step) = 0;
-  /// When a task that has ended ran. Available until its lane is kStepsQueued steps further.
+  /// Start and end of a queued task that has ended. Available until its lane is kStepsQueued steps
+  /// further.
   [[nodiscard]] virtual QueueSpan span(std::uint32_t task, std::int64_t step) = 0;
 };
 

@@ -45,9 +45,9 @@ class Executor {
 
   /// Runs steps first..last and returns the last step that ran, which is smaller after
   /// `request_stop`. The first call starts at step 1, consecutive calls continue where the previous
-  /// one ended. `step_done`, if set, is called on the calling thread after each step's `grads`,
-  /// while later tasks go on. An exception of a task or of `step_done` stops all lanes and is
-  /// rethrown; the executor then refuses to run again.
+  /// one ended. `step_done`, if set, is called on the calling thread once a step's gradient norm is
+  /// known (its `grads` task has ended), while later tasks go on. An exception of a task or of
+  /// `step_done` stops all lanes and is rethrown; the executor then refuses to run again.
   std::int64_t run(std::int64_t first, std::int64_t last,
                    const std::function<void(std::int64_t step)>& step_done = nullptr);
 
@@ -100,12 +100,14 @@ class Executor {
   TaskRanges ranges_;
   std::chrono::steady_clock::time_point epoch_;
 
-  /// End flags used when there are no device queues that own them.
+  /// Memory of the end flags if there are no device queues that own them; else null.
   std::unique_ptr<EndFlag[]> own_flags_;
-  /// End flag of each task; 32 bits, so that a futex can wait on the value itself.
+  /// Last step in which each task ended, by index of the task; 32 bits, so that a futex can wait on
+  /// the value itself.
   std::span<EndFlag> ended_;
-  std::unique_ptr<EndFlag[]> handed_over_;  ///< Last step in which each queued task was enqueued.
-  /// Last step of which all tasks of a lane were enqueued.
+  /// Last step in which each task of a device queue was enqueued, by index of the task.
+  std::unique_ptr<EndFlag[]> handed_over_;
+  /// Last step of which all tasks were enqueued, by lane.
   std::array<EndFlag, planner::kLaneKinds> fed_{};
   std::atomic<bool> failed_{false};
 
@@ -116,7 +118,8 @@ class Executor {
 
   /// First and last step of the current run; written before generation_ changes.
   std::int64_t first_ = 1, last_ = 0;
-  std::atomic<std::int32_t> generation_{0};  ///< Increases once a run; negative ends the threads.
+  /// Counter of runs, for whose increase lane threads wait; negative tells them to end.
+  std::atomic<std::int32_t> generation_{0};
   std::atomic<std::int32_t> idle_lanes_{0};
   std::array<std::thread, planner::kLaneKinds> threads_;
 };

@@ -24,8 +24,8 @@ class Observer {
   virtual ~Observer() = default;
   virtual void task_ran(const TaskEvent& event) = 0;
 
-  /// Called before and after the calling thread's device calls for a task. Most observers ignore
-  /// it.
+  /// Called by a thread before (calls_begin) and after (calls_end) it makes the device calls of a
+  /// task, such as kernel launches. Most observers ignore it.
   virtual void calls_begin(std::uint32_t /*task*/, std::int64_t /*step*/) {}
   virtual void calls_end() {}
 };

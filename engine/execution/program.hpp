@@ -12,8 +12,8 @@
 
 namespace sluice::engine {
 
-/// A predecessor of a task of a step, either in the same step (distance 0) or in the step before
-/// (distance 1).
+/// A task that another task waits for: `task` is its index in the program; `distance` is 0 if it
+/// belongs to the same step, 1 if to the step before.
 struct Dependency {
   std::uint32_t task;
   std::uint32_t distance;
@@ -45,7 +45,8 @@ class Program {
   /// Indices of all tasks in an order in which each task follows its predecessors of the same step
   /// and the earlier tasks of its lane.
   [[nodiscard]] const std::vector<std::uint32_t>& topological_order() const { return order_; }
-  /// Index of the step's `grads` task.
+  /// Index of the step's `grads` task, at whose end the step's last gradient and the gradient norm
+  /// are known.
   [[nodiscard]] std::uint32_t grads() const { return grads_; }
   /// Peak use of an arena: end of the highest range of kPlacementAlign bytes that any task touches.
   [[nodiscard]] Bytes touched(planner::Arena arena) const {

@@ -18,7 +18,7 @@ template <class T>
   return access.bytes.count() / 4;
 }
 
-/// Operands of an update task.
+/// Addresses of the operands of an update task, whose gradient has the type `wire`.
 [[nodiscard]] inline AdamWOperands adamw_operands(const BoundTask& task,
                                                   planner::GradientWire wire) {
   return {

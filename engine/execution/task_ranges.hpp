@@ -8,13 +8,15 @@ namespace sluice::engine {
 
 class Program;
 
-/// Costs next to nothing while no profiler is attached, nothing in builds without CUDA.
+/// NVTX ranges by which a profiler shows the task that each thread works on. They cost next to
+/// nothing while no profiler is attached, and nothing in builds without CUDA.
 class TaskRanges {
  public:
   explicit TaskRanges(const Program& program);
   ~TaskRanges();
 
-  /// The task runs, or is handed to its queue, while the scope lives.
+  /// Range of one task on the calling thread, which runs the task, or hands it to a device queue,
+  /// while this object lives.
   class Scope {
    public:
     Scope(const TaskRanges& ranges, std::uint32_t task);

@@ -20,14 +20,14 @@ class PassWork {
   virtual ~PassWork() = default;
   /// Called before pass `pass` (from 1) to fill `tokens`, the graph's token buffer on the host.
   virtual void fill(std::span<std::int32_t> tokens, std::int64_t pass) = 0;
-  /// Called after pass `pass` with its result: loss sums (double) or logits (float). For the loss
-  /// goal, the next pass's `fill` may already have been called; for the next-token goal it never
-  /// has.
+  /// Called after pass `pass` with its result: loss sums (double) or logits (float). With
+  /// ForwardGoal::loss, the next pass's `fill` may already have been called; with
+  /// ForwardGoal::next_token it never has.
   virtual void finish(std::span<const std::byte> result, std::int64_t pass) = 0;
 };
 
-/// Runs a graph of planner/graph/forward_graph.hpp. Owns everything that passes need; all of it is
-/// allocated once.
+/// Runs forward passes: a graph of planner/graph/forward_graph.hpp on a device. Owns everything
+/// that passes need; all of it is allocated once.
 class ForwardSession : private TaskRunner {
  public:
   /// `work` must outlive the session; `graph` need not.
@@ -52,12 +52,15 @@ class ForwardSession : private TaskRunner {
   planner::ForwardGoal goal_;
   std::unique_ptr<Device> device_;
   Program program_;
-  std::vector<std::int32_t> routes_;  ///< Expert routes read by the task that loads experts.
+  /// Number of routes before each expert's, then of all, [experts + 1], as the task that loads
+  /// experts reads them.
+  std::vector<std::int32_t> routes_;
   /// Copy of the task that loads experts, cut down to neighbouring experts moved in one copy.
   BoundTask part_;
   PassWork& work_;
   std::unique_ptr<DeviceQueues> queues_;
-  /// Declared last: its lanes must end before the members that they use are destroyed.
+  /// Declared last, because the executor's lanes must end before the members that they use are
+  /// destroyed.
   Executor executor_;
   std::int64_t done_ = 0;
 };

@@ -47,7 +47,7 @@ class TextWindows : public LossWindows {
   TextWindows(std::span<const std::int32_t> tokens, std::int64_t seq_len, std::int64_t stride);
 
   [[nodiscard]] std::int64_t count() const override { return count_; }
-  /// Number of tokens that count.
+  /// Number of tokens whose loss counts: all but the text's first.
   [[nodiscard]] std::int64_t predicted() const { return std::ssize(tokens_) - 1; }
   /// Reads a window; positions beyond the end of the text hold token 0 and do not count.
   void read(std::int64_t window, std::span<std::int32_t> inputs,
@@ -66,9 +66,10 @@ class TextLoss : public PassWork {
   [[nodiscard]] std::int64_t passes() const;
   void fill(std::span<std::int32_t> tokens, std::int64_t pass) override;
   void finish(std::span<const std::byte> result, std::int64_t pass) override;
-  /// Cross-entropy in nats, summed over the passes that have finished with micro-batches in order.
+  /// Cross-entropy in nats, summed over the tokens of all passes that have finished, in the order
+  /// of their micro-batches.
   [[nodiscard]] double nats() const { return nats_; }
-  /// Number of tokens that counted; complete once all passes have finished.
+  /// Number of tokens whose loss is in the sum; complete once all passes have finished.
   [[nodiscard]] std::int64_t predicted() const { return predicted_; }
 
  private:

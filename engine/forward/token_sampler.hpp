@@ -20,7 +20,8 @@ struct SamplerSettings {
 class TokenSampler {
  public:
   explicit TokenSampler(const SamplerSettings& settings) : settings_(settings) {}
-  /// The next token. Applies temperature, then top_k, then top_p, in the order of transformers.
+  /// Id of the next token, chosen from `logits` [vocab]. Applies temperature, then top_k, then
+  /// top_p, in the order of transformers. Throws BadRequest if the largest logit is not finite.
   [[nodiscard]] std::int32_t next(std::span<const float> logits);
 
  private:

@@ -1,5 +1,5 @@
-// Computation of one block for one micro-batch on the host: a template bound to weights, record and
-// scratch.
+// Computation of one transformer block on the host: HostTemplates bound to the weights, the record
+// and the scratch of one call.
 #pragma once
 
 #include <algorithm>
@@ -13,30 +13,35 @@
 
 namespace sluice::engine {
 
-/// One call's computation of a block. T = `tokens`, at most micro_tokens. Tile sizes are those of
-/// planner/scratch/workspace.hpp.
+/// Computation of one block in one call, for T = `tokens` tokens, at most those of a micro-batch.
+/// Its functions read and write the record's tensors (planner::BlockRecord). Tile sizes are those
+/// of planner/scratch/workspace.hpp.
 class BlockRun {
  public:
   BlockRun(const HostTemplates& templates, Weights weights, RecordView record, Workspace workspace,
            std::int64_t tokens);
 
-  void project_qkv();       ///< Computes x -> q, k, v.
-  void attend();            ///< Computes q, k, v -> attention, lse.
-  void project_residual();  ///< Computes x, attention -> residual.
-  /// Attention and output projection of tokens that continue a sequence: x -> their keys and
-  /// values, residual.
+  void project_qkv();       ///< Computes q, k and v from x.
+  void attend();            ///< Computes attention and lse from q, k and v.
+  void project_residual();  ///< Computes residual from x and attention.
+  /// Attention and output projection of tokens that continue a sequence: computes their keys and
+  /// values, which it adds to `kept`, and residual, from x.
   void extend(const KeptKeys& kept);
-  void rebuild_mlp();  ///< Recomputes residual -> gate, up, if the record holds them.
-  void feed_forward(std::byte* next_input);  ///< Computes residual -> gate, up, next_input.
-  void project_router();                     ///< Computes residual -> router logits.
-  /// router logits -> `begins`, int32 [experts + 1]: the number of rows before each expert's, and
-  /// of all rows.
+  void rebuild_mlp();  ///< Recomputes gate and up from residual, if the record holds them.
+  /// Computes gate, up and next_input [T, hidden] from residual.
+  void feed_forward(std::byte* next_input);
+  void project_router();  ///< Computes the router's logits from residual.
+  /// Writes to `begins`, int32 [experts + 1], by the router's logits: the number of rows before
+  /// each expert's, then that of all rows.
   void number_routes(std::int32_t* begins) const;
-  void apply_experts(std::byte* next_input);  ///< residual, router logits -> gate, up, next_input
-  /// Adds the micro-batch's routes and probabilities to the sums of earlier blocks, in next_input.
+  /// Computes gate, up and next_input [T, hidden] from residual and the router's logits.
+  void apply_experts(std::byte* next_input);
+  /// Adds the micro-batch's number of routes to each expert, and each expert's summed probability,
+  /// to the sums over earlier blocks that lie behind next_input's tokens.
   void add_balance(std::byte* next_input) const;
 
-  /// The backward pass in parts, each over all tokens, in the order in which they must run.
+  /// Parts of the backward pass, each over all tokens, to be called in this order. `gradient`: fp32
+  /// [padded], of the block's weights; `stream_gradient`: of the residual stream, [T, hidden].
   void mlp_backward(float* gradient, std::byte* stream_gradient);
   void output_backward(float* gradient, const std::byte* stream_gradient);
   void attention_backward();
@@ -71,12 +76,12 @@ class BlockRun {
   struct ExpertTile {
     std::int64_t expert, begin, count;
   };
-  /// Versions of expand, contract and mlp_backward for a mixture of experts.
+  /// Counterparts of expand, contract and mlp_backward for a mixture of experts.
   void expand_experts(const Routes& routes);
   void contract_experts(const Routes& routes, std::byte* next_input);
   void experts_backward(float* gradient, std::byte* stream_gradient);
-  /// Backward pass of one expert tile: from the stream's gradient to `mixed`, d_share and the
-  /// weights' gradients.
+  /// Backward pass of one expert tile: computes the scratch tensors `mixed` and d_share and the
+  /// weights' gradients from the residual stream's gradient.
   void expert_tile_backward(Routes& routes, ExpertTile tile, float* gradient,
                             const std::byte* stream_gradient);
   void router_backward(const Routes& routes, float* gradient, std::byte* stream_gradient);
@@ -88,11 +93,11 @@ class BlockRun {
   void add_probabilities(float* sums) const;
   /// Copies a tile's tokens' rows of `tensor` ([T, hidden] of the compute type) to `rows` as fp32.
   void gather(const Routes& routes, ExpertTile tile, const std::byte* tensor, float* rows) const;
-  /// Adds a tile's rows to the rows of its tokens in `mixed`.
+  /// Adds a tile's rows to the rows of its tokens in the scratch tensor `mixed`, fp32 [T, hidden].
   void scatter(const Routes& routes, ExpertTile tile, const float* rows) const;
   /// Writes the RMSNorm of the residual stream at a tile's tokens to `input`, `normed` and `rstd`.
   void normalize_routes(const Routes& routes, ExpertTile tile);
-  /// silu(gate) * up of a tile's rows, rounded to the compute type.
+  /// Computes silu(gate) * up of a tile's rows, rounded to the compute type.
   void activate(ExpertTile tile, float* activation) const;
   /// Multiplies rows by their routes' shares, rounded to the compute type.
   void weigh(const Routes& routes, ExpertTile tile, float* rows) const;
@@ -108,7 +113,8 @@ class BlockRun {
   [[nodiscard]] const float* values(const std::byte* data, std::int64_t n, float* copy) const;
 
   [[nodiscard]] WeightMatrix matrix(const Slot& slot) const;
-  const float* vector(const Slot& slot);  ///< fp32 values of a vector; valid until the next call.
+  /// Values of a norm weight or bias in fp32, in scratch; valid until the next call.
+  const float* vector(const Slot& slot);
   void project(const Projection& projection, const float* x, std::int64_t count, float* y);
   /// Adds the gradients of a projection's matrix and bias to `gradient`.
   void project_backward(const Projection& projection, const float* dy, const float* x,
@@ -135,7 +141,7 @@ class BlockRun {
   /// Fills `starts_` for queries [begin, begin + count) of a sequence; call it before their
   /// attention.
   void find_documents(std::int64_t first_token, std::int64_t begin, std::int64_t count);
-  /// First key that query i of the tile at `begin` attends to.
+  /// Position of the first key that query number i of the tile at `begin` attends to.
   [[nodiscard]] std::int64_t first_key(std::int64_t begin, std::int64_t i) const;
 
   const HostTemplates& templates_;
@@ -153,7 +159,7 @@ class BlockRun {
   std::int64_t element_;  ///< Size of an element of the compute type in bytes.
   std::int64_t query_width_, key_width_;
   float score_scale_;
-  /// First position of the document of each query of the tile.
+  /// First position of the document that each query of the current tile belongs to.
   std::array<std::int64_t, planner::kQueryTile> starts_{};
 };
 

@@ -20,41 +20,45 @@ struct RotaryRow {
 };
 
 /// Kernels for one compute type E: `void*` points to E (float or bf16 bits), sizes are element
-/// counts, matrices are row-major. "operand" marks fp32 results that are rounded to E's precision
-/// because they are operands of a matrix product.
+/// counts, matrices are row-major. fp32 results that become operands of a matrix product are
+/// rounded to E's precision.
 struct Elementwise {
-  /// out[i] = in[i]
+  /// out[i] = in[i], converted from E to fp32.
   void (*load)(const void* in, std::int64_t n, float* out);
-  /// out[i] = in[i], rounded.
+  /// out[i] = in[i], rounded from fp32 to E.
   void (*store)(const float* in, std::int64_t n, void* out);
-  /// out[i] = a[i] + b[i], rounded.
+  /// out[i] = a[i] + b[i], rounded to E, the type of b and out.
   void (*add_store)(const float* a, const void* b, std::int64_t n, void* out);
-  /// a[i] += b[i]
+  /// a[i] += b[i], where a is fp32 and b is E.
   void (*accumulate)(float* a, const void* b, std::int64_t n);
-  /// x[i] = x[i] rounded to E: operand.
+  /// Rounds the fp32 values x[i] in place to E's precision, as operands of matrix products are.
   void (*round)(float* x, std::int64_t n);
-  /// rstd[r] = 1 / sqrt(mean(x[r]^2) + eps), y = x * rstd * weight: operand.
+  /// RMSNorm of each row r of x [rows, cols]: rstd[r] = 1 / sqrt(mean(x[r]^2) + eps), y[r] = x[r] *
+  /// rstd[r] * weight, rounded to E's precision.
   void (*rms_norm)(const float* x, std::int64_t rows, std::int64_t cols, const float* weight,
                    float eps, float* y, float* rstd);
-  /// out = add + d(x) rounded, d_weight += sum over rows of dy * x * rstd; `add` may be null and
-  /// may be `out`.
+  /// Backward pass of rms_norm: out [rows, cols] = add + gradient of x, rounded to E; d_weight
+  /// [cols] += sum over rows of dy * x * rstd. `add` may be null and may be `out`.
   void (*rms_norm_backward)(const float* dy, const float* x, std::int64_t rows, std::int64_t cols,
                             const float* weight, const float* rstd, const float* add,
                             float* d_weight, void* out);
-  /// y = silu(gate) * up: operand.
+  /// y[i] = silu(gate[i]) * up[i], rounded to E's precision.
   void (*swiglu)(const void* gate, const void* up, std::int64_t n, float* y);
-  /// On entry d_up holds dy; on return d_gate and d_up hold the gradients of gate and up: operands.
+  /// Backward pass of swiglu. On entry d_up holds the gradient of y; on return d_gate and d_up hold
+  /// the gradients of gate and up, rounded to E's precision.
   void (*swiglu_backward)(const void* gate, const void* up, std::int64_t n, float* d_gate,
                           float* d_up);
-  /// y = rotation of the norm of one head of one token, and its rstd: operand.
+  /// y [head_dim] = rotary embedding of x, one head of one token, after its norm (if row.norm is
+  /// set; *rstd then becomes the reciprocal RMS of x); rounded to E's precision.
   void (*rotary)(const void* x, std::int64_t head_dim, const RotaryRow& row, float* rstd, float* y);
-  /// Backward of `rotary`: dy becomes d(x), an operand; d_norm += the norm weight's gradient.
+  /// Backward pass of `rotary`: dy becomes the gradient of x, rounded to E's precision; d_norm
+  /// [head_dim] += the norm weight's gradient.
   void (*rotary_backward)(const void* x, std::int64_t head_dim, const RotaryRow& row, float rstd,
                           float* d_norm, float* dy);
   /// Returns the sum of a[i] * b[i].
   float (*dot)(const float* a, const void* b, std::int64_t n);
-  /// Returns the cross-entropy of one token. The logits become scale * (softmax - onehot), an
-  /// operand; if `scale` is zero they stay.
+  /// Returns the cross-entropy of one token with `logits` [vocab], in nats. The logits become scale
+  /// * (softmax - onehot), rounded to E's precision; if `scale` is zero they stay.
   float (*cross_entropy)(float* logits, std::int64_t vocab, std::int64_t target, float scale);
 };
 
@@ -62,7 +66,7 @@ struct Elementwise {
 struct PlainKernels {
   /// out[i] = the master weight of high[i] and low[i]; the value of high[i] alone if `low` is null.
   void (*join)(const std::uint16_t* high, const std::uint16_t* low, std::int64_t n, float* out);
-  /// y[r][c] += bias[c]
+  /// y[r][c] += bias[c], for y [rows, cols].
   void (*add_bias)(float* y, std::int64_t rows, std::int64_t cols, const float* bias);
   /// sums[c] += sum over r of y[r][c], with r in order.
   void (*column_sums)(const float* y, std::int64_t rows, std::int64_t cols, float* sums);
@@ -74,9 +78,10 @@ struct PlainKernels {
   /// probabilities that `softmax` gives, computed from its log-sum-exp.
   void (*probabilities)(float* scores, std::int64_t n, std::int64_t begin, std::int64_t end,
                         float scale, float lse);
-  /// d[i] = p[i] * (d[i] - delta) * scale
+  /// d[i] = p[i] * (d[i] - delta) * scale: the gradient of the scores from that of the
+  /// probabilities p, where delta is the sum of p[i] * d[i].
   void (*softmax_backward)(const float* p, std::int64_t n, float delta, float scale, float* d);
-  /// a[i] += b[i]
+  /// a[i] += b[i], both fp32.
   void (*add)(float* a, const float* b, std::int64_t n);
   double (*sum_squares)(const float* x, std::int64_t n);
   /// out[i] = in[i] rounded to the nearest bf16, ties to even; may be in place.
@@ -86,8 +91,8 @@ struct PlainKernels {
 };
 
 struct ElementwisePath {
-  std::string_view name;  ///< "avx512", "avx2", "portable"
-  bool supported;         ///< Whether this processor can run it.
+  std::string_view name;  ///< Instruction set: "avx512", "avx2" or "portable".
+  bool supported;         ///< Whether this processor can run this version.
   const Elementwise* fp32;
   const Elementwise* bf16;
   const PlainKernels* plain;

@@ -27,14 +27,14 @@ void multiply_transposed(const float* dy, std::int64_t n, const WeightMatrix& we
 void accumulate_outer(const float* dy, const float* x, std::int64_t n, std::int64_t rows,
                       std::int64_t cols, float* gradient);
 
-/// A strided row-major matrix.
+/// A row-major matrix whose rows are `stride` elements apart.
 struct MatrixView {
   float* data;
   std::int64_t stride;  ///< Elements from one row to the next.
 };
 enum class Transpose { none, left, right };
-/// out [m, n] = a b (Into::overwrite) or += a b (Into::accumulate), with `a` or `b` transposed as
-/// `transpose` says.
+/// out [m, n] = a b (Into::overwrite) or += a b (Into::accumulate), where a is [m, k] and b [k, n];
+/// `transpose` says which of them is stored transposed.
 void product(std::int64_t m, std::int64_t n, std::int64_t k, Transpose transpose, MatrixView a,
              MatrixView b, Into into, MatrixView out);
 

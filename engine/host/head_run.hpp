@@ -10,7 +10,7 @@
 
 namespace sluice::engine {
 
-/// One call's computation of the head.
+/// Computation of the head in one call.
 class HeadRun {
  public:
   HeadRun(const HostTemplates& templates, Workspace workspace);

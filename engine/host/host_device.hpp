@@ -18,8 +18,9 @@ namespace sluice::engine {
 
 /// Settings of a host device that do not follow from the job.
 struct HostDeviceSettings {
-  ArenaSizes arenas;    ///< Sizes of the arenas, from the layout.
-  ArenaSizes capacity;  ///< Capacity of the machine, or the part of it that a run may use.
+  ArenaSizes arenas;  ///< Sizes of the arenas, from the layout.
+  /// Largest sizes of the arenas: the machine's capacity, or the part of it that a run may use.
+  ArenaSizes capacity;
   LinkPace h2d;
   LinkPace d2h;
   int threads = 1;  ///< Number of optimizer workers on the cpu lane.
@@ -71,7 +72,7 @@ class HostDevice : public Device {
   HostDeviceSettings settings_;
   HostTemplates templates_;
   SequencePart part_;
-  /// Spans of each unit with and without weight decay.
+  /// Stretches of each unit's vector with and without weight decay, by unit.
   std::vector<std::vector<AdamWSpan>> spans_;
   MappedMemory device_;
   MappedMemory host_;

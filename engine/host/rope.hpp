@@ -14,7 +14,7 @@ namespace sluice::engine {
 /// the pairs' numbers instead (arXiv 2309.00071 and transformers' _compute_yarn_parameters).
 [[nodiscard]] std::vector<double> rope_frequencies(const planner::ModelShape& shape);
 
-/// Factor by which cos and sin are multiplied: yarn's attention factor, else 1.
+/// Factor by which the tables of cos and sin are multiplied: yarn's attention factor, else 1.
 [[nodiscard]] double rope_amplitude(const planner::ModelShape& shape);
 
 /// Tables of cos and sin, fp32 [seq_len, head_dim / 2] each, rounded once from double.

@@ -23,12 +23,13 @@ class Routes {
   /// token gets `active` different experts whatever the logits are, even NaN.
   void choose(const float* logits, float* probability);
 
-  /// Gradient of one token's softmax, d_probability [experts], from d_share; zero for experts not
-  /// chosen.
+  /// Writes to d_probability [experts] the gradient of one token's router probabilities, from the
+  /// share gradients that set_share_gradient stored; zero for experts that were not chosen.
+  /// `probability`: the token's softmax over all experts, [experts].
   void probability_gradient(std::int64_t token, const float* probability,
                             float* d_probability) const;
 
-  /// First row of an expert; the number of all rows for `expert` = experts().
+  /// Index of the first row of an expert; the number of all rows for `expert` = experts().
   [[nodiscard]] std::int64_t first_row(std::int64_t expert) const { return begin_[expert]; }
   [[nodiscard]] std::int64_t rows(std::int64_t expert) const {
     return begin_[expert + 1] - begin_[expert];

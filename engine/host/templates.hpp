@@ -16,8 +16,8 @@
 
 namespace sluice::engine {
 
-/// A unit's planes on the device, each uint16 [padded]. `low` is null for bf16 compute, which
-/// computes with the high halves alone.
+/// Addresses of a unit's weights on the device: two halves, each uint16 [padded]. `low` is null for
+/// bf16 compute, which computes with the high halves alone.
 struct Weights {
   const std::uint16_t* high = nullptr;
   const std::uint16_t* low = nullptr;
@@ -32,8 +32,8 @@ struct RecordView {
   std::byte* full = nullptr;
   Bytes kept{0};
   std::byte* input = nullptr;
-  /// Inputs [T], negative where a document begins, or null if each sequence is one document.
-  /// Attention and positions start again at each document.
+  /// Input tokens, int32 [T], negative where a document begins; null if each sequence is one
+  /// document. Attention and positions start again at each document.
   const std::int32_t* documents = nullptr;
   [[nodiscard]] std::byte* at(Bytes offset) const {
     if (input != nullptr && offset == Bytes(0)) return input;
@@ -50,9 +50,8 @@ struct Workspace {
 
 /// Keys and values kept for one sequence at one block, and the tokens that a call adds to them.
 struct KeptKeys {
-  std::byte*
-      /// Rotated keys, then values: [seq_len, kv_heads * head_dim] of the compute type each.
-      data;
+  /// Rotated keys, then values: [seq_len, kv_heads * head_dim] of the compute type each.
+  std::byte* data;
   std::int64_t first;  ///< Number of tokens whose keys are kept already.
   std::int64_t count;  ///< Number of tokens in this call, at least one.
 };
@@ -63,7 +62,7 @@ struct LossArguments {
   Weights head;                 ///< Head unit: final norm, and lm_head unless tied.
   Weights embed;                ///< Embed unit; read only with a tied head.
   const std::byte* input;       ///< Residual stream, [T, hidden] of the compute type.
-  const std::int32_t* targets;  ///< Targets [T]; negative ones are ignored.
+  const std::int32_t* targets;  ///< Target tokens [T]; negative ones are ignored.
   float scale;                  ///< Weight of one token in the loss: 1 / tokens of the step.
   float* gradient;              ///< Gradient of the head unit, fp32.
   float* tied_gradient;         ///< Gradient of the embed unit, fp32; tied heads only.
@@ -80,12 +79,12 @@ class HostTemplates {
   /// Sets up the templates, and OpenBLAS (engine/host/blas.hpp).
   explicit HostTemplates(const planner::Job& job);
 
-  /// output [T, hidden] = rows of the embedding. `tokens` [T] are below the vocabulary's size; ~t
-  /// stands for token t at the beginning of a document.
+  /// output [T, hidden] = the embedding's row for each token. `tokens` [T] are below the
+  /// vocabulary's size; ~t stands for token t at the beginning of a document.
   void embed_forward(Weights weights, const std::int32_t* tokens, std::byte* output) const {
     embed_forward(weights, tokens, job_.micro_tokens(), output);
   }
-  /// output [count, hidden] = rows of the embedding for `count` tokens.
+  /// output [count, hidden] = the embedding's row for each of `count` tokens.
   void embed_forward(Weights weights, const std::int32_t* tokens, std::int64_t count,
                      std::byte* output) const;
 
@@ -107,7 +106,8 @@ class HostTemplates {
   /// those experts that tokens are routed to.
   void block_experts(Weights weights, RecordView record, std::int64_t count, std::byte* next_input,
                      Workspace workspace) const;
-  /// Rebuilds, bit for bit, what block_forward wrote beyond the prefix that `from` keeps.
+  /// Recomputes, bit for bit, those tensors of the record that block_forward wrote and that keep
+  /// level `from` does not keep.
   void block_recompute(Weights weights, RecordView record, planner::Keep from,
                        Workspace workspace) const;
   /// Backward pass of a block. Reads the whole record; turns stream_gradient [T, hidden] from the
@@ -119,7 +119,9 @@ class HostTemplates {
   /// Summed (not scaled) cross-entropy of the micro-batch; writes gradients and stream_gradient.
   [[nodiscard]] double loss(const LossArguments& arguments, Workspace workspace) const;
   /// Load-balancing loss of a micro-batch's experts times its coefficient, computed from the head's
-  /// input: c E sum over experts of F P (docs/design/moe.md). Needs a router_aux_loss_coef.
+  /// input: c E sum over experts e of F_e P_e, with coefficient c, E experts, and over all tokens
+  /// and blocks the mean number of routes to e, F_e, and e's mean probability, P_e
+  /// (docs/design/moe.md). Needs a router_aux_loss_coef.
   [[nodiscard]] double balance_loss(const std::byte* input) const;
   /// The value that `loss` returns, bit for bit, without gradients: reads only head, embed, input
   /// and targets.
@@ -147,7 +149,7 @@ class HostTemplates {
   friend class HeadRun;
 };
 
-/// Number of elements in one block of the gradient norm.
+/// Number of gradient elements whose squares are added to one partial sum of the gradient norm.
 inline constexpr std::int64_t kNormBlock = 4096;
 [[nodiscard]] constexpr std::int64_t norm_block_count(std::int64_t elements) {
   return (elements + kNormBlock - 1) / kNormBlock;

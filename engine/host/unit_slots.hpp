@@ -1,4 +1,4 @@
-// Places of tensors in their unit's flat vector, looked up once by name.
+// Places of tensors in the flat vector of their unit's parameters, looked up once by name.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace sluice::engine {
 
-/// Place of a tensor in its unit's vector.
+/// Place of a tensor [rows, cols] in its unit's vector.
 struct Slot {
-  std::int64_t offset = 0;  ///< Index of the first element.
+  std::int64_t offset = 0;  ///< Index of the tensor's first element in the unit's vector.
   std::int64_t rows = 0;    ///< Number of rows; 0 if this model family lacks the tensor.
   std::int64_t cols = 0;
   [[nodiscard]] bool exists() const { return rows != 0; }
@@ -22,8 +22,8 @@ struct Projection {
   Slot bias;
 };
 
-/// Places of a block's experts, if it has any: expert i's tensors lie i * stride elements behind
-/// the first expert's.
+/// Places of the tensors of a block's experts, if it has any: expert i's tensors lie i * stride
+/// elements behind the first expert's.
 struct ExpertSlots {
   Slot router;  ///< Router weights, [experts, hidden].
   Slot gate, up, down;
@@ -38,14 +38,16 @@ struct ExpertSlots {
 struct BlockSlots {
   Slot input_norm, post_norm, q_norm, k_norm;
   Projection q, k, v, o, gate, up, down;
-  ExpertSlots experts;      ///< Experts, which replace gate, up and down.
-  std::int64_t padded = 0;  ///< Number of elements of the unit's vector.
+  /// Places of the experts' tensors; where blocks have experts, gate, up and down do not exist.
+  ExpertSlots experts;
+  std::int64_t padded = 0;  ///< Number of elements of the unit's vector, padding included.
 };
 
 struct EndSlots {
-  Slot embedding;  ///< [vocab, hidden] in the embed unit.
+  Slot embedding;  ///< Embedding matrix [vocab, hidden] in the embed unit.
   Slot final_norm;
-  Slot lm_head;  ///< In the head unit; absent when tied.
+  /// Output matrix [vocab, hidden] in the head unit; absent when tied to the embedding.
+  Slot lm_head;
   std::int64_t embed_padded = 0;
   std::int64_t head_padded = 0;
 };

@@ -11,7 +11,7 @@
 namespace sluice::engine {
 
 /// Zeroed anonymous memory, fully resident, in huge pages where the system has them. Where its
-/// pieces have two speeds (kinds_of), their pages are reordered so that every stretch of some
+/// pieces have two speeds (kinds_of), their pages are reordered so that every stretch of several
 /// pieces has the same share of slow ones: the speed of updates then depends neither on the layer
 /// nor on which pages the process was given. Nothing is moved where the system shows several NUMA
 /// nodes: latency depends on the loading core there, and numactl decides where memory lies.
@@ -21,9 +21,11 @@ class EvenMemory {
 
   enum class Order { even, as_found };
 
-  /// Throws EnvironmentError naming `what` and the size where the system has no such memory.
+  /// Maps `bytes` bytes; `what` names their use in errors. Throws EnvironmentError with that name
+  /// and the size where the system has no such memory.
   EvenMemory(std::size_t bytes, const char* what, Order order = Order::even);
-  /// Uses `latency` to time a piece, in place of load_latency on the calling thread's core.
+  /// Maps `bytes` bytes, and uses `latency` to time each piece in place of load_latency on the
+  /// calling thread's core.
   EvenMemory(std::size_t bytes, const char* what, const Latency& latency);
   ~EvenMemory();
   EvenMemory(EvenMemory&& other) noexcept;
@@ -32,10 +34,11 @@ class EvenMemory {
 
   /// All of the memory, aligned to a huge page.
   [[nodiscard]] std::span<std::byte> bytes() const { return {data_, size_}; }
-  /// Speeds of the pieces in their original order; none if all have one speed.
+  /// Latencies of quick and of slow pieces, and which piece was slow before they were reordered, by
+  /// index; none if all have one speed.
   [[nodiscard]] const std::optional<MemoryKinds>& kinds() const { return kinds_; }
-  /// Bytes that stay contiguous when pages are reordered: 16 MiB, or more where that would be over
-  /// 8192 pieces.
+  /// Size of a piece, whose bytes stay together when pages are reordered: 16 MiB, or more where
+  /// that would be over 8192 pieces.
   [[nodiscard]] std::size_t piece() const { return piece_; }
   /// Returns all but the first `bytes`, rounded up to whole pages, to the system.
   void keep(std::size_t bytes);

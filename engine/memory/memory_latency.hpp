@@ -20,7 +20,7 @@ namespace sluice::engine {
 struct MemoryKinds {
   Seconds quick{0}, slow{0};  ///< Mean latency of each group.
   double slow_share = 0;      ///< Share of slow pieces among all.
-  std::vector<bool> is_slow;  ///< Whether each piece is slow.
+  std::vector<bool> is_slow;  ///< Whether each piece is slow, by its index.
 };
 
 /// The two groups of `latencies` with the least sum of squared deviations within groups. Returns

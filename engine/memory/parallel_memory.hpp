@@ -14,7 +14,8 @@ void zero_in_parallel(std::byte* data, std::size_t bytes);
 /// every 16 MiB, at most one per core.
 void copy_in_parallel(const std::byte* source, std::byte* destination, std::size_t bytes);
 
-/// Zeroed private memory, fully resident. Throws EnvironmentError if the system refuses it.
+/// Maps `bytes` bytes of zeroed private memory, fully resident; the last owner unmaps them. Throws
+/// EnvironmentError if the system refuses them.
 [[nodiscard]] std::shared_ptr<std::byte> map_present(std::size_t bytes);
 
 }  // namespace sluice::engine

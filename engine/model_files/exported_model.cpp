@@ -1,10 +1,10 @@
 #include "engine/model_files/exported_model.hpp"
 
-#include <array>
-
 #include "engine/model_files/end_tokens.hpp"
 #include "engine/model_files/model_config.hpp"
 #include "engine/model_files/safetensors_writer.hpp"
+#include "engine/model_files/tokenizer_place.hpp"
+#include "engine/run_folders/tokenizer_files.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/files/whole_file.hpp"
 #include "sim/error.hpp"
@@ -13,17 +13,6 @@ namespace sluice::engine {
 namespace {
 
 using std::filesystem::path;
-
-constexpr std::array kCarried = {"tokenizer.json",
-                                 "tokenizer_config.json",
-                                 "special_tokens_map.json",
-                                 "added_tokens.json",
-                                 "vocab.json",
-                                 "merges.txt",
-                                 "tokenizer.model",
-                                 "chat_template.jinja",
-                                 "chat_template.json",
-                                 "generation_config.json"};
 
 const std::string kGeneration = "generation_config.json";
 
@@ -58,10 +47,10 @@ ExportedModel export_model(const Checkpoint& checkpoint, const ExportOptions& op
                                   .type = options.type,
                                   .most = options.shard},
                                  checkpoint.shape(), checkpoint, progress);
-  const auto& source = checkpoint.facts().model_folder;
+  const auto source = tokenizer_folder_of(checkpoint);
   if (source && std::filesystem::is_directory(*source)) {
     exported.source = source;
-    for (const char* name : kCarried) {
+    for (const char* name : kTokenizerFiles) {
       if (!std::filesystem::is_regular_file(*source / name)) continue;
       std::string text = planner::read_whole_file(*source / name);
       if (name == kGeneration) {

@@ -26,9 +26,10 @@ struct ExportedModel {
   std::optional<std::filesystem::path> source;
 };
 
-/// Writes config.json, the weights, and the tokenizer files of the folder that the run's model came
-/// from, to `options.out`, which appears complete or not at all. Throws BadRequest if `out` already
-/// holds something or a weight does not fit the type, EnvironmentError if the disk refuses.
+/// Writes config.json, the weights, and the tokenizer files that the run keeps, or that the folder
+/// of its model has, to `options.out`, which appears complete or not at all. Throws BadRequest if
+/// `out` already holds something or a weight does not fit the type, EnvironmentError if the disk
+/// refuses.
 ExportedModel export_model(const Checkpoint& checkpoint, const ExportOptions& options,
                            const std::function<void(std::int64_t elements)>& progress = nullptr);
 

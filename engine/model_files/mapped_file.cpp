@@ -5,12 +5,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "planner/files/lfs_pointer.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
+namespace {
+
+/// Bytes of a file's beginning that tell a Git LFS pointer.
+constexpr std::size_t kPointerBytes = 64;
+
+}  // namespace
 
 MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
   const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
@@ -31,6 +39,13 @@ MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
     throw EnvironmentError(path_.string() + ": cannot be mapped: " + std::strerror(reason));
   }
   data_ = static_cast<const std::byte*>(mapped);
+  try {
+    planner::refuse_lfs_pointer(
+        {reinterpret_cast<const char*>(data_), std::min(size_, kPointerBytes)}, path_.string());
+  } catch (...) {
+    ::munmap(mapped, size_);
+    throw;
+  }
 }
 
 MappedFile::~MappedFile() {

@@ -10,7 +10,8 @@ namespace sluice::engine {
 /// The bytes of a regular file, mapped read-only: pages come from the disk when they are touched.
 class MappedFile {
  public:
-  /// Maps the file. Throws BadRequest naming it if it cannot be read or is not a regular file.
+  /// Maps the file. Throws BadRequest naming it if it cannot be read, is not a regular file, or is
+  /// a Git LFS pointer.
   explicit MappedFile(std::filesystem::path path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;  // Views point into the mapping.

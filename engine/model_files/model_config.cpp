@@ -1,30 +1,41 @@
 #include "engine/model_files/model_config.hpp"
 
-#include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "engine/model_files/model_folder.hpp"
-#include "planner/catalogue/catalogue.hpp"
-#include "planner/catalogue/store.hpp"
-#include "planner/files/whole_file.hpp"
+#include "planner/catalogue/model_source.hpp"
+#include "planner/models/rope_config.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
 
 namespace sluice::engine {
+namespace {
+
+using nlohmann::ordered_json;
+
+/// Adds the spelling of RoPE that `json` lacks: rope_theta and rope_scaling are read by
+/// transformers before 5, rope_parameters by 5.
+void spell_rope_twice(ordered_json& json, const planner::ModelShape& shape) {
+  json["rope_theta"] = shape.rope_theta;
+  if (!json.contains("rope_scaling") || json["rope_scaling"].is_null()) {
+    ordered_json scaling = planner::rope_json(shape.rope_scaling);
+    constexpr const char* kOriginal = "original_max_position_embeddings";
+    // transformers before 5 takes yarn's factor from max_position_embeddings where this key stands.
+    if (shape.rope_scaling.kind == planner::RopeScaling::Kind::yarn &&
+        shape.rope_scaling.original_max_positions == shape.max_positions) {
+      scaling.erase(kOriginal);
+    }
+    json["rope_scaling"] = std::move(scaling);
+  }
+  json["rope_parameters"] = planner::rope_parameters_json(shape);
+}
+
+}  // namespace
 
 std::string model_config_text(const std::string& model) {
-  for (const planner::CatalogueModel& known : planner::catalogue_models()) {
-    if (known.name == model) return known.config;
-  }
-  if (const auto folder = find_model_folder(model)) {
-    return planner::read_whole_file(*folder / "config.json");
-  }
-  return planner::read_whole_file(model);
+  return planner::config_text(planner::find_model_source(model));
 }
 
 std::string written_config(const std::string& config, ElementType type, const std::string& where) {
-  using nlohmann::ordered_json;
   ordered_json json = sim::json_tree(sim::parse_json(config, where).root());
   const planner::ModelShape shape = planner::shape_from_config(config, where);
   if (!json.contains("architectures")) {
@@ -32,7 +43,12 @@ std::string written_config(const std::string& config, ElementType type, const st
     json["architectures"] = own.at("architectures");
   }
   json["torch_dtype"] = torch_name(type);
-  if (json.contains("dtype")) json["dtype"] = torch_name(type);
+  json["dtype"] = torch_name(type);
+  spell_rope_twice(json, shape);
+  if (shape.family == planner::Family::qwen3_moe) {
+    json["num_experts"] = shape.experts->count;
+    json["num_local_experts"] = shape.experts->count;
+  }
   return json.dump(2) + "\n";
 }
 

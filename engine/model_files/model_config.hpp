@@ -11,8 +11,9 @@ namespace sluice::engine {
 /// accepts). Throws BadRequest if there is none.
 [[nodiscard]] std::string model_config_text(const std::string& model);
 
-/// `config` with its element type replaced (torch_dtype, and dtype if present), and with the fields
-/// added that transformers needs to choose a class. Everything else stays as it is. `where` names
+/// `config` with its element type replaced, and with the fields added that transformers needs to
+/// choose a class. Element type, RoPE and the number of experts stand there under the names that
+/// transformers 4 reads and under those of 5. Everything else stays as it is. `where` names
 /// the text in errors. Throws BadRequest.
 [[nodiscard]] std::string written_config(const std::string& config, ElementType type,
                                          const std::string& where);

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "engine/model_files/strict_json.hpp"
-#include "planner/catalogue/catalogue.hpp"
-#include "planner/catalogue/store.hpp"
+#include "planner/catalogue/hugging_face_cache.hpp"
+#include "planner/catalogue/model_source.hpp"
 #include "planner/files/whole_file.hpp"
 #include "sim/error.hpp"
 
@@ -29,6 +29,8 @@ constexpr std::array kMethods = {FormatName{"gptq", "GPTQ"},
                                  FormatName{"mxfp4", "MXFP4"},
                                  FormatName{"fp8", "FP8"},
                                  FormatName{"fbgemm_fp8", "FP8 (FBGEMM)"},
+                                 FormatName{"bitsandbytes", "bitsandbytes"},
+                                 FormatName{"compressed-tensors", "compressed-tensors"},
                                  FormatName{"hqq", "HQQ"},
                                  FormatName{"aqlm", "AQLM"}};
 constexpr std::array kTensorEnds = {FormatName{".g_idx", "GPTQ"},
@@ -69,6 +71,31 @@ void refuse_quantised_folder(const path& folder) {
   if (std::filesystem::is_regular_file(older)) refuse_format(older.string(), "GPTQ or AWQ");
 }
 
+/// Whether `file` is a link to a file that is not there, as a download that was stopped leaves it.
+bool dangles(const path& file) {
+  return std::filesystem::is_symlink(file) && !std::filesystem::exists(file);
+}
+
+[[noreturn]] void refuse_missing(const path& file, const std::string& why) {
+  throw BadRequest("model: " + file.string() +
+                   (dangles(file) ? " is a link to a file that is not there" : " is missing") +
+                   why + ": " + planner::download_advice(file.parent_path()));
+}
+
+/// A file that a download has begun in `folder`; none where no download is under way or was
+/// stopped.
+std::optional<path> unfinished_download(const path& folder) {
+  for (const path& place :
+       {folder / ".cache/huggingface/download", folder / "../../blobs", folder}) {
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(place, error), end; !error && entry != end;
+         entry.increment(error)) {
+      if (entry->path().extension() == ".incomplete") return entry->path().lexically_normal();
+    }
+  }
+  return std::nullopt;
+}
+
 std::vector<path> indexed_files(const path& index) {
   const json parsed =
       parse_strict_json(planner::read_whole_file(index), index.string(), kConfigLevels);
@@ -90,38 +117,62 @@ std::vector<path> indexed_files(const path& index) {
   for (const std::string& name : names) {
     files.push_back(index.parent_path() / name);
     if (!std::filesystem::is_regular_file(files.back())) {
-      throw BadRequest("model: " + files.back().string() + " is missing, and " +
-                       index.filename().string() + " names it: download the folder again");
+      refuse_missing(files.back(), ", and " + index.filename().string() + " names it");
     }
   }
   if (files.empty()) throw BadRequest("model: " + index.string() + ": weight_map is empty");
   return files;
 }
 
-/// Refuses weights in other formats: a folder without model.safetensors may hold such, which a
-/// random start must not hide.
-void refuse_other_formats(const path& folder) {
+/// The command that writes a folder of pickles again as safetensors.
+std::string conversion_of(const path& folder) {
+  return "python3 -c \"import transformers as t; t.AutoModelForCausalLM.from_pretrained('" +
+         folder.string() + "', torch_dtype='auto').save_pretrained('" + folder.string() +
+         "-safetensors')\", and copy the tokenizer's files";
+}
+
+/// Why a file whose name is not that of a model's weights is none, and what to do; none for files
+/// that hold no weights.
+std::optional<std::string> fault_of_other_format(const path& folder, const std::string& name) {
+  if (name == "adapter_model.safetensors" || name == "adapter_model.bin") {
+    return " is an adapter, not a model: merge it into its base";
+  }
+  if (name.ends_with(".gguf")) return ": GGUF is not supported: give the safetensors original";
+  if (name.starts_with("consolidated") && name.ends_with(".safetensors")) {
+    return ": its tensors have the original names, which are not read: give the folder that "
+           "transformers reads (model.safetensors)";
+  }
+  if (name.starts_with("model-") && name.ends_with(".safetensors")) {
+    return ": is a part, and model.safetensors.index.json, which lists the parts, is not there: " +
+           planner::download_advice(folder);
+  }
+  if (name.ends_with(".safetensors")) {
+    return ": is neither model.safetensors nor named by a model.safetensors.index.json: rename it, "
+           "or add the index";
+  }
+  for (const char* end : {".bin", ".pth", ".pt", ".ckpt", ".h5", ".msgpack"}) {
+    const bool trainers = name == "training_args.bin" || name == "optimizer.pt" ||
+                          name == "scheduler.pt" || name.starts_with("rng_state");
+    if (!name.ends_with(end) || trainers) continue;
+    return ": only safetensors weights are read: convert it: " + conversion_of(folder);
+  }
+  return std::nullopt;
+}
+
+std::set<std::string> names_in(const path& folder) {
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     names.insert(entry.path().filename().string());
   }
-  for (const std::string& name : names) {
-    const std::string file = (folder / name).string();
-    if (name == "adapter_model.safetensors" || name == "adapter_model.bin") {
-      throw BadRequest("model: " + file + " is an adapter, not a model: merge it into its base");
-    }
-    if (name.ends_with(".gguf")) {
-      throw BadRequest("model: " + file + ": GGUF is not supported: give the safetensors original");
-    }
-    if (name.ends_with(".safetensors")) {
-      throw BadRequest("model: " + file + ": is neither model.safetensors nor named by a " +
-                       "model.safetensors.index.json: rename it, or add the index");
-    }
-    for (const char* end : {".bin", ".pth", ".pt", ".ckpt", ".h5", ".msgpack"}) {
-      if (name.ends_with(end) && name != "training_args.bin") {
-        throw BadRequest("model: " + file + ": only safetensors weights are read: convert it " +
-                         "(transformers: save_pretrained)");
-      }
+  return names;
+}
+
+/// Refuses weights in other formats: a folder without model.safetensors may hold such, which a
+/// random start must not hide.
+void refuse_other_formats(const path& folder) {
+  for (const std::string& name : names_in(folder)) {
+    if (const auto fault = fault_of_other_format(folder, name)) {
+      throw BadRequest("model: " + (folder / name).string() + *fault);
     }
   }
 }
@@ -129,29 +180,62 @@ void refuse_other_formats(const path& folder) {
 }  // namespace
 
 std::optional<path> find_model_folder(const std::string& model) {
-  const auto& known = planner::catalogue_models();
-  if (std::ranges::find(known, model, &planner::CatalogueModel::name) != known.end()) {
-    return std::nullopt;
-  }
-  if (std::filesystem::is_directory(model)) return path(model);
-  if (std::filesystem::exists(model) || std::ranges::count(model, '/') != 1) return std::nullopt;
-  if (const auto config = planner::cached_config(model)) return config->parent_path();
-  return std::nullopt;
+  return planner::find_model_source(model).folder();
 }
 
 std::vector<path> weight_files(const path& folder) {
+  const path single = folder / "model.safetensors";
+  const path index = folder / "model.safetensors.index.json";
   std::vector<path> files;
-  if (const path single = folder / "model.safetensors"; std::filesystem::exists(single)) {
+  if (std::filesystem::exists(single)) {
     files.push_back(single);
-  } else if (const path index = folder / "model.safetensors.index.json";
-             std::filesystem::exists(index)) {
+  } else if (dangles(single)) {
+    refuse_missing(single, "");
+  } else if (std::filesystem::exists(index)) {
     files = indexed_files(index);
+  } else if (dangles(index)) {
+    refuse_missing(index, "");
   } else {
     refuse_other_formats(folder);
+    if (const auto begun = unfinished_download(folder)) {
+      throw BadRequest("model: the download of " + folder.string() + " did not end (" +
+                       begun->string() + "): " + planner::download_advice(folder));
+    }
     return files;
   }
   refuse_quantised_folder(folder);
   return files;
+}
+
+bool claims_weights(const path& folder) {
+  for (const std::string& name : names_in(folder)) {
+    if (name == "model.safetensors" || name == "model.safetensors.index.json") return true;
+    if (fault_of_other_format(folder, name)) return true;
+  }
+  return false;
+}
+
+void require_weights_of_id(const std::string& model) {
+  using Kind = planner::ModelSource::Kind;
+  const planner::ModelSource source = planner::find_model_source(model);
+  if (source.kind == Kind::hub_name) {
+    throw BadRequest("model: " + model + " is not in the Hugging Face cache: " +
+                     planner::download_command(source.known->hf_id, std::nullopt) + " (or model: " +
+                     source.known->name + " to begin with random weights of this shape)");
+  }
+  if (source.kind != Kind::snapshot) return;
+  const path folder = source.config.parent_path();
+  if (!weight_files(folder).empty()) return;
+  std::string older;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.parent_path())) {
+    const bool whole = std::filesystem::exists(entry.path() / "model.safetensors") ||
+                       std::filesystem::exists(entry.path() / "model.safetensors.index.json");
+    if (!whole) continue;
+    older = "; another snapshot has weights: " + model.substr(0, model.find('@')) + "@" +
+            entry.path().filename().string();
+  }
+  throw BadRequest("model: " + model + " is in the Hugging Face cache without weights: " +
+                   planner::download_advice(folder) + older);
 }
 
 void refuse_quantised_tensor(const std::string& where, const std::string& tensor) {

@@ -1,25 +1,33 @@
 #include "engine/model_files/model_weights.hpp"
 
+#include <algorithm>
+
 #include "engine/model_files/model_folder.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
 namespace {
 
-/// Whether a tensor is a buffer or copy that old checkpoints hold beside their parameters.
+[[noreturn]] void refuse(const SafetensorsFile& file, const std::string& tensor,
+                         const std::string& reason) {
+  throw BadRequest("model: " + file.path().string() + ": tensor " + tensor + ": " + reason);
+}
+
+}  // namespace
+
+void require_readable_weights(const std::string& model, const planner::ModelShape& shape) {
+  require_weights_of_id(model);
+  const auto folder = find_model_folder(model);
+  if (!folder) return;
+  const auto files = weight_files(std::filesystem::absolute(*folder));
+  if (!files.empty()) (void)ModelWeights(files, shape);
+}
+
 bool left_unread(const std::string& name, const planner::ModelShape& shape) {
   return name.ends_with(".rotary_emb.inv_freq") || (shape.tied_head && name == "lm_head.weight");
 }
 
-std::string text_of(const std::vector<std::int64_t>& shape) {
-  std::string text = "[";
-  for (const std::int64_t size : shape) {
-    text += (text.size() > 1 ? ", " : "") + std::to_string(size);
-  }
-  return text + "]";
-}
-
-std::set<std::string> names_of(const planner::ModelShape& shape) {
+std::set<std::string> tensor_names(const planner::ModelShape& shape) {
   std::set<std::string> names;
   for (std::size_t unit = 0; unit < planner::unit_count(shape); ++unit) {
     for (const planner::TensorSpec& tensor : planner::unit_tensors(shape, unit).tensors) {
@@ -29,13 +37,6 @@ std::set<std::string> names_of(const planner::ModelShape& shape) {
   return names;
 }
 
-[[noreturn]] void refuse(const SafetensorsFile& file, const std::string& tensor,
-                         const std::string& reason) {
-  throw BadRequest("model: " + file.path().string() + ": tensor " + tensor + ": " + reason);
-}
-
-}  // namespace
-
 ModelWeights::ModelWeights(const std::vector<std::filesystem::path>& files,
                            const planner::ModelShape& shape) {
   check(!files.empty(), "weights lie in files");
@@ -43,7 +44,8 @@ ModelWeights::ModelWeights(const std::vector<std::filesystem::path>& files,
     files_.push_back(std::make_unique<SafetensorsFile>(file));
     collect(*files_.back(), shape);
   }
-  const std::set<std::string> wanted = names_of(shape);
+  unstack_experts(places_, shape);
+  const std::set<std::string> wanted = tensor_names(shape);
   for (const auto& [name, place] : places_) {
     if (!wanted.contains(name)) {
       refuse(*place.file, name,
@@ -62,7 +64,9 @@ void ModelWeights::collect(const SafetensorsFile& file, const planner::ModelShap
   for (const auto& [name, entry] : file.header().tensors) {
     refuse_quantised_tensor(file.path().string(), name);
     if (left_unread(name, shape)) continue;
-    if (const auto [other, fresh] = places_.emplace(name, Place{&file, &entry}); !fresh) {
+    if (const auto [other, fresh] =
+            places_.emplace(name, TensorPlace{.file = &file, .entry = &entry});
+        !fresh) {
       refuse(file, name, "is in " + other->second.file->path().filename().string() + " too");
     }
   }
@@ -77,37 +81,65 @@ void ModelWeights::require(const planner::TensorSpec& tensor) {
                           ? " (config.json does not say tie_word_embeddings: true)"
                           : ""));
   }
-  const auto& [file, entry] = found->second;
-  if (!entry->type) {
-    const bool fp8 = entry->dtype.starts_with("F8") || entry->dtype.starts_with("F4");
-    refuse(*file, tensor.name,
-           "dtype " + entry->dtype +
+  const TensorPlace& place = found->second;
+  const TensorEntry& entry = *place.entry;
+  if (!entry.type) {
+    const bool fp8 = entry.dtype.starts_with("F8") || entry.dtype.starts_with("F4");
+    refuse(*place.file, tensor.name,
+           "dtype " + entry.dtype +
                (fp8 ? " is a quantised format, which is not supported" : " is not supported") +
                ": give BF16, F16 or F32");
   }
   std::vector<std::int64_t> shape = {tensor.cols};
   if (tensor.rows > 1 || tensor.decays) shape.insert(shape.begin(), tensor.rows);
-  if (entry->shape != shape) {
-    refuse(*file, tensor.name,
-           "has shape " + text_of(entry->shape) + ", and config.json makes it " + text_of(shape));
+  if (!place.part && entry.shape != shape) {
+    refuse(
+        *place.file, tensor.name,
+        "has shape " + shape_text(entry.shape) + ", and config.json makes it " + shape_text(shape));
   }
-  bytes_ += Bytes(static_cast<std::int64_t>(entry->end - entry->begin));
-  types_.insert(*entry->type);
+  bytes_ += Bytes(tensor.size() * static_cast<std::int64_t>(size_of(*entry.type)));
+  types_.insert(*entry.type);
 }
 
 void ModelWeights::read(StatePart part, std::size_t /*unit*/, const planner::TensorSpec& tensor,
                         std::int64_t first, std::span<float> out) const {
   check(part == StatePart::weights, "a model folder holds weights alone");
-  const auto& [file, entry] = places_.at(tensor.name);
-  const std::size_t element = size_of(*entry->type);
-  const std::span<const std::byte> bytes =
-      file->bytes(*entry).subspan(static_cast<std::size_t>(first) * element, out.size() * element);
-  decode(*entry->type, bytes.data(), out);
-  file->file().release(bytes);
+  const TensorPlace& place = places_.at(tensor.name);
+  if (place.col_step != 1) {
+    read_columns(place, tensor.cols, first, out);
+  } else {
+    const std::size_t element = size_of(*place.entry->type);
+    const auto bytes =
+        place.file->bytes(*place.entry)
+            .subspan(static_cast<std::size_t>(place.first + first) * element, out.size() * element);
+    decode(*place.entry->type, bytes.data(), out);
+    place.file->file().release(bytes);
+  }
   if (const auto index = first_not_finite(out)) {
-    refuse(*file, tensor.name,
+    refuse(*place.file, tensor.name,
            "element " + std::to_string(first + static_cast<std::int64_t>(*index)) +
                " is not a finite number");
+  }
+}
+
+void ModelWeights::read_columns(const TensorPlace& place, std::int64_t cols, std::int64_t first,
+                                std::span<float> out) const {
+  const std::size_t element = size_of(*place.entry->type);
+  const std::byte* all = place.file->bytes(*place.entry).data();
+  const std::int64_t last = first + std::ssize(out);
+  std::vector<float> column;
+  for (std::int64_t col = 0; col < cols; ++col) {
+    // Rows r with first <= r cols + col < last.
+    const std::int64_t begin = (std::max(first - col, std::int64_t{0}) + cols - 1) / cols;
+    const std::int64_t end = (std::max(last - col, std::int64_t{0}) + cols - 1) / cols;
+    if (begin >= end) continue;
+    column.resize(static_cast<std::size_t>(end - begin));
+    const std::int64_t at = place.first + begin + col * place.col_step;
+    decode(*place.entry->type, all + static_cast<std::size_t>(at) * element, column);
+    for (std::int64_t row = begin; row < end; ++row) {
+      out[static_cast<std::size_t>(row * cols + col - first)] =
+          column[static_cast<std::size_t>(row - begin)];
+    }
   }
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/model_files/expert_stacks.hpp"
 #include "engine/model_files/safetensors.hpp"
 #include "engine/model_files/state_source.hpp"
 #include "sim/units.hpp"
@@ -15,8 +16,9 @@
 namespace sluice::engine {
 
 /// Weights in safetensors files. Tensors have the names of unit_tensors (planner/models/shape.hpp),
-/// which are those of llama, mistral, qwen2 and qwen3 in transformers. A tied model's lm_head and
-/// rotary frequencies are not read.
+/// which are those of llama, mistral, qwen2 and qwen3 in transformers; experts may be stacked
+/// (engine/model_files/expert_stacks.hpp). A tied model's lm_head and rotary frequencies are not
+/// read.
 class ModelWeights : public StateSource {
  public:
   /// Maps the files, which must hold every tensor of `shape` and no others. Throws BadRequest
@@ -34,18 +36,26 @@ class ModelWeights : public StateSource {
   [[nodiscard]] const std::set<ElementType>& types() const { return types_; }
 
  private:
-  struct Place {
-    const SafetensorsFile* file;
-    const TensorEntry* entry;
-  };
-
   void collect(const SafetensorsFile& file, const planner::ModelShape& shape);
   void require(const planner::TensorSpec& tensor);
+  /// Reads elements of a matrix whose columns lie one after another.
+  void read_columns(const TensorPlace& place, std::int64_t cols, std::int64_t first,
+                    std::span<float> out) const;
 
   std::vector<std::unique_ptr<SafetensorsFile>> files_;
-  std::map<std::string, Place> places_;
+  TensorPlaces places_;
   Bytes bytes_{0};
   std::set<ElementType> types_;
 };
+
+/// Refuses what training from the model called `model` would refuse when it opens the weights, if
+/// there are any, by the headers of their files alone: early, before a plan is searched for.
+void require_readable_weights(const std::string& model, const planner::ModelShape& shape);
+
+/// Whether a tensor is a buffer or copy that old checkpoints hold beside their parameters.
+[[nodiscard]] bool left_unread(const std::string& name, const planner::ModelShape& shape);
+
+/// Names of all tensors of `shape`.
+[[nodiscard]] std::set<std::string> tensor_names(const planner::ModelShape& shape);
 
 }  // namespace sluice::engine

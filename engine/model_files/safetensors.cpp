@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/model_files/strict_json.hpp"
+#include "planner/files/lfs_pointer.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -143,6 +144,33 @@ void check_places(const SafetensorsHeader& header, std::size_t data_bytes,
   }
 }
 
+/// What a file is that is no safetensors file, by the bytes that it begins with.
+std::string kind_by_beginning(std::string_view text, std::uint64_t length) {
+  struct Beginning {
+    std::string_view bytes;
+    const char* kind;
+  };
+  using namespace std::string_view_literals;
+  constexpr std::array kBeginnings = {
+      Beginning{"PK\x03\x04"sv, "it is a PyTorch file (a zip of pickles): save it as safetensors"},
+      Beginning{"\x80\x02"sv, "it is a pickle: save it as safetensors"},
+      Beginning{"\x80\x04"sv, "it is a pickle: save it as safetensors"},
+      Beginning{"GGUF"sv, "it is a GGUF file: give the safetensors original"},
+      Beginning{"<!DOCTYPE"sv, "it is a web page: download it again"},
+      Beginning{"<html"sv, "it is a web page: download it again"},
+      Beginning{"Entry not found"sv, "it is the message of a failed download: download it again"},
+      Beginning{"Repository not found"sv,
+                "it is the message of a failed download: download it again"},
+      Beginning{
+          "Access to model"sv,
+          "it is the message of a refused download: accept the model's terms, log in (hf auth "
+          "login), and download it again"}};
+  for (const Beginning& known : kBeginnings) {
+    if (text.starts_with(known.bytes)) return known.kind;
+  }
+  return "a header of " + std::to_string(length) + " bytes is more than the format allows";
+}
+
 }  // namespace
 
 std::int64_t TensorEntry::elements() const {
@@ -151,8 +179,20 @@ std::int64_t TensorEntry::elements() const {
   return count;
 }
 
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::string text = "[";
+  for (const std::int64_t size : shape) {
+    text += (text.size() > 1 ? ", " : "") + std::to_string(size);
+  }
+  return text + "]";
+}
+
 SafetensorsHeader read_safetensors_header(std::span<const std::byte> bytes,
                                           const std::string& where) {
+  if (bytes.empty()) throw BadRequest(where + ": is empty: download it again");
+  const std::string_view beginning(reinterpret_cast<const char*>(bytes.data()),
+                                   std::min<std::size_t>(bytes.size(), 64));
+  planner::refuse_lfs_pointer(beginning, where);
   if (bytes.size() < kLengthBytes) {
     throw BadRequest(where + ": is not a safetensors file: it holds " +
                      std::to_string(bytes.size()) + " bytes");
@@ -160,8 +200,8 @@ SafetensorsHeader read_safetensors_header(std::span<const std::byte> bytes,
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), kLengthBytes);
   if (length > kMostHeaderBytes) {
-    throw BadRequest(where + ": is not a safetensors file: a header of " + std::to_string(length) +
-                     " bytes is more than the format allows");
+    throw BadRequest(where +
+                     ": is not a safetensors file: " + kind_by_beginning(beginning, length));
   }
   if (length > bytes.size() - kLengthBytes) {
     throw BadRequest(where + ": its header of " + std::to_string(length) +

@@ -26,6 +26,9 @@ struct TensorEntry {
   [[nodiscard]] std::int64_t elements() const;
 };
 
+/// A tensor's shape as text: "[64, 128]".
+[[nodiscard]] std::string shape_text(const std::vector<std::int64_t>& shape);
+
 struct SafetensorsHeader {
   std::map<std::string, TensorEntry> tensors;
   std::map<std::string, std::string> metadata;

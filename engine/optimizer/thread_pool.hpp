@@ -45,12 +45,13 @@ class ThreadPool {
   Call call_ = nullptr;
   void* context_ = nullptr;
   std::int64_t tiles_ = 0;
-  std::atomic<std::uint32_t> generation_{0};  ///< Number of calls so far; workers wait on it.
+  /// Number of calls of `run` so far; idle workers wait for its change.
+  std::atomic<std::uint32_t> generation_{0};
   std::atomic<bool> stopping_{false};
   /// The members below are written during a call, so they do not share a cache line with what
   /// workers only read then.
   alignas(kCacheLine) std::atomic<std::int64_t> next_{0};  ///< First tile that no worker has taken.
-  /// How many more workers may join the call.
+  /// Number of workers that may still join the current call.
   alignas(kCacheLine) std::atomic<int> seats_{0};
   /// Workers that joined less those that finished, once the caller has closed the call to new ones.
   std::atomic<int> running_{0};

@@ -16,7 +16,8 @@
 
 namespace sluice::engine {
 
-/// Kinds of values found at the end of a rehearsal, by which its times are judged.
+/// Numbers of values of each floating-point class at the end of a rehearsal, which tell whether its
+/// times are valid.
 struct RehearsalValues {
   ValueCensus window;     ///< Values that h2d copies and the CPU's optimizer read.
   ValueCensus gradients;  ///< Gradients as stored on the host.
@@ -27,8 +28,8 @@ struct RehearsalValues {
   [[nodiscard]] std::optional<std::string> fault() const;
 };
 
-/// Runs a rehearsal. Owns everything that steps need, as Session does, but has no training state:
-/// `window` takes the place of the host arena.
+/// Runs the true step graph on a host that is too small for its state. Owns everything that steps
+/// need, as Session does, but has no training state: `window` takes the place of the host arena.
 class Rehearsal {
  public:
   /// `device`'s host arena must have window.bytes(). What the plan keeps on the disk goes to a file
@@ -46,7 +47,8 @@ class Rehearsal {
   std::int64_t run_to(std::int64_t last, const StepDone& step_done);
   /// Prevents further steps from beginning. Call it from `step_done`.
   void request_stop() { executor_.request_stop(); }
-  /// Counts all values that the steps leave behind, by kind. Call it after `run_to`.
+  /// Counts all values that the steps leave behind, by floating-point class. Call it after
+  /// `run_to`.
   [[nodiscard]] RehearsalValues values();
   /// The disk file; null if the plan uses no disk.
   [[nodiscard]] const DiskStore* disk() const { return disk_.get(); }
@@ -60,7 +62,7 @@ class Rehearsal {
     enum class Kind { halves, moment } kind;
   };
   void fill_device(const planner::StepGraph& graph, bool fp32_compute);
-  /// Counts values by kind on all cores.
+  /// Counts values by floating-point class on all cores.
   static ValueCensus census_of(std::span<const std::byte> values, Resident::Kind kind);
 
   planner::HostWindow window_;
@@ -70,7 +72,8 @@ class Rehearsal {
   std::unique_ptr<DeviceQueues> queues_;
   StepRunner runner_;
   std::vector<Resident> resident_;  ///< Tensors that stay on the device between steps.
-  /// Declared last: its lanes must end before the members that they use are destroyed.
+  /// Declared last, because the executor's lanes must end before the members that they use are
+  /// destroyed.
   Executor executor_;
 };
 

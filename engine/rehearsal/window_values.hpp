@@ -41,15 +41,16 @@ void fill_window(const planner::HostWindow& window, const planner::Job& job,
 /// Counts all values that fill_window wrote, each read in the type that its reader uses.
 [[nodiscard]] ValueCensus census_of_window(const planner::HostWindow& window,
                                            std::span<const std::byte> host);
-/// Counts the gradients that the last step stored.
+/// Counts, by floating-point class, the gradients that the last step stored in the window.
 [[nodiscard]] ValueCensus census_of_gradients(const planner::HostWindow& window,
                                               std::span<const std::byte> host);
 
 [[nodiscard]] ValueCensus census_of_floats(std::span<const std::byte> values);
 [[nodiscard]] ValueCensus census_of_halves(std::span<const std::byte> values);
 
-/// Fills `bytes` with values that read as small normal bf16 or fp32 numbers. The values depend on
-/// `first` alone, a count of 8-byte words by which successive pieces continue each other.
+/// Fills `bytes` with values that read as small normal bf16 or fp32 numbers. A value depends only
+/// on the number of its 8-byte word, which begins at `first`, so that successive pieces can
+/// continue each other.
 void fill_small(std::span<std::byte> bytes, std::uint64_t first);
 
 }  // namespace sluice::engine

@@ -1,6 +1,7 @@
 #include "engine/rows/csv_rows.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <vector>
@@ -143,7 +144,7 @@ void read_csv_rows(TextWindow& text, bool tabs, const RowVisitor& visitor) {
     auto record = scan.next();
     if (!record) return;
     if (record->blank) continue;
-    if (visitor.progress) visitor.progress(text.bytes_read());
+    if (visitor.progress) visitor.progress(text.bytes_done());
     if (record->fault.empty() && record->fields.size() != names.size()) {
       record->fault = "has " + std::to_string(record->fields.size()) + " fields, and the header " +
                       std::to_string(names.size());
@@ -152,8 +153,8 @@ void read_csv_rows(TextWindow& text, bool tabs, const RowVisitor& visitor) {
       if (visitor.bad(where, record->fault) == Reading::stops) return;
       continue;
     }
-    Row row{.object = Json::object(), .where = where};
-    auto& members = row.object.get_ref<Json::object_t&>();
+    Row row{.object = std::make_unique<Json>(Json::object()), .where = where};
+    auto& members = row.object->get_ref<Json::object_t&>();
     members.reserve(names.size());
     for (std::size_t i = 0; i < names.size(); ++i) {
       members.emplace_back(names[i], std::move(record->fields[i]));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "engine/rows/byte_stream.hpp"
@@ -94,7 +95,7 @@ bool begins_with_objects(std::string_view begin, bool whole) {
     at = end == std::string_view::npos ? begin.size() : end + 1;
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     const JsonRow row = read_json_row(line);
-    if (!row.fault.empty() || !row.value.is_object()) return false;
+    if (!row.fault.empty() || !row.value->is_object()) return false;
     ++objects;
   }
   return objects > 0;

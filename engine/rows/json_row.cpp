@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -237,23 +238,27 @@ bool parse(std::string_view text, RowBuilder& builder) {
 
 JsonRow read_json_row(std::string_view text) {
   RowBuilder first(false);
-  if (parse(text, first)) return {.value = std::move(first.value()), .fault = {}};
+  const auto made = [](RowBuilder& builder, std::int64_t surrogates) {
+    return JsonRow{.value = std::make_unique<Json>(std::move(builder.value())),
+                   .fault = {},
+                   .replaced_surrogates = surrogates};
+  };
+  if (parse(text, first)) return made(first, 0);
   const auto too_deep = [] {
-    return JsonRow{.value = {},
+    return JsonRow{.value = nullptr,
                    .fault = "nests deeper than " + std::to_string(kMostLevels) + " levels"};
   };
   if (first.too_deep()) return too_deep();
   const Mended again = mended(text);
   if (again.changed) {
     RowBuilder second(true);
-    if (parse(again.text, second)) {
-      return {
-          .value = std::move(second.value()), .fault = {}, .replaced_surrogates = again.surrogates};
-    }
+    if (parse(again.text, second)) return made(second, again.surrogates);
     if (second.too_deep()) return too_deep();
   }
-  return {.value = {}, .fault = fault_of(text, first.error_at())};
+  return {.value = nullptr, .fault = fault_of(text, first.error_at())};
 }
+
+bool is_big_number(const Json& value) { return value.is_binary(); }
 
 bool all_finite(const Json& value) {
   if (value.is_number_float()) return std::isfinite(value.get<double>());

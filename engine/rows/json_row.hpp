@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -13,8 +14,8 @@ using Json = nlohmann::ordered_json;
 
 /// A JSON value, or why the text is none.
 struct JsonRow {
-  Json value;
-  std::string fault;  ///< Empty for a value; else one clause: "is not JSON (at byte 12)".
+  std::unique_ptr<Json> value;  ///< Null where there is a fault.
+  std::string fault;            ///< Empty for a value; else one clause: "is not JSON (at byte 12)".
   std::int64_t replaced_surrogates = 0;  ///< Lone surrogates that were read as U+FFFD.
 };
 
@@ -25,7 +26,7 @@ struct JsonRow {
 [[nodiscard]] JsonRow read_json_row(std::string_view text);
 
 /// Whether `value` is a whole number beyond 64 bits.
-[[nodiscard]] inline bool is_big_number(const Json& value) { return value.is_binary(); }
+[[nodiscard]] bool is_big_number(const Json& value);
 
 /// The value as JSON text with the digits of every whole number. Only for values in which all
 /// numbers are finite.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "sim/error.hpp"
@@ -329,10 +330,12 @@ class JsonScan {
 
   Reading give(std::string_view text) {
     JsonRow read = read_json_row(text);
-    if (read.fault.empty() && !read.value.is_object()) {
-      read.fault = "an example must be an object { ... }";
+    if (read.fault.empty() && !read.value->is_object()) {
+      read.fault = read.value->is_array()
+                       ? "is a list, and an example must be an object: {\"messages\": [...]}"
+                       : "an example must be an object { ... }";
     }
-    if (visitor_.progress) visitor_.progress(text_.bytes_read());
+    if (visitor_.progress) visitor_.progress(text_.bytes_done());
     if (!read.fault.empty()) return visitor_.bad(text_.where(), read.fault);
     Row row{.object = std::move(read.value),
             .where = text_.where(),

@@ -1,5 +1,7 @@
 #include "engine/rows/row_file.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "engine/rows/csv_rows.hpp"
 #include "engine/rows/json_rows.hpp"
 #include "engine/rows/table_rows.hpp"
@@ -22,12 +24,13 @@ void read_line_rows(TextWindow& text, const RowVisitor& visitor) {
     std::string_view line = text.rest().substr(0, end);
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.find_first_not_of(" \t") != std::string_view::npos) {
-      if (visitor.progress) visitor.progress(text.bytes_read());
+      if (visitor.progress) visitor.progress(text.bytes_done());
       Reading reading = Reading::goes_on;
       if (sim::first_not_utf8(line)) {
         reading = visitor.bad(text.where(), "is not UTF-8");
       } else {
-        Row row{.object = Json{{"text", std::string(line)}}, .where = text.where()};
+        Row row{.object = std::make_unique<Json>(Json{{"text", std::string(line)}}),
+                .where = text.where()};
         reading = visitor.row(row);
       }
       if (reading == Reading::stops) return;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "engine/rows/json_row.hpp"
@@ -13,8 +14,8 @@ enum class Reading { goes_on, stops };
 
 /// One row of a file.
 struct Row {
-  Json object;        ///< Names and values, in the file's order; always an object.
-  std::string where;  ///< "FILE:LINE", or "FILE:row N" in files without lines.
+  std::unique_ptr<Json> object;  ///< Names and values, in the file's order; always an object.
+  std::string where;             ///< "FILE:LINE", or "FILE:row N" in files without lines.
   std::int64_t replaced_surrogates = 0;  ///< Lone surrogates that were read as U+FFFD.
 };
 

@@ -1,6 +1,7 @@
 #include "engine/rows/table_rows.hpp"
 
 #include <chrono>
+#include <nlohmann/json.hpp>
 
 #include "engine/python/python_child.hpp"
 #include "sim/error.hpp"
@@ -29,10 +30,10 @@ void read_table_rows(const std::filesystem::path& file, FileForm form, const Row
   const auto visit = [&](std::string_view line) {
     using Replies = PythonChild::Replies;
     JsonRow read = read_json_row(line);
-    if (!read.fault.empty() || !read.value.is_object() || read.value.size() != 1) {
+    if (!read.fault.empty() || !read.value->is_object() || read.value->size() != 1) {
       child.refuse_reply(line);
     }
-    const auto& [kind, value] = read.value.get_ref<Json::object_t&>().front();
+    auto& [kind, value] = read.value->get_ref<Json::object_t&>().front();
     if (kind == "rows") return Replies::complete;
     if (kind == "error") {
       throw BadRequest("data: " + file.string() + ": pyarrow cannot read it: " +
@@ -40,7 +41,7 @@ void read_table_rows(const std::filesystem::path& file, FileForm form, const Row
     }
     ++number;
     if (!value.is_object()) child.refuse_reply(line);
-    Row row{.object = value,
+    Row row{.object = std::make_unique<Json>(std::move(value)),
             .where = file.string() + ":row " + std::to_string(number),
             .replaced_surrogates = read.replaced_surrogates};
     return visitor.row(row) == Reading::stops ? Replies::complete : Replies::go_on;

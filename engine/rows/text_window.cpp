@@ -42,6 +42,14 @@ void TextWindow::take(std::size_t count) {
   const std::string_view taken = rest().substr(0, count);
   line_ += std::count(taken.begin(), taken.end(), '\n');
   begin_ += taken.size();
+  taken_ += std::ssize(taken);
+}
+
+std::int64_t TextWindow::bytes_done() const {
+  const auto all = static_cast<double>(taken_ + std::ssize(rest()));
+  if (all == 0) return 0;
+  return static_cast<std::int64_t>(static_cast<double>(stream_.bytes_read()) *
+                                   (static_cast<double>(taken_) / all));
 }
 
 bool TextWindow::skip_space() {

@@ -33,7 +33,8 @@ class TextWindow {
   [[nodiscard]] const std::string& file() const { return file_; }
   /// "FILE:LINE" of the first byte of `rest`.
   [[nodiscard]] std::string where() const { return file_ + ":" + std::to_string(line_); }
-  [[nodiscard]] std::int64_t bytes_read() const { return stream_.bytes_read(); }
+  /// Bytes of the file whose text was taken, for progress: of a packed file, in proportion.
+  [[nodiscard]] std::int64_t bytes_done() const;
 
  private:
   ByteStream& stream_;
@@ -41,6 +42,7 @@ class TextWindow {
   std::string text_;
   std::size_t begin_ = 0;
   std::int64_t line_ = 1;
+  std::int64_t taken_ = 0;  ///< Number of bytes of text that were taken.
   bool ended_ = false;
 };
 

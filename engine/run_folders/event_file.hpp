@@ -25,7 +25,8 @@ struct Scalar {
 /// (tensorflow/core/util/event.proto), encoded by hand.
 class EventFile {
  public:
-  /// A file name in `folder` that no other process uses and that no earlier second has produced.
+  /// Path of a new event file in `folder`, named after the second, host and process, so that no
+  /// other process and no earlier second has produced it.
   [[nodiscard]] static std::filesystem::path fresh_path(const std::filesystem::path& folder);
 
   /// Creates the file and its folder. TensorBoard ignores what earlier files in the folder say

@@ -19,7 +19,7 @@ struct LedgerPrediction {
   std::string plan_hash;
   std::string cost_model_hash;
   std::string numerics_id;
-  std::string commit;  ///< Commit of the program's source.
+  std::string commit;  ///< Git commit of the program's source.
   Seconds step{0}, step_low{0}, step_high{0};
   /// Whether the run is a rehearsal, whose times are real and whose values mean nothing.
   bool rehearsal = false;
@@ -27,7 +27,7 @@ struct LedgerPrediction {
 
 /// Measurement of a run that was predicted.
 struct LedgerMeasurement {
-  std::string prediction;  ///< Hash of the prediction's line.
+  std::string prediction;  ///< Hash of the ledger's line with the prediction.
   std::int64_t steps = 0;
   Seconds median_step{0};
 };

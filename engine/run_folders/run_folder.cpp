@@ -11,6 +11,7 @@
 
 #include "engine/run_folders/event_file.hpp"
 #include "engine/run_folders/missing_folders.hpp"
+#include "engine/run_folders/tokenizer_files.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/files/whole_file.hpp"
 #include "sim/error.hpp"
@@ -73,6 +74,11 @@ std::vector<std::filesystem::path> RunFolder::beginnings() const {
        {run_yaml(), plan(), predicted_trace(), measured_trace(), metrics(), ledger()}) {
     all.push_back(planner::part_file_of(file));
     if (!before_.contains(file.filename())) all.push_back(file);
+  }
+  if (!before_.contains(tokenizer().filename())) {
+    for (const char* name : kTokenizerFiles) all.push_back(tokenizer() / name);
+    all.push_back(tokenizer() / kConfigFile);
+    all.push_back(tokenizer());
   }
   all.push_back(events_);
   if (!before_.contains(tensorboard().filename())) all.push_back(tensorboard());

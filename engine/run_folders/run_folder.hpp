@@ -15,7 +15,7 @@
 namespace sluice::engine {
 
 /// A folder runs/NAME/{run.yaml, plan.json, predicted.trace, measured.trace, metrics.jsonl,
-/// ledger.jsonl, report.html, manifest.json, checkpoints/step-N/, tensorboard/}.
+/// ledger.jsonl, report.html, manifest.json, checkpoints/step-N/, tokenizer/, tensorboard/}.
 class RunFolder {
  public:
   /// Creates `out`, or without it a new folder in `runs` named after `model` and the UTC time.
@@ -49,8 +49,11 @@ class RunFolder {
   [[nodiscard]] std::filesystem::path report() const { return path_ / "report.html"; }
   [[nodiscard]] std::filesystem::path manifest() const { return path_ / "manifest.json"; }
   [[nodiscard]] std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
+  /// Copies of the files of tokenizer and chat template that the run began with; absent where it
+  /// had none.
+  [[nodiscard]] std::filesystem::path tokenizer() const { return path_ / "tokenizer"; }
   [[nodiscard]] std::filesystem::path tensorboard() const { return path_ / "tensorboard"; }
-  /// This start's event file in the folder `tensorboard`.
+  /// Path of the event file that this start of the run writes, in the folder `tensorboard`.
   [[nodiscard]] const std::filesystem::path& events() const { return events_; }
 
  private:

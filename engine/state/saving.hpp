@@ -26,10 +26,11 @@ struct SaveReport {
   std::int64_t step = 0;
   /// Folder of the checkpoint; none if the save failed.
   std::optional<std::filesystem::path> folder{};
-  std::string failure{};  ///< Reason of a failed save, in one line.
-  /// Problem of a successful save: an old checkpoint could not be removed.
+  std::string failure{};  ///< Reason of a failed save, in one line; empty for a successful one.
+  /// Problem after a successful save, in one line, such as that an old checkpoint could not be
+  /// removed; empty without one.
   std::string warning{};
-  Seconds stall{0};    ///< Time for which training was paused.
+  Seconds stall{0};    ///< Time for which this save paused training.
   Seconds written{0};  ///< Time from the step boundary until the disk held the checkpoint.
 };
 
@@ -39,7 +40,8 @@ struct SavingOptions {
   bool background = false;  ///< Whether a snapshot is taken and written while training goes on.
   /// Number of threads that write in the background; few, because the optimizer needs the cores.
   std::int64_t background_threads = 2;
-  /// Progress of a save that pauses training; may be empty.
+  /// Called during a save that pauses training, with its step and the number of values (weights and
+  /// both moments) written so far and of all. May be empty.
   std::function<void(std::int64_t step, std::int64_t done, std::int64_t all)> progress = nullptr;
 };
 
@@ -62,11 +64,12 @@ class Saving {
   /// What happens to an unfinished background save when a newer one cannot wait.
   enum class Older { finished, given_up };
   /// Saves on all cores and returns when the checkpoint is written; the previous save is finished
-  /// or abandoned first, as `older` says.
+  /// or abandoned first, as `older` says. Does nothing if the last successful save was of the same
+  /// step.
   void save_now(CheckpointFacts facts, const TrainingState& state, Older older);
   /// Waits until no save is being written.
   void finish();
-  /// Reports of the saves that have ended since the last call.
+  /// Reports of the saves that have ended since the last call of this function.
   [[nodiscard]] std::vector<SaveReport> ended();
   /// Step of the last successful save, if any.
   [[nodiscard]] std::optional<std::int64_t> last_step() const;

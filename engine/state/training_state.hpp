@@ -96,7 +96,8 @@ class TrainingState : public StateSource {
   /// Both hashes, computed on all cores, as many as the memory of state_threads() serves.
   [[nodiscard]] StateHashes hashes(const HashProgress& progress = nullptr) const;
 
-  /// Reads elements of this state from wherever its devices hold them.
+  /// Reads master weights or moments of one tensor as fp32, elements `first` to first + out.size()
+  /// - 1, from wherever they lie.
   void read(StatePart part, std::size_t unit, const planner::TensorSpec& tensor, std::int64_t first,
             std::span<float> out) const override;
 
@@ -104,8 +105,8 @@ class TrainingState : public StateSource {
   [[nodiscard]] std::shared_ptr<std::byte> memory_to_read_into(Bytes bytes) const {
     return device_.memory_to_read_into(bytes);
   }
-  /// Reads bytes from `offset` of one of a unit's planes. May be called from several threads at a
-  /// time.
+  /// Reads out.size() bytes from byte `offset` of one of a unit's planes on. May be called from
+  /// several threads at a time.
   void read_plane(std::size_t unit, Plane plane, std::int64_t offset,
                   std::span<std::byte> out) const;
 
@@ -118,7 +119,8 @@ class TrainingState : public StateSource {
   [[nodiscard]] std::int64_t moment_bytes(std::size_t unit) const;
   void clear_padding(std::size_t unit);
   void write_piece(const StatePiece& piece, std::int64_t offset, std::span<const float> values);
-  /// Writes elements from `offset` of a unit's halves to the state and to every copy of them.
+  /// Writes high.size() elements of a unit's halves, from element `offset` on, to the state and to
+  /// every copy of them.
   void write_halves(std::size_t unit, std::int64_t offset, std::span<const std::uint16_t> high,
                     std::span<const std::uint16_t> low);
 

@@ -34,7 +34,7 @@ struct TextPart {
 /// not overlap.
 class AddedTokenFinder {
  public:
-  /// Of tokens with the same content the first one counts.
+  /// The first of several tokens with the same content counts.
   explicit AddedTokenFinder(std::vector<AddedToken> tokens);
   void split(std::string_view text, const std::function<void(const TextPart&)>& part) const;
 

@@ -196,7 +196,10 @@ class CtcDecoder : public Decoder {
   CtcDecoder(std::string pad, std::string delimiter, bool cleans)
       : pad_(std::move(pad)), delimiter_(std::move(delimiter)), cleans_(cleans) {}
   void apply(DecodedTokens& tokens) const override {
-    tokens.erase(std::ranges::unique(tokens, {}, &DecodedToken::text).begin(), tokens.end());
+    const auto same = [](const DecodedToken& one, const DecodedToken& other) {
+      return one.text == other.text;
+    };
+    tokens.erase(std::unique(tokens.begin(), tokens.end(), same), tokens.end());
     for (DecodedToken& token : tokens) {
       replace_all(token.text, pad_, "");
       if (!cleans_) continue;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <nlohmann/json.hpp>
 
 #include "engine/model_files/strict_json.hpp"
 #include "planner/files/whole_file.hpp"
@@ -53,36 +55,49 @@ bool has_content(const std::vector<json>& tokens, const json& content) {
   return std::ranges::any_of(tokens, [&](const json& each) { return each["content"] == content; });
 }
 
-}  // namespace
-
-FolderSettings::FolderSettings(const std::filesystem::path& folder)
-    : folder_(folder),
-      config_(read("tokenizer_config.json")),
-      special_(read("special_tokens_map.json")),
-      added_(read("added_tokens.json")),
-      class_(text_in(config_, "tokenizer_class")) {
-  if (class_.empty()) class_ = class_of_model(text_in(read("config.json"), "model_type"));
-  if (class_.ends_with("Fast")) class_.resize(class_.size() - 4);
+void add_special(const json& value, std::vector<json>& tokens) {
+  json token = as_token(value, true, false);
+  if (!token.is_null() && !has_content(tokens, token["content"])) tokens.push_back(token);
 }
 
-json FolderSettings::read(const char* name) {
-  const std::filesystem::path file = folder_ / name;
+/// The object in `folder`/`name`, which joins `files`; an empty one if there is no such file.
+json object_in(const std::filesystem::path& folder, const char* name,
+               std::vector<std::filesystem::path>& files) {
+  const std::filesystem::path file = folder / name;
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(file, ignored)) return json::object();
   json document = parse_strict_json(planner::read_whole_file(file), file.string(), kSettingsLevels);
   if (!document.is_object()) throw BadRequest(file.string() + ": must be an object");
-  files_.push_back(file);
+  files.push_back(file);
   return document;
 }
 
+}  // namespace
+
+struct FolderSettings::Documents {
+  json config, special, added;
+};
+
+FolderSettings::FolderSettings(const std::filesystem::path& folder) : folder_(folder) {
+  documents_ = std::make_shared<const Documents>(
+      Documents{.config = object_in(folder, "tokenizer_config.json", files_),
+                .special = object_in(folder, "special_tokens_map.json", files_),
+                .added = object_in(folder, "added_tokens.json", files_)});
+  class_ = text_in(documents_->config, "tokenizer_class");
+  if (class_.empty()) {
+    class_ = class_of_model(text_in(object_in(folder, "config.json", files_), "model_type"));
+  }
+  if (class_.ends_with("Fast")) class_.resize(class_.size() - 4);
+}
+
 bool FolderSettings::flag(const char* key, bool otherwise) const {
-  const auto found = config_.find(key);
-  if (found == config_.end() || !found->is_boolean()) return otherwise;
+  const auto found = documents_->config.find(key);
+  if (found == documents_->config.end() || !found->is_boolean()) return otherwise;
   return found->get<bool>();
 }
 
 std::optional<std::string> FolderSettings::special_token(const char* name) const {
-  for (const json* source : {&config_, &special_}) {
+  for (const json* source : {&documents_->config, &documents_->special}) {
     const auto found = source->find(name);
     if (found == source->end()) continue;
     if (found->is_string()) return found->get<std::string>();
@@ -92,14 +107,9 @@ std::optional<std::string> FolderSettings::special_token(const char* name) const
   return std::nullopt;
 }
 
-void FolderSettings::add_special(const json& value, std::vector<json>& tokens) const {
-  json token = as_token(value, true, false);
-  if (!token.is_null() && !has_content(tokens, token["content"])) tokens.push_back(token);
-}
-
 std::vector<json> FolderSettings::special_tokens() const {
   std::vector<json> tokens;
-  for (const json* source : {&config_, &special_}) {
+  for (const json* source : {&documents_->config, &documents_->special}) {
     for (const char* name : kSpecialNames) {
       if (source->contains(name)) add_special(source->at(name), tokens);
     }
@@ -118,8 +128,8 @@ json FolderSettings::added_tokens(json known) const {
   const std::vector<json> special = special_tokens();
   std::vector<json> tokens(known.begin(), known.end());
   std::map<std::int64_t, json> by_id;
-  const auto decoder = config_.find("added_tokens_decoder");
-  if (decoder != config_.end() && decoder->is_object()) {
+  const auto decoder = documents_->config.find("added_tokens_decoder");
+  if (decoder != documents_->config.end() && decoder->is_object()) {
     for (const auto& [id, value] : decoder->items()) {
       json token = as_token(value, false, true);
       if (id.empty() || id.size() > 9 ||
@@ -131,7 +141,7 @@ json FolderSettings::added_tokens(json known) const {
       by_id[std::stoll(id)] = std::move(token);
     }
   } else {
-    for (const auto& [content, id] : added_.items()) {
+    for (const auto& [content, id] : documents_->added.items()) {
       if (!id.is_number_unsigned()) {
         throw BadRequest((folder_ / "added_tokens.json").string() + ": \"" + content +
                          "\" has no id");

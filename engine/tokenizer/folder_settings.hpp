@@ -3,8 +3,8 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
-#include <nlohmann/json.hpp>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,13 +31,13 @@ class FolderSettings {
   [[nodiscard]] nlohmann::json added_tokens(nlohmann::json known) const;
 
  private:
-  [[nodiscard]] nlohmann::json read(const char* name);
-  void add_special(const nlohmann::json& value, std::vector<nlohmann::json>& tokens) const;
+  /// The contents of the files.
+  struct Documents;
   [[nodiscard]] std::vector<nlohmann::json> special_tokens() const;
 
   std::filesystem::path folder_;
+  std::shared_ptr<const Documents> documents_;
   std::vector<std::filesystem::path> files_;
-  nlohmann::json config_, special_, added_;
   std::string class_;
 };
 

@@ -1,5 +1,7 @@
 #include "engine/tokenizer/json_step.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "sim/error.hpp"
 #include "sim/utf8.hpp"
 
@@ -47,10 +49,9 @@ bool JsonStep::flag(const char* key, bool otherwise) const { return flag(key).va
 
 std::int64_t JsonStep::count(const char* key) const {
   const json* found = find(key);
-  constexpr std::uint64_t kMost = 1U << 30U;
-  if (found == nullptr || !found->is_number_unsigned() || found->get<std::uint64_t>() > kMost) {
-    fail(std::string(key) + " must be a count");
-  }
+  constexpr std::int64_t kMost = 1 << 30;
+  const bool small = found != nullptr && found->is_number_integer() && *found >= 0;
+  if (!small || *found > kMost) fail(std::string(key) + " must be a count");
   return found->get<std::int64_t>();
 }
 

@@ -2,6 +2,7 @@
 // and what transformers' converters LlamaConverter and GemmaConverter make of it.
 #include <algorithm>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "engine/tokenizer/folder_settings.hpp"

@@ -1,6 +1,7 @@
 #include "engine/tokenizer/token_model.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "engine/tokenizer/byte_letters.hpp"
 #include "engine/tokenizer/byte_pairs.hpp"

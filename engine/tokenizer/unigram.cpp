@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "engine/tokenizer/byte_trie.hpp"
 #include "engine/tokenizer/json_step.hpp"

@@ -1,5 +1,6 @@
 // vocab.json and merges.txt, as GPT-2 and Qwen2 have them; what transformers' converters
 // GPT2Converter and Qwen2Converter make of them.
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "engine/model_files/strict_json.hpp"
@@ -70,10 +71,9 @@ json from_vocabulary_and_merges(const std::filesystem::path& folder) {
   }
   document["decoder"] = {{"type", "ByteLevel"}};
   document["added_tokens"] = settings.added_tokens(json::array());
-  const auto begin = settings.special_token("bos_token");
-  if (settings.tokenizer_class() == "GPT2Tokenizer" && settings.flag("add_bos_token", false) &&
-      begin) {
-    document["around"] = {{"before", *begin}};
+  if (settings.tokenizer_class() == "GPT2Tokenizer" && settings.flag("add_bos_token", false)) {
+    const std::string begin = settings.special_token("bos_token").value_or("<|endoftext|>");
+    document["around"] = {{"before", begin}};
   }
   return document;
 }

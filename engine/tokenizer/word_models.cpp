@@ -1,5 +1,7 @@
 // The models WordLevel, whose tokens are whole pieces, and WordPiece, which takes the longest token
 // that a piece begins with, again and again.
+#include <nlohmann/json.hpp>
+
 #include "engine/tokenizer/json_step.hpp"
 #include "engine/tokenizer/token_model.hpp"
 #include "sim/error.hpp"

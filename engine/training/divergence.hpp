@@ -6,10 +6,11 @@
 
 namespace sluice::engine {
 
-/// `error` with the layer added. If the loss is not finite, it is the first layer in forward order
-/// whose output is not finite, found by running the step's forward pass again; otherwise the first
-/// in backward order whose gradient is not finite, by the gradients' norms. Returns `error`
-/// unchanged if the session's weights are no longer those of the failed step.
+/// Returns `error` with the layer that diverged added to its message. If the loss is not finite,
+/// that is the first layer in forward order whose output is not finite, found by running the
+/// forward pass again on the step's tokens, read from `text`; otherwise the first in backward order
+/// whose gradient is not finite, by the gradients' norms. Returns `error` unchanged if the
+/// session's weights are no longer those of the failed step.
 [[nodiscard]] Diverged located(const Diverged& error, Session& session, const planner::Job& job,
                                WindowedText& text);
 

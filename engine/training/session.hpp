@@ -35,7 +35,8 @@ class Session {
   /// before the first run; observers count steps from here.
   void continue_after(std::int64_t step);
   /// Runs the next steps up to `last`; returns the last step that ran (smaller after
-  /// `request_stop`). `step_done` is called on this thread after each step's `grads`.
+  /// `request_stop`). `step_done` is called on this thread once a step's gradient norm is known
+  /// (its `grads` task has ended).
   std::int64_t run_to(std::int64_t last, const StepDone& step_done = nullptr);
   /// Whether a failed step leaves the weights as they were before it, which holds if updates wait
   /// for the step's gradient norm.
@@ -76,7 +77,8 @@ class Session {
   Evaluation evaluation_;
   std::unique_ptr<DeviceQueues> queues_;
   StepRunner runner_;
-  /// Declared last: its lanes must end before the members that they use are destroyed.
+  /// Declared last, because the executor's lanes must end before the members that they use are
+  /// destroyed.
   Executor executor_;
   std::int64_t before_ = 0;  ///< Number of the run's steps that earlier programs made.
   std::int64_t steps_done_ = 0;

@@ -1,5 +1,5 @@
 // Measures how far from optimal the plans of a search are, and how long it takes:
-// search_bench [ONLY] [--jobs listed|unclipped|tight|once-slow|disk|SEED:COUNT]
+// search_bench [ONLY] [--jobs listed|unclipped|tight|once-slow|disk|small|SEED:COUNT]
 // [EFFORT|SECONDSs...] EFFORT and SECONDS are as `sluice plan` has them (0.2, 5s); ONLY is a part
 // of a job's name; SEED:COUNT draws jobs at random. Times are of the search alone, on two threads.
 #include <fmt/format.h>
@@ -32,6 +32,7 @@ struct Case {
   bool clips = true;
   const char* disk = nullptr;
   std::int64_t micro_batch = 1;
+  Residency residency = Residency::automatic;
 };
 
 constexpr std::array kListed{
@@ -105,6 +106,25 @@ constexpr std::array kOnceSlow{
     Case{"qwen2.5-7b", "h200", nullptr, "9 GiB"},
     Case{"qwen2.5-1.5b", "b200", nullptr, nullptr, 1024, 16, false}};
 
+/// Small models, most with their state on the host: few blocks and tasks, which a search treats
+/// otherwise than many.
+constexpr std::array kSmall{
+    Case{"qwen2.5-0.5b", "h200", nullptr, nullptr, 512, 4, true, nullptr, 1, Residency::host},
+    Case{"qwen2.5-0.5b", "rtx-4090", nullptr, nullptr, 1024, 8, true, nullptr, 1, Residency::host},
+    Case{"qwen2.5-0.5b", "rtx-4090", nullptr, nullptr, 256, 4, false, nullptr, 1, Residency::host},
+    Case{"qwen2.5-0.5b", "rtx-4070-ti-super", "5 GiB", "4 GiB", 512, 1, true, "8 GiB"},
+    Case{"qwen2.5-1.5b", "h100-sxm", nullptr, nullptr, 1024, 8, true, nullptr, 2, Residency::host},
+    Case{"qwen2.5-1.5b", "rtx-4090", nullptr, nullptr, 1024, 16, true, nullptr, 4, Residency::host},
+    Case{"qwen2.5-1.5b", "b200", nullptr, nullptr, 1024, 16, false, nullptr, 1, Residency::host},
+    Case{"qwen2.5-1.5b", "l40s", nullptr, nullptr, 1024, 8, true, nullptr, 1, Residency::host},
+    Case{"qwen3-1.7b", "rtx-5090", "40 GiB", "12 GiB", 2048, 4},
+    Case{"qwen3-1.7b", "rtx-a5000", "20550 MiB", "9653 MiB", 256, 32},
+    Case{"qwen2.5-3b", "a100-40-pcie", nullptr, nullptr, 1024, 8},
+    Case{"qwen2.5-3b", "h200", "110 GiB", "32 GiB", 2048, 8, true, nullptr, 2, Residency::host},
+    Case{"qwen2.5-3b", "rtx-4090", nullptr, nullptr, 1024, 16, true, nullptr, 16, Residency::host},
+    Case{"llama-3.2-1b", "rtx-3090", nullptr, nullptr, 2048, 8, false, nullptr, 1,
+         Residency::host}};
+
 /// The same seed draws the same jobs everywhere: of std:: only the engine, which is specified.
 std::vector<Case> drawn(std::uint64_t seed, int count) {
   constexpr std::array kModels{"qwen2.5-7b",    "llama-3.1-8b", "qwen2.5-14b",    "qwen2.5-32b",
@@ -138,6 +158,7 @@ std::vector<Case> jobs_of(const std::string& set) {
   if (set == "once-slow") return all(kOnceSlow);
   if (set == "tight") return all(kTight);
   if (set == "disk") return all(kOnDisk);
+  if (set == "small") return all(kSmall);
   const std::size_t colon = set.find(':');
   return drawn(std::stoull(set.substr(0, colon)), std::stoi(set.substr(colon + 1)));
 }
@@ -169,6 +190,7 @@ RunConfig run_of(const Case& each) {
   config.seq_len = each.seq_len;
   config.batch_size = each.batch;
   config.micro_batch = each.micro_batch;
+  config.residency = each.residency;
   if (!each.clips) set_path(config, "optimizer.clip", "off");
   if (each.host != nullptr) set_path(config, "limits.host", each.host);
   if (each.hbm != nullptr) set_path(config, "limits.hbm", each.hbm);

@@ -123,22 +123,32 @@ def byte_letters():
     return letters
 
 
-def subjects(out, given):
-    """(name, the library's tokenizer, what the driver reads) of every class and of what is given."""
-    from tokenizer_classes import CLASSES, train
-    from tokenizer_texts import hard_texts
-
+def given_subjects(out, given):
+    """(name, the library's tokenizer, what the driver reads) of each given file and folder."""
     folder = out / "trained"
     folder.mkdir(exist_ok=True)
-    corpus = [path.read_text() for path in sorted((REPOSITORY / "docs" / "reference").glob("*.md"))][:6] + hard_texts(1, 300)
     for place in map(pathlib.Path, given):
-        if place.name.startswith("tekken"):
+        if place.is_dir():
+            from sentencepiece_models import llama_library, read_model
+
+            yield place.name, llama_library(read_model(place / "tokenizer.model")), place
+        elif place.name.startswith("tekken"):
             library = tekken_library(place)
             file = folder / f"{place.stem}.json"
             library.save(str(file))
             yield place.stem, library, file
         else:
             yield place.stem, tokenizers.Tokenizer.from_file(str(place)), place
+
+
+def trained_subjects(out):
+    """The same of every class, trained here."""
+    from tokenizer_classes import CLASSES, train
+    from tokenizer_texts import hard_texts
+
+    folder = out / "trained"
+    folder.mkdir(exist_ok=True)
+    corpus = [path.read_text() for path in sorted((REPOSITORY / "docs" / "reference").glob("*.md"))][:6] + hard_texts(1, 300)
     for name in CLASSES:
         file = folder / f"{name.replace(' ', '-')}.json"
         if not file.is_file():
@@ -150,17 +160,28 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--megabytes", type=float, default=50)
+    parser.add_argument("--trained", type=float, help="megabytes for the classes that are trained here")
     parser.add_argument("--driver", default=str(REPOSITORY / "build" / "bin" / "tokenizer_driver"))
     parser.add_argument("given", nargs="*")
-    asked = parser.parse_args()
+    asked = parser.parse_intermixed_args()
+    most = max(asked.megabytes, asked.trained or 0)
+    text = pages_text(asked.out / "pages", int(most * 1e6)).encode()
+    print(f"tokenizers {tokenizers.__version__}; one core", flush=True)
+    differing = compare_all(asked, text, asked.megabytes, given_subjects(asked.out, asked.given))
+    differing += compare_all(asked, text, asked.trained or asked.megabytes, trained_subjects(asked.out))
+    sys.exit(f"{differing} classes differ" if differing else 0)
+
+
+def compare_all(asked, text, megabytes, subjects):
+    """Prints a line for each subject; the number of those whose ids differ."""
+    data = text[: int(megabytes * 1e6)].decode(errors="ignore").encode()
     text_file = asked.out / "text"
-    text_file.write_text(pages_text(asked.out / "pages", int(asked.megabytes * 1e6)))
-    data = text_file.read_bytes()
+    text_file.write_bytes(data)
     documents = documents_of(data)
-    print(f"{len(data)} bytes, {len(documents)} texts; tokenizers {tokenizers.__version__}; one core", flush=True)
+    print(f"{len(data)} bytes, {len(documents)} texts", flush=True)
     print(f"{'class':<28}{'tokens':>11}{'differ':>8}{'ours':>12}{'library':>12}{'ratio':>7}", flush=True)
     differing = 0
-    for name, library, file in subjects(asked.out, asked.given):
+    for name, library, file in subjects:
         theirs, library_seconds = library_ids(library, documents)
         ours, seconds = driver_ids(asked.driver, file, text_file)
         differ = sum(a != b for a, b in zip(ours, theirs)) + abs(len(ours) - len(theirs)) if ours != theirs else 0
@@ -171,7 +192,7 @@ def main():
             f"{speeds[0] / speeds[1]:>7.1f}",
             flush=True,
         )
-    sys.exit(f"{differing} classes differ" if differing else 0)
+    return differing
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ std::string limits_text(const BuyRequest& request) {
   return text;
 }
 
-/// A machine that gives more for the money than the cheapest; empty where there is none.
+/// Sentence on a machine that gives more for the money than the cheapest; empty where there is
+/// none.
 std::string better_text(const BuyReport& report, const BuyRequest& request,
                         const BuyRow& cheapest) {
   const BuyRow* better = best_for_the_money(report.rows, request);
@@ -50,8 +51,8 @@ std::string conditional_rent(const BuyReport& report, const BuyRequest& request)
          " USD an hour that it costs with less.";
 }
 
-/// Adds what the user's own machine does. Returns true where no more is to be said: it fits, within
-/// the days.
+/// Adds sentences on what the user's own machine does. Returns true where no more is to be said:
+/// the job fits on it, within the days.
 bool say_owned(std::vector<std::string>& said, const BuyRow& own) {
   if (!own.fits) {
     said.push_back("Yours, " + own.machine + ", does not fit this job: " + own.limit +
@@ -66,7 +67,8 @@ bool say_owned(std::vector<std::string>& said, const BuyRow& own) {
   return true;
 }
 
-/// Adds what is worth renting for a user whose own machine fits: one at least twice as fast.
+/// Adds a sentence on what is worth renting for a user on whose own machine the job fits: a machine
+/// at least twice as fast.
 void say_sooner(std::vector<std::string>& said, const BuyReport& report, const BuyRequest& request,
                 const BuyRow& own) {
   constexpr double kSooner = 0.5;
@@ -81,7 +83,7 @@ void say_sooner(std::vector<std::string>& said, const BuyReport& report, const B
   if (buy != nullptr && buy->buy_usd) said.push_back("Sooner, bought: " + buy_text(*buy) + ".");
 }
 
-/// Adds the advice to rent, and under which conditions buying would pay.
+/// Adds sentences that advise to rent, and under which conditions buying would pay.
 void say_rent(std::vector<std::string>& said, const BuyReport& report, const BuyRequest& request,
               const BuyRow& rent) {
   said.push_back("Rent, do not buy, for one such run: " + rent_text(rent) + ".");

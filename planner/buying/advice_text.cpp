@@ -5,7 +5,7 @@
 namespace sluice::planner {
 namespace {
 
-constexpr double kHoursUntil = 2;  ///< Days below which a time is given in hours.
+constexpr double kHoursUntil = 2;  ///< Number of days below which a time is given in hours.
 
 }  // namespace
 

@@ -23,7 +23,7 @@
 namespace sluice::planner {
 namespace {
 
-constexpr double kNudge = 1.1;  ///< Multiple of a resource that elasticities compare with.
+constexpr double kNudge = 1.1;  ///< Factor by which a resource grows to compute an elasticity.
 
 /// A change of the base machine's numbers.
 struct Variant {
@@ -42,7 +42,8 @@ ResolvedMachine changed(const ResolvedMachine& machine, const Variant& variant) 
   return result;
 }
 
-/// Hypothetical changes of a machine whose parts are unknown.
+/// Hypothetical changes of a machine whose parts are not known, such as more memory or a faster
+/// link.
 std::vector<Variant> what_ifs(const ResolvedMachine& machine) {
   std::vector<Variant> all;
   const auto memory = format_bytes(machine.host * 2);
@@ -64,8 +65,8 @@ std::vector<Variant> what_ifs(const ResolvedMachine& machine) {
   return all;
 }
 
-/// Names of elasticities with the facts that scale together: those of machine_resources, but with
-/// each direction of the link by itself.
+/// Names of elasticities, each with the facts that scale together: those of machine_resources, but
+/// with each direction of the link by itself.
 std::vector<std::pair<std::string, std::vector<std::string>>> rates(const Plan& plan) {
   std::vector<std::pair<std::string, std::vector<std::string>>> all;
   for (const MachineResource& resource : resources_of(plan)) {
@@ -127,10 +128,11 @@ class BaseMachine {
   const Planned* planned_;
 };
 
-/// The base machine with one more order.
+/// The base machine with the parts of one order changed.
 struct Ordered {
   Upgrade upgrade;
-  std::optional<Plan> plan;  ///< The best plan found for it.
+  /// The best plan found for the changed machine; none where nothing fits.
+  std::optional<Plan> plan;
 };
 
 Request machine_with(const RunConfig& config, const PartChange& change) {
@@ -139,8 +141,8 @@ Request machine_with(const RunConfig& config, const PartChange& change) {
   return resolve(other);
 }
 
-/// The upgrade by `change`, with the faster of the base's plan and the best that a quick search
-/// finds.
+/// Upgrade by `change`: its step is that of the faster of the base's plan and the best that a quick
+/// search finds.
 Ordered ordered(const RunConfig& config, const PartChange& change, const Planned* base,
                 const std::stop_token& stop) {
   Ordered result{.upgrade = {.what = change.what, .setting = change.setting}, .plan = {}};

@@ -3,7 +3,7 @@
 namespace sluice::planner {
 namespace {
 
-/// Ratio of steps within which less time is not worth more money.
+/// Ratio of steps below which less time is not worth more money.
 constexpr double kSameSpeed = 1.1;
 
 bool buyable(const BuyRow& row, const BuyRequest& request, bool within) {

@@ -57,7 +57,7 @@ std::string percent(double share) {
   return std::to_string(static_cast<int>(std::lround(100 * share))) + " %";
 }
 
-/// The largest bound other than `by`, as a share of the step.
+/// Name of the largest bound other than `by`, with its share of the step, as text.
 std::string next_limit(const Bound& bound, Duration step) {
   std::size_t next = kBounds;
   for (std::size_t i = 0; i < kBounds; ++i) {
@@ -75,7 +75,8 @@ class RowMaker {
   RowMaker(const RunConfig& config, const BuyRequest& request)
       : config_(config), request_(request) {}
 
-  /// The row of a machine, and where it lacks host memory that of its smallest sufficient kit.
+  /// The row of a machine and, where it lacks host memory, the row of the same machine with the
+  /// smallest sufficient kit.
   [[nodiscard]] std::vector<BuyRow> rows_of(const std::string& machine) const {
     std::vector<BuyRow> rows;
     std::optional<Infeasible> shortage;

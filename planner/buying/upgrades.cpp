@@ -47,7 +47,8 @@ void add_memory(std::vector<PartChange>& changes, const Composition& parts) {
   }
 }
 
-/// Adds the slowest of the boards whose memory is at least 1.3 times as fast.
+/// Adds a change of the board: to the slowest memory that is at least 1.3 times as fast as the
+/// present one's.
 void add_board(std::vector<PartChange>& changes, const Composition& parts) {
   const CpuPart& now = find_cpu(parts.cpu);
   const double rate = memory_peak(now, parts.ram).count();

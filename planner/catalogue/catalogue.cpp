@@ -6,6 +6,7 @@
 
 #include "planner/catalogue/catalogue_files.hpp"
 #include "planner/catalogue/composed_machine.hpp"
+#include "planner/catalogue/model_source.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/files/whole_file.hpp"
 #include "planner/machines/profile_file.hpp"
@@ -15,20 +16,6 @@
 
 namespace sluice::planner {
 namespace {
-
-std::vector<CatalogueModel> read_models() {
-  std::vector<CatalogueModel> models;
-  for (const CatalogueFile& file : catalogue_models_files()) {
-    const sim::JsonDocument parsed = sim::parse_json(file.text, "catalogue model " + file.name);
-    const sim::JsonObject json(parsed, "catalogue model " + file.name);
-    models.push_back({.name = json.text("name"),
-                      .hf_id = json.text("hf_id"),
-                      .source = json.text("source"),
-                      .config = sim::json_tree(json.value("config")).dump(2)});
-  }
-  std::ranges::sort(models, {}, &CatalogueModel::name);
-  return models;
-}
 
 std::vector<CatalogueMachine> read_machines() {
   std::vector<CatalogueMachine> machines;
@@ -49,12 +36,6 @@ MachineProfile machine_of(const Build& build) {
 }
 
 template <class Entry>
-const Entry* find_entry(const std::vector<Entry>& entries, const std::string& name) {
-  const auto found = std::ranges::find(entries, name, &Entry::name);
-  return found == entries.end() ? nullptr : &*found;
-}
-
-template <class Entry>
 std::vector<std::string> names_of(const std::vector<Entry>& entries) {
   std::vector<std::string> names;
   names.reserve(entries.size());
@@ -69,46 +50,18 @@ bool looks_like_path(const std::string& name) {
 
 }  // namespace
 
-const std::vector<CatalogueModel>& catalogue_models() {
-  static const std::vector<CatalogueModel> models = read_models();
-  return models;
-}
-
 const std::vector<CatalogueMachine>& catalogue_machines() {
   static const std::vector<CatalogueMachine> machines = read_machines();
   return machines;
 }
 
 ModelShape find_model(const std::string& name) {
-  if (const CatalogueModel* model = find_entry(catalogue_models(), name)) {
-    ModelShape shape = shape_from_config(model->config, "model " + name);
-    shape.name = name;
-    return shape;
-  }
-  std::filesystem::path config = name;
-  if (std::filesystem::is_directory(config)) config /= "config.json";
-  if (std::filesystem::is_regular_file(config)) {
-    ModelShape shape = shape_from_config(read_whole_file(config), config.string());
-    const auto folder = std::filesystem::absolute(config).parent_path().filename().string();
-    shape.name = config.filename() == "config.json" ? folder : config.stem().string();
-    return shape;
-  }
-  if (looks_like_path(name)) {
-    throw BadRequest("model: there is no file " + config.string() +
-                     ": give a catalogue name (sluice models), a config.json or a model folder");
-  }
-  if (std::ranges::count(name, '/') == 1) {
-    if (const auto cached = cached_config(name)) {
-      ModelShape shape = shape_from_config(read_whole_file(*cached), cached->string());
-      shape.name = name;
-      return shape;
-    }
-    throw BadRequest("model: " + name + " is neither a folder nor in the Hugging Face cache: hf " +
-                     "download " + name + " config.json");
-  }
-  throw BadRequest("model: \"" + name + "\" is unknown" +
-                   sim::did_you_mean(name, names_of(catalogue_models())) +
-                   " (sluice models lists the names; a config.json or a folder is taken too)");
+  const ModelSource source = find_model_source(name);
+  ModelShape shape =
+      shape_from_config(config_text(source), source.known != nullptr ? "model " + source.known->name
+                                                                     : source.config.string());
+  shape.name = source.name;
+  return shape;
 }
 
 MachineProfile find_machine(const std::string& name, std::optional<DeviceKind> backend) {

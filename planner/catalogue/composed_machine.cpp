@@ -106,8 +106,7 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-/// Whether `word` states a memory kit, such as "4x32 GiB ...": two numbers around an x, then a
-/// unit.
+/// Whether `word` states a memory kit, such as "4x32 GiB DDR5-5600".
 bool is_memory(const std::string& word) { return word.find("GiB") != std::string::npos; }
 bool is_ssd(const std::string& word) {
   const auto x = word.find('x');

@@ -60,7 +60,8 @@ void set_memory(MachineProfile& machine, const GpuPart& gpu) {
                                     "0.85 of the memory bandwidth over 28 bytes a parameter");
 }
 
-/// Limit of a product's rate over the peak, for a GPU whose reference throttled less than it does.
+/// Largest rate of products over the peak, for a GPU that throttles more than the GPU it is scaled
+/// from.
 constexpr double kMostOfPeak = 0.95;
 
 /// Sets the kernel curves: those of the measured GPU that this one is like, scaled to its own large
@@ -106,7 +107,8 @@ void set_kernels(MachineProfile& machine, const GpuPart& gpu) {
 }
 
 struct LinkRates {
-  double h2d, d2h, h2d_duplex, d2h_duplex;  ///< Bytes/s in each direction, alone and together.
+  /// Bytes/s in each direction: alone, and while the other direction runs.
+  double h2d, d2h, h2d_duplex, d2h_duplex;
   const char* source;
 };
 

@@ -57,7 +57,8 @@ std::string architecture() {
 
 void estimate_kernels(MachineProfile& here, std::int64_t cores) {
   const std::string rule = "a core of a present-day server or laptop";
-  /// Relative deviation of a core's rates, since cores differ by a factor of a few.
+  /// Relative deviation of a core's rates, since cores of different machines differ by a factor of
+  /// a few.
   constexpr double kWide = 0.6;
   here.peak_bf16 = estimate(100e9, kWide, rule + ", fp32 products");
   for (const auto& [size, rate] :

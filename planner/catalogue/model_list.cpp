@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "planner/catalogue/catalogue.hpp"
+#include "planner/models/rope_config.hpp"
 #include "sim/json_object.hpp"
 
 namespace sluice::planner {
@@ -51,6 +52,16 @@ std::string model_list_json() {
 
 std::string model_json(const ModelShape& shape) {
   Json json = to_json(shape);
+  json["rms_norm_eps"] = shape.rms_eps;
+  json["rope_theta"] = shape.rope_theta;
+  json["rope_scaling"] = Json(rope_json(shape.rope_scaling));
+  if (shape.max_positions) json["max_position_embeddings"] = *shape.max_positions;
+  if (shape.experts) {
+    json["experts"] = {{"count", shape.experts->count},
+                       {"active", shape.experts->active},
+                       {"intermediate", shape.experts->intermediate},
+                       {"normalized", shape.experts->normalized}};
+  }
   json["schema"] = "sluice/model/1";
   for (const UnitRow& row : unit_rows(shape)) {
     const UnitTensors unit = unit_tensors(shape, row.index);

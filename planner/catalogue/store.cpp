@@ -10,7 +10,8 @@
 namespace sluice::planner {
 namespace {
 
-constexpr std::size_t kShortHash = 24;  ///< Digits of a hash in file names: 96 bits.
+/// Number of hexadecimal digits of a hash in file names, 96 bits.
+constexpr std::size_t kShortHash = 24;
 
 std::string shortened(const std::string& hash) { return hash.substr(0, kShortHash); }
 

@@ -13,7 +13,8 @@ bool same_rates(const TaskCost& a, const TaskCost& b) {
   return a.cap == b.cap && a.weight == b.weight && a.uses == b.uses;
 }
 
-/// The cost of copies in this direction if it is the same for all sizes; else none.
+/// Cost of copies in this direction if copies of all sizes have the same rate, weight and links;
+/// else none.
 std::optional<TaskCost> copy_cost(const Job& job, const ProfileCostModel& costs,
                                   CopyDirection direction) {
   std::optional<TaskCost> cost;
@@ -41,14 +42,14 @@ std::optional<TaskCost> update_cost(const Job& job, const ProfileCostModel& cost
   return cost;
 }
 
-/// One lane's flow and its cost.
+/// Flow of one lane that is busy all the time: the lane's name, and the cost of its tasks.
 struct Flow {
   const char* lane;
   const TaskCost* cost;
 };
 
-/// Rates of flows that run together; `computes` says whether the compute lane, which uses no link,
-/// runs beside them.
+/// Rates of flows that run together on links, in the order of `flows`; `computes` says whether the
+/// compute lane, which uses no link, runs beside them.
 std::vector<double> rates_of(const ProfileCostModel& costs, const std::vector<Flow>& flows,
                              bool computes, std::int64_t threads) {
   const std::vector<CostModel::LinkCapacity> links = costs.links();

@@ -33,7 +33,7 @@ namespace {
 
 struct Sized {
   double size, seconds, weight;
-  double deviation;  ///< Relative standard deviation.
+  double deviation;  ///< Standard deviation over the value.
 };
 
 /// A line of time in size: seconds = fixed + each * size.
@@ -52,11 +52,12 @@ constexpr double kUsualFixedSeconds = 5e-5;
 
 double square(double x) { return x * x; }
 
-/// Least squares of relative errors with neither number negative: an error of one millisecond in a
-/// hundred tells nothing of tasks of one millisecond.
+/// Least-squares fit of a line to relative errors, neither of whose numbers may be negative: an
+/// error of one millisecond in a hundred tells nothing of tasks of one millisecond.
 class RelativeLine {
  public:
-  /// `before` is the line of the previous iteration; none in the first.
+  /// Starts a fit with what the profile states; `before` is the line of the iteration before, none
+  /// in the first.
   RelativeLine(const FamilyRate& stated, const std::optional<Line>& before) {
     if (!(stated.per_second > 0)) return;
     // fixed / usual and (each / stated - 1) / kStatedDeviation, as residuals in units of
@@ -89,7 +90,8 @@ class RelativeLine {
     return {0, v1_ / vv_};
   }
 
-  /// Share of the knowledge about the time in proportion that comes from the profile, 0 to 1.
+  /// Share (0 to 1) of what is known about the time in proportion to size that comes from the
+  /// profile.
   [[nodiscard]] double stated_part() const {
     return stated_weight_ > 0 ? stated_weight_ / (vv_ - uv_ * uv_ / uu_) : 0;
   }
@@ -105,7 +107,7 @@ RelativeLine relative_line(const std::vector<Sized>& samples, const FamilyRate& 
   return line;
 }
 
-/// Relative miss of the samples by their median, so that one far-off sample does not count.
+/// Median of the samples' misses relative to the line, so that one far-off sample does not count.
 double usual_miss(const std::vector<Sized>& samples, const Line& line) {
   std::vector<double> misses;
   misses.reserve(samples.size());

@@ -100,7 +100,8 @@ TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
         continue;
       }
       const Fact rate = gemm_rate(profile_, flops(Gemm{g.m, g.n, g.k}));
-      products.add_rate(flops(g).count(), rate);
+      const double slowing = profile_.device == DeviceKind::cuda ? g.slowing : 1;
+      products.add_rate(flops(g).count() * slowing, rate);
       product_deviation = std::max(product_deviation, deviation_of(rate));
     }
     parts.add(products.total(), product_deviation, products.evidence());

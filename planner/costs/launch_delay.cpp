@@ -10,7 +10,7 @@
 namespace sluice::planner {
 namespace {
 
-/// Kernels per second of a micro-batch's passes over blocks and its loss.
+/// Kernels per second in one micro-batch's passes over blocks and its loss.
 double kernel_rate(const Job& job, const MachineProfile& profile, const Calibration& calibration) {
   const ProfileCostModel uncalibrated(profile, {});
   const std::size_t head = unit_count(job.model) - 1;

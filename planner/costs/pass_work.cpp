@@ -165,13 +165,19 @@ Work block_backward(const Job& job, const MicroBatchSizes& s, std::int64_t posit
   return work;
 }
 
+/// A product with the head's weights or logits, [m, k] by [k, n].
+Gemm head_product(const Job& job, std::int64_t m, std::int64_t n, std::int64_t k,
+                  std::int64_t count) {
+  return {.m = m, .n = n, .k = k, .count = count, .slowing = row_slowing(job.model.vocab)};
+}
+
 Work loss(const Job& job, const MicroBatchSizes& s) {
   Work work;
-  const std::int64_t vocab = job.model.vocab;
+  const std::int64_t vocab = padded_vocabulary(job.model.vocab);
   for (const auto& [tokens, count] : chunks_of(s.tokens, job.loss_chunk)) {
-    work.gemms.push_back({tokens, vocab, s.hidden, count});  // logits
-    work.gemms.push_back({tokens, s.hidden, vocab, count});  // d hidden
-    work.gemms.push_back({vocab, s.hidden, tokens, count});  // d lm_head
+    work.gemms.push_back(head_product(job, tokens, vocab, s.hidden, count));  // logits
+    work.gemms.push_back(head_product(job, tokens, s.hidden, vocab, count));  // d hidden
+    work.gemms.push_back(head_product(job, vocab, s.hidden, tokens, count));  // d lm_head
     work.streamed += Bytes(tokens * vocab * 2 * 4 * count);  // fp32 logits to their gradient
     work.kernels += 4 * count;
   }
@@ -182,10 +188,10 @@ Work loss(const Job& job, const MicroBatchSizes& s) {
 
 Work head_forward(const Job& job, const MicroBatchSizes& s) {
   Work work;
-  const std::int64_t vocab = job.model.vocab;
+  const std::int64_t vocab = padded_vocabulary(job.model.vocab);
   const std::int64_t rows = job.sequence_chunk ? 1 : s.tokens;
   for (const auto& [tokens, count] : chunks_of(rows, job.loss_chunk)) {
-    work.gemms.push_back({tokens, vocab, s.hidden, count});
+    work.gemms.push_back(head_product(job, tokens, vocab, s.hidden, count));
     work.streamed += Bytes(tokens * vocab * 4 * count);
     work.kernels += 2 * count;
   }

@@ -17,12 +17,12 @@ namespace {
 
 constexpr std::string_view kUpdateOnThreads = "update/cpu/t";
 
-/// Deviation between runs minutes apart over that between the repetitions of one probe.
+/// Deviation of rates between runs minutes apart, over that between the repetitions of one probe.
 constexpr double kRunsOverRounds = 2;
-/// Standard deviations of logarithms: of a machine's level from its probe's, and of a number of
-/// threads from its machine's.
+/// Standard deviations of logarithms: of a machine's level from what its probe measured, and of the
+/// level of one number of threads from its machine's.
 constexpr double kOfMachine = 0.08, kOfThreads = 0.05;
-/// Cores that the launcher, the lanes and other processes need.
+/// Number of cores that the launcher, the lanes and other processes need for themselves.
 constexpr std::int64_t kOwnCores = 2;
 /// Parameters of an update that counts half: smaller ones are mostly fixed time, and tell little of
 /// a rate.
@@ -38,12 +38,13 @@ std::optional<std::int64_t> threads_of(std::string_view before) {
 
 double variance_of(double deviation) { return deviation * deviation; }
 
-/// Samples of one number of threads, and their level.
+/// Samples of the CPU updates with one number of threads, and their common level.
 struct UpdateLevel {
   std::vector<CalibrationSample*> samples;
-  /// Variance of the level from its machine's, including the probe's own uncertainty.
+  /// Variance of this level around its machine's, including the probe's own uncertainty.
   double own = 0;
-  double sum = 0, weight = 0;  ///< Sums over logarithms of seconds over the profile's.
+  /// Weighted sum, and sum of weights, of the logarithms of measured seconds over the profile's.
+  double sum = 0, weight = 0;
   [[nodiscard]] double mean() const { return sum / weight; }
 };
 

@@ -20,7 +20,7 @@ Fact between(const Fact& a, const Fact& b, double share) {
   return fact;
 }
 
-/// Keys that the last query sees.
+/// Number of keys that the last query sees, itself included.
 std::int64_t keys_seen(const AttentionWork& attention) {
   const std::int64_t seen = attention.length + attention.prior;
   return std::min(seen, attention.window.value_or(seen));

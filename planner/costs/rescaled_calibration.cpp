@@ -8,7 +8,7 @@
 namespace sluice::planner {
 namespace {
 
-/// How much longer a task takes when the fact behind it goes from `before` to `after`.
+/// Factor by which a task takes longer when the fact behind its time goes from `before` to `after`.
 double slower(const Fact& before, const Fact& after) {
   return before.value > 0 && after.value > 0 ? before.value / after.value : 1;
 }
@@ -23,8 +23,8 @@ double slower_update(const MachineProfile& before, const MachineProfile& after) 
   return slower(before.update.rbegin()->second, after.update.rbegin()->second);
 }
 
-/// The bytes/s that copies pass on `changed` over those on `measured`, at most 1, where copies are
-/// what an interference sample or a launch delay comes `from`; else 1.
+/// Rate of copies on `changed` over that on `measured`, at most 1, for an interference sample or a
+/// launch delay that copies cause (`from` is their lane); else 1.
 double copies_share(std::string_view from, const MachineProfile& measured,
                     const MachineProfile& changed) {
   const auto slowed_by = [&](std::string_view lane) { return from.starts_with(lane); };

@@ -13,14 +13,14 @@
 namespace sluice::planner {
 namespace {
 
-/// Number of measured passes, the nearest, that a pass is derived from.
+/// Largest number of measured passes, the nearest, from which a pass's cost is derived.
 constexpr std::size_t kMostSiblings = 96;
 
 struct PassOfUnit {
   Pass pass;
   std::size_t unit;
 };
-/// Passes that inform each other.
+/// Passes whose measurements inform each other.
 using PassGroup = std::vector<PassOfUnit>;
 
 /// Groups of all passes with a cost key of their own; unit 1 is a block.

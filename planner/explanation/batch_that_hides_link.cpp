@@ -39,8 +39,8 @@ class Batches {
 
 bool hidden(const BatchPoint& point) { return point.fits && point.exposed <= kHidden; }
 
-/// The smallest of 1 to `most` for which `holds`, which is monotone, as far as the deadline allows;
-/// none where none does.
+/// The smallest number from 1 to `most` for which `holds` is true, as far as the deadline lets one
+/// find it; none where there is none. `holds` must be monotone.
 template <class Holds>
 std::optional<std::int64_t> least(std::int64_t most, const Holds& holds,
                                   const Deadline& deadline = {}) {

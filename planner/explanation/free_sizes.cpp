@@ -55,7 +55,7 @@ class Trials {
   }
 
  private:
-  /// Whether the bound of `config`, below which no plan is, leaves it a chance.
+  /// Whether some plan of `config` may beat the best step so far, by its bound.
   [[nodiscard]] bool could_win(const RunConfig& config) const {
     if (!least_) return true;
     return run_.with(config).predictor.bound().time < to_seconds(*least_);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kBackTries = 3;
 
-/// `plan` with at most `room` bytes moved from the disk back to the host.
+/// `plan` with at most `room` bytes of what is on the disk moved to host memory.
 Plan brought_back(const Plan& plan, const Job& job, Bytes room, const SearchSettings& settings) {
   Plan made = plan;
   const auto bring = [&](Tier UnitPlan::*what, auto bytes_of) {

@@ -10,9 +10,10 @@
 namespace sluice::planner {
 namespace {
 
-/// Number of kinds of equal blocks that are changed, the most frequent first.
+/// Number of groups of equal blocks that are changed, the largest groups first.
 constexpr std::size_t kGroups = 3;
-/// Number of tries with fewer blocks, where the estimate allowed too many.
+/// Number of plans to simulate, each with one block fewer than the one before, where the estimate
+/// allowed too many.
 constexpr int kTries = 2;
 
 struct Kept {
@@ -33,7 +34,7 @@ bool is_more(const UnitPlan& unit, const Kept& kept) {
   return unit.keep_tier == Tier::host && kept.tier == Tier::hbm;
 }
 
-/// Indices of equal blocks of one plan.
+/// Indices of units of one plan that make equal choices.
 using Group = std::vector<std::size_t>;
 
 std::vector<Group> groups_of(const Plan& plan) {
@@ -57,7 +58,8 @@ class Moves {
   Moves(const Plan& plan, const Predictor& predictor, const SearchSettings& settings)
       : plan_(plan), predictor_(predictor), settings_(settings), estimator_(predictor) {}
 
-  /// The plan with the most blocks of the group that fit with `kept`, simulated.
+  /// The plan in which as many blocks of the group keep `kept` as fit, simulated; none where none
+  /// fits.
   [[nodiscard]] std::optional<TimedPlan> most(const Group& group, const Kept& kept) const {
     std::size_t low = 0;
     std::size_t high = group.size();

@@ -13,11 +13,12 @@
 namespace sluice::planner {
 namespace {
 
-/// Each limit's distance from the least, over that of the last plan.
+/// Distance of each limit from the least memory, over that of the plan before.
 constexpr double kShrink = 0.7;
-/// Distance from the least, over that of the first plan, at which the least itself comes next.
+/// Distance from the least memory, over that of the first plan, below which the least itself is
+/// tried next.
 constexpr double kNearLeast = 0.02;
-/// Largest batch over the run's.
+/// Largest batch size on a front over tokens, over the run's.
 constexpr std::int64_t kMoreTokens = 4;
 
 FrontPoint point_of(const Job& job, const Prediction& p) {
@@ -48,7 +49,7 @@ bool faster(const FrontPoint& a, const FrontPoint& b, FrontAxis axis) {
   return a.step < b.step;
 }
 
-/// The points that no other beats in both, least amount first.
+/// Those of `all` that no other point beats both in the step and in the amount, least amount first.
 std::vector<FrontPoint> front_of(std::vector<FrontPoint> all, FrontAxis axis) {
   std::ranges::stable_sort(all, [axis](const FrontPoint& a, const FrontPoint& b) {
     if (amount(a, axis) != amount(b, axis)) return amount(a, axis) < amount(b, axis);

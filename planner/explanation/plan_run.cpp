@@ -17,7 +17,7 @@
 namespace sluice::planner {
 namespace {
 
-/// Effort of a search that only time ends, and the longest time of one in seconds.
+/// Effort of a search that only time ends, and the longest time of such a search in seconds.
 constexpr std::int64_t kNoLimit = 1ll << 60;
 constexpr double kLongest = 86400;
 
@@ -30,7 +30,8 @@ void complete(Planned& planned, const Predictor& predictor) {
   planned.optimality_gap = (to_seconds(p.step) - planned.bound) / to_seconds(p.step);
 }
 
-/// Divides the given time between parts; what one does not use is left to those after it.
+/// Division of the given time between parts; time that one part does not use is left to those after
+/// it.
 class TimeShares {
  public:
   explicit TimeShares(const PlanRequest& request)
@@ -40,7 +41,7 @@ class TimeShares {
   }
   static constexpr double kSearch = 4, kExplain = 1, kExtra = 2;
 
-  /// End time of the next part, which has this weight.
+  /// End time of the next part, whose share of the time is in proportion to `weight`.
   Deadline next(double weight) {
     const Deadline until = all_.part(weight / left_);
     left_ -= weight;

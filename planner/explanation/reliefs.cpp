@@ -13,7 +13,7 @@
 namespace sluice::planner {
 namespace {
 
-/// Share of the remaining time that searches with more of a resource may take.
+/// Share (0 to 1) of the remaining time that searches with more of a resource may take.
 constexpr double kSearchPart = 0.5;
 /// Time of the shortest search, in coarse simulations.
 constexpr int kSearchTakes = 12;
@@ -22,7 +22,7 @@ void sort(std::vector<Relief>& all) {
   std::ranges::stable_sort(all, {}, [](const Relief& one) { return one.step; });
 }
 
-/// Whether the resource is a memory, so full that the plan could use more of it.
+/// Whether the relief's resource is a memory that is so full that the plan could use more of it.
 bool may_help(const Relief& relief, const Memory& memory) {
   const ResourceKind kind = machine_resource(relief.resource).kind;
   if (kind == ResourceKind::rate) return false;

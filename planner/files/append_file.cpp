@@ -14,7 +14,7 @@
 namespace sluice::planner {
 namespace {
 
-/// Number of bytes up to and with the last newline.
+/// Number of bytes of the file up to and with the last newline.
 off_t whole_lines(const FileDescriptor& file) {
   struct stat status {};
   if (fstat(file.get(), &status) != 0) file.fail("cannot read");

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "planner/files/file_descriptor.hpp"
+#include "planner/files/lfs_pointer.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
 
@@ -48,7 +49,9 @@ void write_whole_file(const std::filesystem::path& path, const std::string& text
 }
 
 std::string read_whole_file(const std::filesystem::path& path) {
-  return sim::read_text_file(path.string());
+  std::string text = sim::read_text_file(path.string());
+  refuse_lfs_pointer(text, path.string());
+  return text;
 }
 
 }  // namespace sluice::planner

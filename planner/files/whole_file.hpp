@@ -14,7 +14,8 @@ void write_whole_file(const std::filesystem::path& path, const std::string& text
 /// Throws EnvironmentError where write_whole_file() could not write `path`. Call it before long
 /// work whose result goes there.
 void require_writable(const std::filesystem::path& path);
-/// The contents of `path`. Throws BadRequest where there is no such file.
+/// The contents of `path`. Throws BadRequest where there is no such file, or it is a Git LFS
+/// pointer.
 [[nodiscard]] std::string read_whole_file(const std::filesystem::path& path);
 
 }  // namespace sluice::planner

@@ -142,7 +142,7 @@ class ForwardEmitter {
             Mode::read};
   }
 
-  /// Accesses of a block's attention.
+  /// Accesses that attention of a block and micro-batch makes.
   [[nodiscard]] std::vector<Access> block_accesses(std::size_t unit, std::int64_t m) const {
     const auto number = static_cast<std::size_t>(m);
     std::vector<Access> list{weights_access(unit),
@@ -205,7 +205,7 @@ class ForwardEmitter {
   ForwardGoal goal_;
   const ForwardPlan& plan_;
   ForwardTensors tensors_;
-  std::vector<sim::TaskId> ends_;  ///< Last compute task of every unit so far, all passes.
+  std::vector<sim::TaskId> ends_;  ///< Last compute task of every unit so far, over all passes.
   std::optional<sim::TaskId> last_;
 };
 

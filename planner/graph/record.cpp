@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kAlign = 256;
 
-/// Hands out consecutive ranges, each a multiple of 256 bytes.
+/// Allocates consecutive ranges of a record, each a multiple of 256 bytes.
 class RecordOffsets {
  public:
   Bytes take(std::int64_t bytes) {
@@ -42,7 +42,8 @@ RouteWorkspace route_workspace(const Job& job, RecordOffsets& offsets) {
   return space;
 }
 
-/// Widths of a block's feed-forward products, of one expert and of the router where it has any.
+/// Widths of the intermediates of a block's feed-forward network, of one of its experts where it
+/// has any, and of the router.
 struct FeedForwardWidths {
   std::int64_t intermediate, router;
 };

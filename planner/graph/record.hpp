@@ -38,8 +38,9 @@ struct BlockRecord {
   Bytes k_rstd;
   /// Offset of [tokens, heads * head_dim]: attention output before the o projection.
   Bytes attention;
-  Bytes lse;       ///< Offset of fp32 [tokens, heads]: log-sum-exp of the scaled scores.
-  Bytes residual;  ///< Offset of [tokens, hidden]: x + o projection.
+  Bytes lse;  ///< Offset of fp32 [tokens, heads]: log-sum-exp of the scaled scores.
+  /// Offset of [tokens, hidden]: residual stream after attention, which is x plus the o projection.
+  Bytes residual;
   /// Offset of [tokens, intermediate]: gate before SiLU; absent where the job computes its MLPs in
   /// chunks.
   Bytes gate;

@@ -7,7 +7,7 @@
 namespace sluice::planner {
 namespace {
 
-/// Parameters of each kind of unit, padding included.
+/// Number of parameters of each kind of unit, padding included.
 struct UnitSizes {
   explicit UnitSizes(const Job& job)
       : head_unit(unit_count(job.model) - 1),
@@ -22,8 +22,8 @@ struct UnitSizes {
   std::int64_t embed, block, head;
 };
 
-/// Bytes that the backward pass frees: records of the blocks it has passed, less the gradients up
-/// to the block after them.
+/// Bytes of device memory that the backward pass frees: records of the blocks it has passed, less
+/// the gradients up to the block after them.
 class FreedRecords {
  public:
   FreedRecords(const Job& job, const Plan& plan, Bytes gradient)
@@ -34,7 +34,8 @@ class FreedRecords {
     at_ = streams_gradient(plan, plan.units[block_ - 1]) ? Bytes(0) : Bytes(0) - gradient_;
   }
 
-  /// The last block whose end of backward leaves `needed` bytes, if any does.
+  /// The last block at the end of whose backward pass `needed` bytes are free; none if there is
+  /// none.
   std::optional<std::size_t> block_leaving(Bytes needed) {
     while (at_ < needed && block_ > 1) {
       const UnitPlan& done = plan_.units[--block_];
@@ -50,7 +51,7 @@ class FreedRecords {
   const Plan& plan_;
   BlockRecord record_;
   Bytes gradient_;
-  std::size_t block_;  ///< Backward of this block and all after it is over.
+  std::size_t block_;  ///< The backward passes of this block and of all blocks after it are over.
   Bytes at_{0};
 };
 

@@ -73,8 +73,10 @@ enum class Role : std::uint8_t {
   /// uint16 [padded]: low halves of a unit's weights, which updates access apart from its high
   /// halves.
   low,
-  moment1,  ///< fp32 [padded]: Adam's m.
-  moment2,  ///< fp32 [padded]: Adam's v.
+  /// fp32 [padded]: Adam's m of a unit; `padded` is its number of parameters with padding.
+  moment1,
+  /// fp32 [padded]: Adam's v of a unit; `padded` is its number of parameters with padding.
+  moment2,
   /// fp32 [padded]: running sum of a unit's gradient (bf16 [padded] in the step's last copy to the
   /// host when the wire is bf16).
   gradient,

@@ -7,7 +7,7 @@
 namespace sluice::planner {
 namespace {
 
-/// Approximate number of a pass's accesses.
+/// Usual largest number of accesses of a pass, for which room is made.
 constexpr std::size_t kMostAccesses = 10;
 
 template <class Item>

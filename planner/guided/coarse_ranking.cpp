@@ -16,8 +16,10 @@ namespace {
 constexpr double kLeastGain = 2e-4;
 /// Relative distance to the bound at which a plan is as good as the best.
 constexpr double kNear = 1e-3;
-/// Ratio to the step of a plan that fits above which its kind is not sketched again.
-constexpr double kSlow = 1.05;
+/// Ratio to the best step above which a number of rounds is not sketched with embedding and head
+/// streamed again. Serves jobs of many micro-batches (8 B on an H100), whose effort would end
+/// before all numbers of rounds were sketched.
+constexpr double kSlowOuterUnits = 1.05;
 /// Ranked plans that are kept, beside the best of each number of rounds.
 constexpr std::size_t kMostRanked = 128;
 /// Plans simulated at one time, before the best so far prunes again.
@@ -141,7 +143,7 @@ bool CoarseRanking::fixed_outer_units_are_slow(std::int64_t rounds) const {
   const auto least = least_of_fixed_outer_units_.find(rounds);
   const GuidedPlan* fits = best(rounds);
   return fits != nullptr && least != least_of_fixed_outer_units_.end() &&
-         to_seconds(least->second) > kSlow * to_seconds(fits->coarse);
+         to_seconds(least->second) > kSlowOuterUnits * to_seconds(fits->coarse);
 }
 
 CoarseRanking::SketchKind CoarseRanking::kind_of(const RelaxedNode& node) {

@@ -13,13 +13,20 @@ namespace {
 /// Ratio to the best coarse time up to which a plan may turn out the best.
 constexpr double kPerhapsBest = 1.02;
 /// Tasks before a search first begins anew from what it found, and the factor of each next time.
+/// Serves hosts with too little memory (72 B on an H200), where only a second pass knows what fits.
 constexpr std::int64_t kFirstTasks = 300'000, kTimesMore = 4;
 /// Tasks beyond which a search does not begin anew.
 constexpr std::int64_t kMostTasks = 1'000'000'000'000;
 /// Relaxations solved for the bound at first, and with all effort.
 constexpr int kRelaxations = 150, kMostRelaxations = 2400;
-/// Sizes of the rings that are set aside at the first look at a number of rounds.
+/// Sizes of the rings that are set aside at the first look at a number of rounds, and the share of
+/// the effort above which a plan is too costly for that. Serve jobs of many micro-batches (7 B on
+/// an H200, 32 sequences), of which many numbers of rounds have near bounds.
 constexpr double kFirstSlack = 1.3;
+constexpr std::int64_t kLookShare = 4;
+/// Pace of links and updates of the sketches before the moves. Serves large devices with short
+/// sequences (14 B on an H200, 1024 tokens), where links and updates are as busy as compute.
+constexpr double kPaceBeforeMoves = 0.9;
 
 }  // namespace
 
@@ -119,7 +126,7 @@ void GuidedSearch::add_orders_of(const PlanSketch& from) {
 /// Tries a plan or two of each number of rounds that may be worth while, and orders the numbers by
 /// these: they say more than the bounds.
 void GuidedSearch::look_at_nodes() {
-  const std::int64_t affordable = ranking_.left() / 4;
+  const std::int64_t affordable = ranking_.left() / kLookShare;
   for (const Node& node : nodes_) {
     if (!is_worthwhile(node)) continue;
     const std::int64_t per_round = predictor_.job().micro_batches() / node.node.rounds;
@@ -140,7 +147,8 @@ void GuidedSearch::sketch_nodes(bool begun_anew) {
   for (const Node& node : nodes_) {
     if (ranking_.is_near()) break;
     if (!is_worthwhile(node)) continue;
-    // Each number of rounds leaves half of the effort for those behind it.
+    // Each number of rounds leaves half of the effort for those behind it. Serves hosts with too
+    // little memory (72 B on an H200), where the first numbers sketch in vain.
     ranking_.reserve(ranking_.left() / 2);
     sketch_node(node);
     ranking_.reserve(0);
@@ -160,7 +168,7 @@ void GuidedSearch::sketch_nodes(bool begun_anew) {
   sketch_outer_units();
   play();
   if (is_over()) return;
-  sketch_slower({0.9});
+  sketch_slower({kPaceBeforeMoves});
   play();
   if (is_over()) return;
   sketch_slots();

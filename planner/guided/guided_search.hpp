@@ -20,8 +20,7 @@ enum class StartFrom : std::uint8_t {
   /// Sketches assume that no pass waits for a slot of the ring of activation records.
   usual,
   /// Sketches count how long passes wait where the ring of activation records has few slots; some
-  /// give each block's staged state a slot of its own. Moves also split all blocks of one choice
-  /// over two others.
+  /// give each block's staged state a slot of its own.
   few_slots
 };
 
@@ -48,6 +47,10 @@ class GuidedSearch {
   using Follow = CoarseRanking::Follow;
   /// Share of the best plan's time above which a bound makes sketches not worth while.
   static constexpr double kWorthwhile = 0.985;
+  /// Sizes of the usual rings that sketches set aside: the least where a sketch needs no more, the
+  /// second for models that nearly fit (32 B on an A100), the most for those whose layouts waste
+  /// (7 B on an H200, 32 sequences).
+  static constexpr double kRingSizes[] = {0.4, 0.8, 1.3, 2.2};
 
   void relax();
   void prove(int relaxations);
@@ -80,7 +83,7 @@ class GuidedSearch {
                                                       const RelaxedNode& node,
                                                       const Plan& usual) const;
   [[nodiscard]] bool lighten_host(PlanSketch& sketch) const;
-  [[nodiscard]] std::optional<PlanSketch> lean_records(const PlanSketch& sketch) const;
+  [[nodiscard]] std::optional<PlanSketch> smallest_records(const PlanSketch& sketch) const;
   [[nodiscard]] std::optional<PlanSketch> some_later(const PlanSketch& sketch) const;
 
   // planner/guided/variants.cpp: sketches with the best plan's buffers.
@@ -100,8 +103,6 @@ class GuidedSearch {
   [[nodiscard]] std::vector<GuidedPlan> smaller(const GuidedPlan& miss);
   [[nodiscard]] std::optional<PlanSketch> lighter_on_host(const GuidedPlan& miss) const;
   [[nodiscard]] std::vector<PlanSketch> moves(const PlanSketch& sketch, std::int64_t rounds) const;
-  [[nodiscard]] std::vector<PlanSketch> exchanges(const PlanSketch& sketch,
-                                                  std::int64_t rounds) const;
 
   // planner/guided/hops.cpp: several moves at once.
   void hop();

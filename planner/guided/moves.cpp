@@ -8,13 +8,20 @@
 namespace sluice::planner {
 namespace {
 
-/// Ranked plans whose moves are tried.
+/// Ranked plans whose moves are tried. Serves devices with hardly enough memory (7 B in 8110 MiB),
+/// where the best plan has few moves that fit.
 constexpr std::size_t kImproved = 2;
 /// Numbers of rounds whose best plan is improved by itself, and its ratio to the best step at most.
+/// Serves small devices without clipping (7 B on an RTX 3090), where another number of rounds
+/// becomes the best once its plan is improved.
 constexpr std::size_t kHills = 2;
 constexpr double kHigh = 1.1;
-/// Plans lacking memory that are repaired, and how many moves of each are tried for that.
+/// Plans lacking memory that are repaired, and how many moves of each are tried for that. Serves
+/// devices with hardly enough memory (7 B in 8110 MiB).
 constexpr std::size_t kRepaired = 2, kSmaller = 8;
+/// Share of the blocks that the longer of two moves takes at a time. Serves small models (0.5 B on
+/// an H200), whose search ends before moves of single blocks get far.
+constexpr std::int64_t kFarShare = 12;
 
 /// Lets `other`, tied to `moved`, make the choice nearest to its own whose gradient waits where
 /// `moved`'s does, for they share one gradient.
@@ -32,12 +39,6 @@ void follow(UnitPlan& other, const UnitPlan& moved, const std::vector<UnitChoice
     most = same;
     other = choice.unit;
   }
-}
-
-/// Bytes that the choice holds of the device at the norm.
-double held_at_norm(const UnitChoice& choice) {
-  return choice.use[static_cast<std::size_t>(Use::resident)] +
-         choice.use[static_cast<std::size_t>(Use::waiting)];
 }
 
 }  // namespace
@@ -65,9 +66,9 @@ void GuidedSearch::climb() {
   }
   climb_from_best();
   if (is_over()) return;
+  // Serves jobs without clipping whose updates fill the step (14 B on a B200).
   sketch_slower({0.95, 0.88, 0.8});
   ranking_.play(Follow::all);
-  repair();
   climb_from_best();
 }
 
@@ -130,18 +131,10 @@ std::optional<PlanSketch> GuidedSearch::lighter_on_host(const GuidedPlan& miss) 
   return sketch;
 }
 
-/// Sketches of the plan with what it lacked set aside, and moves that need so much less.
+/// Moves of the plan that need so much less memory than it as it lacked. Moves of a sketch's orders
+/// or rings, which keep its node, need only not take more: what they free shows in the layout.
 std::vector<GuidedPlan> GuidedSearch::smaller(const GuidedPlan& miss) {
   const Bytes over = miss.hbm - predictor_.machine().hbm;
-  if (miss.sketch.from) {
-    RelaxedNode node = *miss.sketch.from;
-    node.reserve += over + over / 8;
-    if (auto sketch = sketch_near(relaxation_, node, miss.sketch.rest)) {
-      sketch->record_order = miss.sketch.record_order;
-      sketch->residency_order = miss.sketch.residency_order;
-      ranking_.add(std::move(*sketch));
-    }
-  }
   for (PlanSketch& moved : moves(miss.sketch, miss.plan.rounds)) ranking_.add(std::move(moved));
   std::vector<GuidedPlan> plans = ranking_.take_waiting();
   std::erase_if(plans, [&](const GuidedPlan& each) {
@@ -172,7 +165,7 @@ std::vector<PlanSketch> GuidedSearch::moves(const PlanSketch& sketch, std::int64
   };
   // Moves of blocks from one choice to another.
   const std::int64_t layers = predictor_.job().model.layers;
-  const std::int64_t far = std::max<std::int64_t>(2, layers / 12);
+  const std::int64_t far = std::max<std::int64_t>(2, layers / kFarShare);
   const auto shift = [&](std::vector<BlockCount> PlanSketch::*counts,
                          const std::vector<UnitChoice>& choices) {
     for (const BlockCount& count : sketch.*counts) {
@@ -189,9 +182,6 @@ std::vector<PlanSketch> GuidedSearch::moves(const PlanSketch& sketch, std::int64
   };
   shift(&PlanSketch::records, relaxation_.record_choices(rounds));
   shift(&PlanSketch::residencies, relaxation_.residency_choices(1, rounds));
-  if (start_ == StartFrom::few_slots) {
-    for (PlanSketch& exchanged : exchanges(sketch, rounds)) all.push_back(std::move(exchanged));
-  }
   using Order = PlanSketch::Order;
   for (const Order order : {Order::grouped, Order::reversed, Order::spread, Order::level}) {
     with([&](PlanSketch& moved) {
@@ -237,38 +227,6 @@ std::vector<PlanSketch> GuidedSearch::moves(const PlanSketch& sketch, std::int64
       moved.rest.copy_chunk = Bytes(chunk);
       return chunk != rest.copy_chunk.count() && (chunk == 0 || chunk >= 65536);
     });
-  }
-  return all;
-}
-
-/// Moves of all blocks of one choice to two others, one that keeps less on the device and one that
-/// keeps more, in shares that leave what it holds at the norm as it is. Each move alone may be no
-/// better, or not fit.
-std::vector<PlanSketch> GuidedSearch::exchanges(const PlanSketch& sketch,
-                                                std::int64_t rounds) const {
-  const std::vector<UnitChoice> choices = relaxation_.residency_choices(1, rounds);
-  std::vector<PlanSketch> all;
-  for (const BlockCount& count : sketch.residencies) {
-    const auto own = std::ranges::find(choices, count.choice, &UnitChoice::unit);
-    if (own == choices.end()) continue;
-    for (const UnitChoice& less : choices) {
-      const double freed = held_at_norm(*own) - held_at_norm(less);
-      if (freed <= 0) continue;
-      for (const UnitChoice& more : choices) {
-        const double taken = held_at_norm(more) - held_at_norm(*own);
-        if (taken <= 0) continue;
-        const auto up =
-            static_cast<std::int64_t>(static_cast<double>(count.blocks) * freed / (freed + taken));
-        PlanSketch moved = sketch;
-        moved.from.reset();
-        if (up == 0 || !move_blocks(moved.residencies, count.choice, more.unit, up) ||
-            !move_blocks(moved.residencies, count.choice, less.unit, count.blocks - up)) {
-          continue;
-        }
-        if (moved.rest.state_buffers > 0) moved.rest.state_buffers = staged_blocks(moved);
-        all.push_back(std::move(moved));
-      }
-    }
   }
   return all;
 }

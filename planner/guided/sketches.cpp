@@ -9,9 +9,16 @@ namespace sluice::planner {
 namespace {
 
 /// Attempts to fit a number of rounds of which no plan fitted, each with more memory set aside.
-constexpr int kLeanAttempts = 5;
-/// Attempts to make a sketch fit the host, each with what it lacked set aside there.
+/// Serves small models with their state on the host (0.5 B on an H200), whose last numbers of
+/// rounds fit only so.
+constexpr int kAttemptsOfLittleMemory = 5;
+/// Attempts to make a sketch fit the host, each with what it lacked set aside there. Serves hosts
+/// with too little memory (72 B on an H200).
 constexpr int kLessOnHost = 2;
+/// Share of the device's memory that slots for records may take where they are few. Serves jobs of
+/// many micro-batches with little effort (7 B on an H200, 32 sequences) and models of experts in a
+/// few MiB.
+constexpr std::int64_t kFewRecordsShare = 16;
 
 /// The first choice that keeps neither weights nor gradients on the device.
 std::optional<std::size_t> streamed_choice(const std::vector<UnitChoice>& choices) {
@@ -25,7 +32,8 @@ std::optional<std::size_t> streamed_choice(const std::vector<UnitChoice>& choice
 std::int64_t parameters_of_block(const Job& job) { return unit_padded_size(job.model, 1); }
 
 /// Bytes of page tables, were all state and gradients on the host, where that is much of the
-/// device; else 0. Rings want this memory first, which the relaxation does not know.
+/// device; else 0. Rings want this memory first, which the relaxation does not know. Serves the
+/// largest models (405 B on an H200).
 Bytes large_page_tables(const Job& job, const ResolvedMachine& machine) {
   constexpr double kMuch = 0.05;
   const Bytes everything = (Bytes(12) + job.gradient_wire_element()) * parameter_count(job.model);
@@ -72,40 +80,40 @@ bool GuidedSearch::lighten_host(PlanSketch& sketch) const {
 
 /// The sketch with the smallest records, on the device for as many blocks as have their gradients
 /// there: in one round the others' leave the host as gradients come. None where that is no change.
-std::optional<PlanSketch> GuidedSearch::lean_records(const PlanSketch& sketch) const {
+std::optional<PlanSketch> GuidedSearch::smallest_records(const PlanSketch& sketch) const {
   if (sketch.rest.rounds > 1) return std::nullopt;
   std::int64_t waiting = 0;
   for (const BlockCount& count : sketch.residencies) {
     if (count.choice.gradients == Tier::hbm) waiting += count.blocks;
   }
-  PlanSketch lean = sketch;
-  lean.from.reset();
-  lean.record_order = PlanSketch::Order::device_first;
-  lean.records.clear();
+  PlanSketch smallest = sketch;
+  smallest.from.reset();
+  smallest.record_order = PlanSketch::Order::device_first;
+  smallest.records.clear();
   for (const UnitChoice& choice : relaxation_.record_choices(sketch.rest.rounds)) {
     if (choice.unit.keep != Keep::input) continue;
     const bool device = choice.unit.keep_tier == Tier::hbm;
-    lean.records.push_back(
+    smallest.records.push_back(
         {choice.unit, device ? waiting : predictor_.job().model.layers - waiting});
   }
-  if (lean.records.size() < 2) return std::nullopt;
-  return lean;
+  if (smallest.records.size() < 2) return std::nullopt;
+  return smallest;
 }
 
-/// Slots for the records of a block's pass, or as many as a sixteenth of the device holds: they
+/// Slots for the records of a block's pass, or as many as a small share of the device holds: they
 /// come and go in bursts beside whole blocks of weights.
 std::int64_t GuidedSearch::few_records(const Node& node) const {
   const Job& job = predictor_.job();
   const std::int64_t per_round = job.micro_batches() / node.node.rounds;
   return std::clamp<std::int64_t>(
-      predictor_.machine().hbm.count() / 16 / block_record(job).all_bytes.count(), 2,
+      predictor_.machine().hbm.count() / kFewRecordsShare / block_record(job).all_bytes.count(), 2,
       std::max<std::int64_t>(2, per_round));
 }
 
 void GuidedSearch::sketch_node(const Node& node) {
   const std::int64_t per_round = predictor_.job().micro_batches() / node.node.rounds;
   const std::int64_t few = few_records(node);
-  for (const double slack : {0.4, 0.8, 1.3, 2.2}) {
+  for (const double slack : kRingSizes) {
     sketch_with(node, slack, few);
     if (few < per_round) sketch_with(node, slack, per_round);
   }
@@ -117,7 +125,7 @@ void GuidedSearch::sketch_node(const Node& node) {
   if (!fits() && !ranking_.is_spent()) {
     if (const GuidedPlan* nearest = ranking_.nearest_miss(node.node.rounds)) {
       const PlanSketch sketch = nearest->sketch;
-      if (auto lean = lean_records(sketch)) ranking_.add(std::move(*lean));
+      if (auto smallest = smallest_records(sketch)) ranking_.add(std::move(*smallest));
       ranking_.play(Follow::all);
       if (!fits()) add_orders_of(sketch);
       ranking_.play(Follow::all);
@@ -125,11 +133,9 @@ void GuidedSearch::sketch_node(const Node& node) {
     }
   }
   Bytes extra{0};
-  for (int i = 0; i < kLeanAttempts && !fits() && !ranking_.is_spent(); ++i) {
+  for (int i = 0; i < kAttemptsOfLittleMemory && !fits() && !ranking_.is_spent(); ++i) {
     ranking_.forget_misses();
-    for (const double slack : {0.4, 1.0}) {
-      sketch_with(node, slack, std::min<std::int64_t>(2, per_round), extra);
-    }
+    sketch_with(node, 1, std::min<std::int64_t>(2, per_round), extra);
     ranking_.play(Follow::all);
     if (!ranking_.least_over()) break;
     extra += *ranking_.least_over() + *ranking_.least_over() / 8;

@@ -8,9 +8,19 @@ namespace sluice::planner {
 namespace {
 
 /// Share of a model's parameters that makes an embedding or a head worth sketches of its own.
+/// Serves models of large vocabularies (14 B on an H200 of 64 cores).
 constexpr double kLargeOuterUnit = 0.02;
-/// Slots for blocks' gradients with several rounds.
+/// Slots for blocks' gradients with several rounds. Serves the largest models (405 B on an H200),
+/// whose gradients' slots are a large part of the device.
 constexpr std::int64_t kSlotsOfRounds = 3;
+/// Sizes of the rings that sketches with more memory for something else set aside.
+constexpr double kFewRingSizes[] = {0.4, 1.0};
+/// Sizes of the best plan's own rings that are set aside. Serves large devices (14 B on an H200),
+/// where its rings are not the usual ones.
+constexpr double kOwnRingSizes[] = {0.2, 0.4, 0.8, 1.3};
+/// Sizes of smaller rings that are set aside. Serves devices of a few MiB, where one slot less
+/// makes room for a block.
+constexpr double kSmallerRingSizes[] = {0.2, 0.4, 0.8};
 
 }  // namespace
 
@@ -61,7 +71,7 @@ void GuidedSearch::sketch_outer_units() {
       if (relaxation_.tied_head()) (unit == 0 ? other.head : other.embed).reset();
       const RelaxedPlan relaxed = relaxation_.solve(other);
       if (!relaxed.feasible || relaxed.bound > kWorthwhile * to_seconds(best.coarse)) continue;
-      for (const double slack : {0.4, 1.0}) add_near(relaxation_, other, usual, slack, Bytes(0));
+      for (const double slack : kFewRingSizes) add_near(relaxation_, other, usual, slack, Bytes(0));
     }
   }
 }
@@ -74,7 +84,7 @@ void GuidedSearch::sketch_again() {
   node.rounds = best.plan.rounds;
   Plan usual = with_buffers_of(best.plan);
   usual.threads = cores_of(predictor_);
-  for (const double slack : {0.2, 0.4, 0.8, 1.3}) {
+  for (const double slack : kOwnRingSizes) {
     add_near(relaxation_, node, usual, slack, Bytes(0));
   }
 }
@@ -94,7 +104,8 @@ void GuidedSearch::sketch_smaller_rings() {
     usual.gradient_buffers = std::max<std::int64_t>(1, gradients);
     usual.activation_buffers = std::max<std::int64_t>(1, records);
     usual.stream_buffers = std::max(kFewestStreams, streams);
-    for (const double slack : {0.2, 0.4, 0.8}) add_near(relaxation_, node, usual, slack, Bytes(0));
+    for (const double slack : kSmallerRingSizes)
+      add_near(relaxation_, node, usual, slack, Bytes(0));
   };
   const Plan& plan = best.plan;
   const std::int64_t weights = plan.weight_buffers, gradients = plan.gradient_buffers,
@@ -110,7 +121,7 @@ void GuidedSearch::sketch_smaller_rings() {
 }
 
 /// Adds sketches of the best plan's number of rounds for each number of slots for records: few are
-/// waited for, many take memory.
+/// waited for, many take memory. Serves devices with hardly enough memory (7 B in 8400 MiB).
 void GuidedSearch::sketch_slots() {
   const GuidedPlan best = ranking_.ranked().front();
   const std::int64_t per_round = best.plan.micro_batches_per_round;
@@ -120,8 +131,7 @@ void GuidedSearch::sketch_slots() {
     RelaxedNode node;
     node.rounds = best.plan.rounds;
     node.record_slots = {.least = slots, .most = slots};
-    for (const double slack : {0.4, 0.8, 1.3, 2.2})
-      add_near(relaxation_, node, usual, slack, Bytes(0));
+    for (const double slack : kRingSizes) add_near(relaxation_, node, usual, slack, Bytes(0));
   }
 }
 
@@ -138,7 +148,7 @@ void GuidedSearch::sketch_slower(std::initializer_list<double> paces) {
           PlanRelaxation::Pace{1, 1, pace}, PlanRelaxation::Pace{pace, pace, 1},
           PlanRelaxation::Pace{pace, pace, pace}}) {
       const PlanRelaxation slower = relaxation_.at_pace(each);
-      for (const double slack : {0.4, 1.0}) add_near(slower, node, usual, slack, Bytes(0));
+      for (const double slack : kFewRingSizes) add_near(slower, node, usual, slack, Bytes(0));
     }
   }
 }

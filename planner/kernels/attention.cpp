@@ -22,8 +22,8 @@ double visible(double length, double window) {
   return window > 0 ? std::min(window, length) : length;
 }
 
-/// Rate of head dimension `d`: interpolated linearly in its logarithm between the constants, beyond
-/// them the nearest.
+/// FLOP/s constant of head dimension `d`: interpolated in the logarithm of `d` between the model's
+/// constants, beyond them the nearest.
 double rate_of(double d, std::span<const double> rates) {
   if (d <= kHeadDims.front()) return rates.front();
   for (std::size_t i = 1; i < kHeadDims.size(); ++i) {

@@ -16,7 +16,8 @@ double median(std::vector<double>& values) {
   return *middle;
 }
 
-/// Features as indices of ascending thresholds.
+/// Table of features in which each value is replaced by the index of its interval between ascending
+/// thresholds.
 class Binned {
  public:
   Binned(std::span<const double> features, std::size_t width)
@@ -197,7 +198,7 @@ class TreeGrower {
   const Binned& data_;
   const CorrectionOptions& options_;
   std::vector<double> slope_;
-  std::vector<bool> drawn_;  ///< Rows this tree is grown on.
+  std::vector<bool> drawn_;  ///< Whether each row is among those that the present tree is grown on.
   std::uint64_t state_ = 0x9e3779b97f4a7c15u;
   std::vector<GrowingNode> nodes_;
   std::vector<Leaf> leaves_;

@@ -47,7 +47,7 @@ Vector to_unbounded(KernelKind kind, const Vector& values) {
   return unbounded;
 }
 
-/// FLOPs and bytes that the shape needs.
+/// FLOPs and bytes of memory that a kernel of the shape needs.
 std::pair<double, double> needs(KernelKind kind, const KernelShape& shape) {
   const auto [a, b, c, d, e, f] = shape.size;
   if (kind == KernelKind::gemm) return {2 * a * b * c, 2 * (a * c + c * b + a * b)};

@@ -11,7 +11,7 @@ namespace {
 struct TimeColumn {
   std::size_t place;
   std::string name;
-  double seconds;  ///< Seconds of one unit of the column.
+  double seconds;  ///< Seconds that one unit of the column's numbers is.
 };
 
 std::optional<TimeColumn> time_column(const KernelHeader& header) {

@@ -17,7 +17,7 @@ Bytes aligned_up(Bytes bytes) { return Bytes(up_to(bytes.count(), kPlacementAlig
 
 bool is_record(const StepTensor& tensor) { return tensor.name.starts_with("record.host/"); }
 
-/// For each tensor whether compute or launch tasks touch it.
+/// For each tensor of the graph, whether compute or launch tasks touch it.
 std::vector<bool> shared_tensors(const StepGraph& graph) {
   std::vector<bool> shared(graph.tensors.size());
   for (const StepTask& task : graph.tasks) {

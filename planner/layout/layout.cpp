@@ -31,7 +31,7 @@ struct Placed {
   }
 };
 
-/// Tells which tensors are ever in use together.
+/// Answers which tensors are ever in use at the same time.
 class Conflicts {
  public:
   explicit Conflicts(const StepGraph& graph)
@@ -88,7 +88,7 @@ class ArenaPacker {
     return offset;
   }
 
-  /// Aligns what is placed from now on.
+  /// Makes the next address from which a tensor is placed alone a multiple of `alignment`.
   void align_alone(Bytes alignment) { alone_end_ = rounded_up(alone_end_, alignment); }
 
   [[nodiscard]] Bytes alone() const { return alone_end_; }
@@ -97,7 +97,7 @@ class ArenaPacker {
  private:
   const StepGraph* graph_;
   const Conflicts* conflicts_;
-  std::vector<Placed> placed_;  ///< Placed tensors, sorted by begin, then end.
+  std::vector<Placed> placed_;  ///< Tensors that were placed already, sorted by begin, then end.
   Bytes peak_{0};
   Bytes alone_end_{0};
 };

@@ -10,16 +10,18 @@ namespace sluice::planner {
 
 struct MemoryRanges::Sums {
   Bytes resident{0}, host{0};
-  Bytes records{0}, host_records{0};  ///< Records of one round, by where they are kept.
-  Bytes rebuilt{0};                   ///< The largest part of a block's record that is rebuilt.
+  /// Bytes of the records of one round that are kept on the device, and on the host.
+  Bytes records{0}, host_records{0};
+  Bytes rebuilt{0};  ///< Bytes of the largest part of a block's record that is rebuilt.
   Bytes weight_slot{0}, gradient_slot{0}, record_slot{0};
-  Bytes transient{0};  ///< Streamed weights and gradients of embedding and head.
+  Bytes transient{0};  ///< Bytes of streamed weights and gradients of embedding and head.
   Bytes waiting{0}, largest_waiting{0}, host_gradients{0};
-  Bytes staged{0};          ///< All staged state.
-  Bytes staged_apart{0};    ///< Staged state that does not take the place of a record.
-  Bytes stage{0};           ///< Size of a host slot for gradients of CPU updates.
-  std::int64_t stages = 0;  ///< Number of units whose gradients use these slots.
-  bool in_order = true;     ///< Whether these units are updated in the order of the slots.
+  Bytes staged{0};          ///< Bytes of all staged state.
+  Bytes staged_apart{0};    ///< Bytes of staged state that does not take the place of a record.
+  Bytes stage{0};           ///< Bytes of one host slot for gradients of CPU updates.
+  std::int64_t stages = 0;  ///< Number of units whose gradients use the host slots for CPU updates.
+  /// Whether units are updated in the order in which their gradients use the host slots.
+  bool in_order = true;
 };
 
 MemoryRanges::MemoryRanges(const Job& job, const ResolvedMachine& machine)

@@ -5,8 +5,8 @@
 namespace sluice::planner {
 namespace {
 
-/// The rate of staged copies for a profile that does not state it: three threads' memcpy beside the
-/// link.
+/// Bytes/s of copies through a pinned ring for a profile that does not state them: three threads'
+/// memcpy beside the link.
 const Fact kUsualStagedCopy{.value = 16e9,
                             .deviation = 6e9,
                             .source = Source::estimated,

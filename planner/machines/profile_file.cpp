@@ -92,7 +92,8 @@ void read_facts(const JsonObject& facts, MachineProfile& profile) {
 
 constexpr char kForward[] = "forward_flop_per_s", kBackward[] = "backward_flop_per_s";
 
-/// Reads an attention point, which must come after the `known` ones.
+/// Reads an attention point, which must come after the points `known` in the order by head
+/// dimension, then length.
 AttentionPoint attention_point(const JsonObject& json, std::span<const AttentionPoint> known) {
   json.refuse_unknown({"head_dim", "length", kForward, kBackward});
   AttentionPoint point{.head_dim = json.integer("head_dim"),

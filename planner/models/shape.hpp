@@ -70,6 +70,8 @@ struct ModelShape {
   /// Keys visible to a query, itself included; none for all keys before it.
   std::optional<std::int64_t> sliding_window;
   double init_std = 0.02;
+  /// Positions that the model was made for, which bounds no step; none where nothing states it.
+  std::optional<std::int64_t> max_positions{};
   friend bool operator==(const ModelShape&, const ModelShape&) = default;
 };
 
@@ -142,8 +144,9 @@ void validate(const ModelShape& shape, const std::string& where);
 
 const char* to_string(Family family);  ///< The `model_type` of config.json.
 
-/// The shape that a config.json states; `where` names the file in errors. Throws BadRequest naming
-/// the field (unknown family, missing or wrong field, unsupported activation or rope_scaling).
+/// The shape that a config.json states, with transformers' defaults for keys that it leaves out;
+/// `where` names the file in errors. Throws BadRequest naming the field (unknown family, wrong
+/// field, unsupported activation or rope_scaling).
 [[nodiscard]] ModelShape shape_from_config(const std::string& json_text, const std::string& where);
 /// The config.json text from which transformers would build `shape`.
 [[nodiscard]] std::string config_from_shape(const ModelShape& shape);

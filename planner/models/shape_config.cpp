@@ -1,11 +1,12 @@
 // Converts between Hugging Face's config.json and ModelShape. Defaults are those of transformers'
-// configuration classes (LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config; 4.57 and 5.x).
+// configuration classes (planner/models/family_defaults.hpp).
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
+#include "planner/models/family_defaults.hpp"
 #include "planner/models/rope_config.hpp"
 #include "planner/models/shape.hpp"
+#include "planner/models/window_config.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
 
@@ -48,67 +49,42 @@ Family family_of(const JsonObject& config) {
                                 "; supported: " + kSupported);
 }
 
-/// Key-value heads; an absent key means the class default, null means as many as heads.
-std::int64_t kv_heads_of(const JsonObject& config, Family family, std::int64_t heads) {
-  if (const auto given = config.find_integer("num_key_value_heads")) return *given;
-  if (family == Family::llama || config.json().contains("num_key_value_heads")) return heads;
-  config.fail("num_key_value_heads", "is missing");
+/// A whole number that transformers gives a default where the key is absent, and none where it is
+/// null.
+std::int64_t integer_or(const JsonObject& config, const char* key, std::int64_t otherwise) {
+  if (const auto given = config.find_integer(key)) return *given;
+  if (config.json().contains(key)) {
+    config.fail(key,
+                "must be a number: leave it out for transformers' " + std::to_string(otherwise));
+  }
+  return otherwise;
+}
+
+/// Key-value heads: null means as many as heads, but not to qwen3_moe.
+std::int64_t kv_heads_of(const JsonObject& config, const ModelShape& shape) {
+  constexpr const char* kKey = "num_key_value_heads";
+  const std::int64_t otherwise = std::max<std::int64_t>(
+      1, family_defaults(shape.family).num_key_value_heads.value_or(shape.heads));
+  const bool null = config.json().contains(kKey) && !config.has(kKey);
+  if (null && shape.family != Family::qwen3_moe) return shape.heads;
+  if (!config.json().contains(kKey) && shape.heads % otherwise != 0) {
+    config.fail(kKey, "is missing, and transformers' " + std::to_string(otherwise) +
+                          " does not divide num_attention_heads (" + std::to_string(shape.heads) +
+                          "): give it");
+  }
+  return integer_or(config, kKey, otherwise);
 }
 
 std::int64_t head_dim_of(const JsonObject& config, const ModelShape& shape) {
   if (const auto given = config.find_integer("head_dim")) return *given;
-  if (shape.family == Family::qwen3 || shape.family == Family::qwen3_moe) return 128;
-  if (shape.family == Family::gpt_oss) return 64;
+  const auto otherwise = family_defaults(shape.family).head_dim;
+  if (otherwise) return integer_or(config, "head_dim", *otherwise);
   if (shape.heads < 1 || shape.hidden % shape.heads != 0) {
     config.fail("head_dim", "is missing and num_attention_heads (" + std::to_string(shape.heads) +
                                 ") does not divide hidden_size (" + std::to_string(shape.hidden) +
                                 "): give head_dim");
   }
   return shape.hidden / shape.heads;
-}
-
-/// Whether all layers have a window, or none; a mixture is refused.
-bool windows_everywhere(const JsonObject& config, const ModelShape& shape) {
-  if (config.has("layer_types")) {
-    const std::vector<std::string> types = config.texts("layer_types");
-    const auto windows = std::ranges::count(types, "sliding_attention");
-    if (std::ranges::count(types, "full_attention") + windows !=
-        static_cast<std::ptrdiff_t>(types.size())) {
-      config.fail("layer_types", "only full_attention and sliding_attention are supported");
-    }
-    if (windows != 0 && windows != static_cast<std::ptrdiff_t>(types.size())) {
-      config.fail("layer_types", "full and sliding layers in one model are not supported");
-    }
-    return windows != 0;
-  }
-  const std::int64_t first = config.find_integer("max_window_layers").value_or(28);
-  if (first > 0 && first < shape.layers) {
-    config.fail("max_window_layers", std::to_string(first) + " of " + std::to_string(shape.layers) +
-                                         " layers without a window: a mixture is not supported");
-  }
-  return first <= 0;
-}
-
-std::optional<std::int64_t> sliding_window_of(const JsonObject& config, const ModelShape& shape) {
-  const auto given = config.find_integer("sliding_window");
-  switch (shape.family) {
-    case Family::llama:
-    case Family::gpt_oss:  // Every other layer has one; full attention in all is an upper bound.
-      return std::nullopt;
-    case Family::mixtral:
-      return given;
-    case Family::mistral:
-      if (given || config.json().contains("sliding_window")) return given;
-      return 4096;
-    case Family::qwen2:
-    case Family::qwen3:
-    case Family::qwen3_moe:
-      break;
-  }
-  if (!config.find_boolean("use_sliding_window").value_or(false)) return std::nullopt;
-  if (config.json().contains("sliding_window") && !given) return std::nullopt;
-  if (!windows_everywhere(config, shape)) return std::nullopt;
-  return given.value_or(4096);
 }
 
 void read_biases(const JsonObject& config, ModelShape& shape) {
@@ -137,17 +113,30 @@ void read_biases(const JsonObject& config, ModelShape& shape) {
   }
 }
 
+/// Experts of a block. transformers 5 takes either name for the other; a config that is read by
+/// older versions too has both.
+std::int64_t expert_count(const JsonObject& config, std::int64_t otherwise) {
+  const auto one = config.find_integer("num_experts");
+  const auto other = config.find_integer("num_local_experts");
+  if (one && other && *one != *other) {
+    config.fail("num_experts", std::to_string(*one) + ", and num_local_experts is " +
+                                   std::to_string(*other) + ": make them equal, or give one");
+  }
+  return one ? *one : other ? *other : integer_or(config, "num_experts", otherwise);
+}
+
 /// Reads the experts, which every block must have: models that mix blocks with and without are
 /// refused.
 void read_experts(const JsonObject& config, ModelShape& shape) {
   if (!routes(shape.family)) return;
   const bool qwen = shape.family == Family::qwen3_moe;
+  const FamilyDefaults& defaults = family_defaults(shape.family);
   Experts experts;
-  // transformers 5 writes the second name for both families.
-  const bool first = qwen && (config.has("num_experts") || !config.has("num_local_experts"));
-  experts.count = config.integer(first ? "num_experts" : "num_local_experts");
-  experts.active = config.integer("num_experts_per_tok");
-  experts.intermediate = config.integer(qwen ? "moe_intermediate_size" : "intermediate_size");
+  experts.count = expert_count(config, defaults.num_experts);
+  experts.active = integer_or(config, "num_experts_per_tok", defaults.num_experts_per_tok);
+  experts.intermediate =
+      qwen ? integer_or(config, "moe_intermediate_size", defaults.moe_intermediate_size)
+           : shape.intermediate;
   experts.router_bias = shape.family == Family::gpt_oss;
   if (qwen) experts.normalized = config.find_boolean("norm_topk_prob").value_or(false);
   if (config.find_number("router_jitter_noise").value_or(0) != 0) {
@@ -166,56 +155,7 @@ void read_experts(const JsonObject& config, ModelShape& shape) {
   shape.intermediate = experts.active * experts.intermediate;
 }
 
-const char* architecture_name(Family family) {
-  switch (family) {
-    case Family::llama:
-      return "LlamaForCausalLM";
-    case Family::mistral:
-      return "MistralForCausalLM";
-    case Family::qwen2:
-      return "Qwen2ForCausalLM";
-    case Family::qwen3:
-      return "Qwen3ForCausalLM";
-    case Family::qwen3_moe:
-      return "Qwen3MoeForCausalLM";
-    case Family::mixtral:
-      return "MixtralForCausalLM";
-    case Family::gpt_oss:
-      return "GptOssForCausalLM";
-  }
-  return "";
-}
-
-void write_experts(const ModelShape& shape, nlohmann::ordered_json& json) {
-  if (!shape.experts) return;
-  const bool qwen = shape.family == Family::qwen3_moe;
-  json[qwen ? "num_experts" : "num_local_experts"] = shape.experts->count;
-  json["num_experts_per_tok"] = shape.experts->active;
-  json[qwen ? "moe_intermediate_size" : "intermediate_size"] = shape.experts->intermediate;
-  if (qwen) json["norm_topk_prob"] = shape.experts->normalized;
-}
-
 }  // namespace
-
-const char* to_string(Family family) {
-  switch (family) {
-    case Family::llama:
-      return "llama";
-    case Family::mistral:
-      return "mistral";
-    case Family::qwen2:
-      return "qwen2";
-    case Family::qwen3:
-      return "qwen3";
-    case Family::qwen3_moe:
-      return "qwen3_moe";
-    case Family::mixtral:
-      return "mixtral";
-    case Family::gpt_oss:
-      return "gpt_oss";
-  }
-  return "";
-}
 
 ModelShape shape_from_config(const std::string& json_text, const std::string& where) {
   const sim::JsonDocument json = sim::parse_json(json_text, where);
@@ -227,56 +167,25 @@ ModelShape shape_from_config(const std::string& json_text, const std::string& wh
       activation && *activation != "silu" && *activation != "swish") {
     config.fail("hidden_act", "\"" + *activation + "\" is not supported; only silu is");
   }
-  shape.layers = config.integer("num_hidden_layers");
-  shape.hidden = config.integer("hidden_size");
-  shape.intermediate = config.integer("intermediate_size");
-  shape.heads = config.integer("num_attention_heads");
-  shape.kv_heads = kv_heads_of(config, shape.family, shape.heads);
+  const FamilyDefaults& defaults = family_defaults(shape.family);
+  shape.layers = integer_or(config, "num_hidden_layers", defaults.num_hidden_layers);
+  shape.hidden = integer_or(config, "hidden_size", defaults.hidden_size);
+  shape.intermediate = integer_or(config, "intermediate_size", defaults.intermediate_size);
+  shape.heads = integer_or(config, "num_attention_heads", defaults.num_attention_heads);
+  shape.kv_heads = kv_heads_of(config, shape);
   shape.head_dim = head_dim_of(config, shape);
-  shape.vocab = config.integer("vocab_size");
+  shape.vocab = integer_or(config, "vocab_size", defaults.vocab_size);
+  shape.max_positions =
+      integer_or(config, "max_position_embeddings", defaults.max_position_embeddings);
   shape.tied_head = config.find_boolean("tie_word_embeddings").value_or(false);
-  shape.rms_eps = config.find_number("rms_norm_eps").value_or(1e-6);
+  shape.rms_eps = config.find_number("rms_norm_eps").value_or(defaults.rms_norm_eps);
   shape.init_std = config.find_number("initializer_range").value_or(0.02);
   read_biases(config, shape);
   read_experts(config, shape);
-  read_rope(config, shape);
   shape.sliding_window = sliding_window_of(config, shape);
+  read_rope(config, shape);
   validate(shape, where);
   return shape;
-}
-
-std::string config_from_shape(const ModelShape& shape) {
-  nlohmann::ordered_json json = {{"architectures", {architecture_name(shape.family)}},
-                                 {"model_type", to_string(shape.family)},
-                                 {"vocab_size", shape.vocab},
-                                 {"hidden_size", shape.hidden},
-                                 {"intermediate_size", shape.intermediate},
-                                 {"num_hidden_layers", shape.layers},
-                                 {"num_attention_heads", shape.heads},
-                                 {"num_key_value_heads", shape.kv_heads},
-                                 {"head_dim", shape.head_dim},
-                                 {"hidden_act", "silu"},
-                                 {"rms_norm_eps", shape.rms_eps},
-                                 {"initializer_range", shape.init_std},
-                                 {"rope_theta", shape.rope_theta},
-                                 {"rope_scaling", rope_json(shape.rope_scaling)},
-                                 {"tie_word_embeddings", shape.tied_head}};
-  const bool qwen3 = shape.family == Family::qwen3 || shape.family == Family::qwen3_moe;
-  if (shape.family == Family::llama || shape.family == Family::gpt_oss || qwen3) {
-    json["attention_bias"] = shape.o_bias;
-  }
-  if (shape.family == Family::llama) json["mlp_bias"] = shape.mlp_bias;
-  if (shape.family != Family::llama && shape.family != Family::gpt_oss) {
-    json["sliding_window"] =
-        shape.sliding_window ? nlohmann::ordered_json(*shape.sliding_window) : nullptr;
-  }
-  if (shape.family == Family::qwen2 || qwen3) {
-    json["use_sliding_window"] = shape.sliding_window.has_value();
-    json["max_window_layers"] = shape.sliding_window ? 0 : shape.layers;
-  }
-  write_experts(shape, json);
-  if (!shape.name.empty()) json["_name_or_path"] = shape.name;
-  return json.dump(2) + "\n";
 }
 
 }  // namespace sluice::planner

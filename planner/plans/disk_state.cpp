@@ -7,7 +7,8 @@ namespace {
 
 constexpr std::int64_t kHalf = 2;
 constexpr std::int64_t kMoment = 4;
-/// Planes of this many elements are whole blocks, whatever the element.
+/// Number of elements of which every plane is a whole number of disk blocks, whatever the element's
+/// size.
 constexpr std::int64_t kWholePlane = kDiskBlock.count() / 2;
 
 std::int64_t disk_round_up(std::int64_t value, std::int64_t unit) {

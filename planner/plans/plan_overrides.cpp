@@ -77,7 +77,7 @@ const UnitField* unit_field(const std::string& field) {
   return found == kUnitFields.end() ? nullptr : &*found;
 }
 
-/// Splits "layers[3].keep" into unit 3 and "keep"; none for names without "layers[".
+/// Unit and field of a name such as "layers[3].keep"; none for names without "layers[".
 struct OneUnit {
   std::size_t unit;
   std::string field;
@@ -116,7 +116,7 @@ void set_units(Plan& plan, const std::string& name, const std::string& value) {
   }
 }
 
-/// Sets one field. If the plan has no units, unit fields are only parsed.
+/// Sets one field of `plan`. If the plan has no units, values of unit fields are only parsed.
 void set_field(Plan& plan, const std::string& name, const std::string& value) {
   const std::string where = "plan." + name;
   for (const PlanNumber& number : kNumbers) {

@@ -8,7 +8,7 @@
 namespace sluice::planner {
 namespace {
 
-/// Draws that do not depend on the standard library's distributions.
+/// Random numbers that do not depend on the standard library's distributions.
 class Draw {
  public:
   explicit Draw(std::uint64_t seed) : engine_(seed * 0x9e3779b97f4a7c15ull + 1) {}

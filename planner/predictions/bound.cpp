@@ -17,7 +17,7 @@ Seconds alone(const TaskCost& cost) {
 
 Seconds seconds(double count) { return Seconds(count); }
 
-/// Numbers of parameters by kind of unit.
+/// Numbers of parameters: of the embedding, of all blocks, and of all units.
 struct ParameterCounts {
   double embed = 0, blocks = 0, all = 0;
 };
@@ -127,8 +127,8 @@ class MachineLimits {
                      seconds(late / h2d_rate_) + tail});
   }
 
-  static constexpr double kState = 12;    ///< Bytes a parameter: master, m, v.
-  static constexpr double kGradient = 4;  ///< Bytes of a waiting gradient a parameter.
+  static constexpr double kState = 12;    ///< Bytes of a parameter's master weight, m and v.
+  static constexpr double kGradient = 4;  ///< Bytes of a parameter's waiting gradient.
   const Job& job_;
   const ProfileCostModel& costs_;
   ParameterCounts sizes_;

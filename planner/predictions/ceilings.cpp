@@ -31,7 +31,7 @@ Seconds at_rate(double amount, const Fact& rate) {
   return Seconds(rate.value > 0 ? amount / rate.value : 0);
 }
 
-/// Adds the work `times` times.
+/// Adds the times of `times` tasks of this work at the ceilings.
 void add(Ceilings& sum, const Work& work, double times, const MachineProfile& ceilings) {
   for (const Gemm& g : work.gemms) {
     sum.products += times * at_rate(flops(g).count(), ceilings.peak_bf16);

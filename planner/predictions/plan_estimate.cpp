@@ -10,13 +10,13 @@
 namespace sluice::planner {
 
 struct PlanEstimator::Amounts {
-  double compute = 0;         ///< Seconds, device updates included.
-  double h2d = 0, d2h = 0;    ///< Bytes.
+  double compute = 0;         ///< Seconds of the compute lane in a step, device updates included.
+  double h2d = 0, d2h = 0;    ///< Bytes that a step copies to the device and from it.
   double forward = 0;         ///< Seconds of the blocks' forward passes.
   double backward = 0;        ///< Seconds of the blocks' backward passes, recomputation included.
-  double offloaded = 0;       ///< Bytes of records that go to the host and come back.
-  double cpu_parameters = 0;  ///< Parameters updated on the CPU.
-  /// Parameters updated on the CPU for which the next step waits as a whole.
+  double offloaded = 0;       ///< Bytes of records that go to the host in a step and come back.
+  double cpu_parameters = 0;  ///< Number of parameters that the CPU updates in a step.
+  /// Number of parameters updated on the CPU for which the next step waits as a whole.
   double blocking_parameters = 0;
   std::int64_t copies = 0;
 };

@@ -52,7 +52,7 @@ std::optional<Stall> stall_of(const StepTask& task) {
   return std::nullopt;
 }
 
-/// For each task the one before it on its lane.
+/// For each task of the graph, the task before it on its lane; none for a lane's first task.
 std::vector<std::optional<TaskId>> lane_predecessors(const StepGraph& graph) {
   std::vector<std::optional<TaskId>> before(graph.tasks.size());
   std::array<std::optional<TaskId>, kLaneKinds> last;
@@ -69,7 +69,8 @@ class Attribution {
   Attribution(const StepGraph& graph, const std::vector<TaskTimes>& spans)
       : graph_(graph), spans_(spans), before_(lane_predecessors(graph)) {}
 
-  /// Charges [from, to), during which the compute lane waited for `waiting` to start.
+  /// Charges the time [from, to), in which the compute lane waited for `waiting` to start, to
+  /// stalls.
   void charge(TaskId waiting, Instant from, Instant to, StallTimes& times) const {
     TaskId at = waiting;
     Stall last = Stall::launch;
@@ -88,7 +89,7 @@ class Attribution {
   }
 
  private:
-  /// Among predecessors and the task before on the lane, the one that ended last.
+  /// The task that ended last among the predecessors of `task` and the task before it on its lane.
   [[nodiscard]] std::optional<TaskId> last_enabler(TaskId task) const {
     std::optional<TaskId> latest;
     const auto consider = [&](TaskId candidate) {

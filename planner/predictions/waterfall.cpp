@@ -11,7 +11,7 @@ namespace {
 
 Duration whole_ns(Seconds time) { return std::chrono::round<Duration>(time); }
 
-/// The term that the compute lane's time under a task of this kind belongs to.
+/// The term of the waterfall to which the compute lane's time under a task of this kind belongs.
 WaterfallTerm term_of(TaskKind kind) {
   switch (kind) {
     case TaskKind::recompute:

@@ -8,7 +8,7 @@
 namespace sluice::planner {
 namespace {
 
-/// Counts the blocks whose gradients go to the host.
+/// Number of blocks of the plan whose gradients go to the host.
 std::int64_t streamed_gradients(const Plan& plan) {
   return std::count_if(plan.units.begin() + 1, plan.units.end() - 1, stores_gradient);
 }

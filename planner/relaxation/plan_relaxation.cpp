@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kNone = 1e-6;  ///< Block counts below this are treated as zero.
 
-/// Whether the one unit with these counts makes only parts of choices.
+/// Whether counts of a group with one unit divide that unit between several choices.
 bool is_of_several(const std::vector<double>& counts) {
   constexpr double kWhole = 1 - 1e-6;
   return std::all_of(counts.begin(), counts.end(), [](double each) { return each < kWhole; });

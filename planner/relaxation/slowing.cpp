@@ -27,9 +27,9 @@ std::vector<Slowing> lost_to_others(const std::vector<CostModel::LaneInterferenc
 
 }  // namespace
 
-/// What other lanes cost CPU updates of any number of threads, as a share of the fastest rate;
-/// `rates` are those of 1, 2, ... threads alone. More threads are faster and suffer more, so the
-/// most that any number has left counts, whichever of the others run.
+/// Losses of CPU updates with any number of threads to each other lane, as shares of the fastest
+/// rate; `rates` are those of 1, 2, ... threads alone. More threads are faster and suffer more, so
+/// the most that any number has left counts, whichever of the other lanes run.
 std::vector<PlanRelaxation::Slowing> PlanRelaxation::slowed_updates(
     const ProfileCostModel& costs, const std::vector<double>& rates) {
   std::vector<std::vector<Slowing>> by_threads;

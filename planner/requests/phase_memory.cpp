@@ -8,7 +8,7 @@
 namespace sluice::planner {
 namespace {
 
-constexpr std::int64_t kFolderBytes = 2;  ///< Bytes of a parameter in a model's folder.
+constexpr std::int64_t kFolderBytes = 2;  ///< Bytes that a parameter takes in a model's folder.
 
 /// Host memory that pieces of state take beyond the process's share.
 Bytes pieces_beyond_process(const Job& job, const MachineProfile& profile) {

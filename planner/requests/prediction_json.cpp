@@ -122,7 +122,8 @@ std::string to_json_text(const Prediction& prediction, const std::vector<Remedy>
 }
 
 std::string to_json_text(const Prediction& prediction, const std::vector<Remedy>& remedies,
-                         const RunNeeds& needs, const RunMoney& money) {
+                         const RunNeeds& needs, const RunMoney& money,
+                         const std::optional<PaddedVocabulary>& padding) {
   Json json = with_shortage(prediction, remedies);
   json["phases"] = phases_json(needs.phases);
   json["checkpoint_bytes"] = needs.checkpoint.count();
@@ -134,6 +135,12 @@ std::string to_json_text(const Prediction& prediction, const std::vector<Remedy>
   json["rent_usd_per_hour"] = or_null(money.rent_usd_per_hour);
   json["rent_usd"] = or_null(money.rent_usd);
   json["price_date"] = money.price_date.empty() ? Json(nullptr) : Json(money.price_date);
+  if (padding) {
+    json["padded_vocabulary"] = {{"tokens", padding->tokens},
+                                 {"padded", padding->padded},
+                                 {"step_s", padding->step.count()},
+                                 {"gain", padding->gain}};
+  }
   return json.dump(kIndent) + "\n";
 }
 

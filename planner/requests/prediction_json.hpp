@@ -4,6 +4,7 @@
 #include <string>
 
 #include "planner/predictions/predict.hpp"
+#include "planner/requests/padded_vocabulary.hpp"
 #include "planner/requests/run_needs.hpp"
 #include "planner/search/search.hpp"
 #include "sim/json_object.hpp"
@@ -24,7 +25,8 @@ struct RunMoney {
 };
 [[nodiscard]] std::string to_json_text(const Prediction& prediction,
                                        const std::vector<Remedy>& remedies, const RunNeeds& needs,
-                                       const RunMoney& money);
+                                       const RunMoney& money,
+                                       const std::optional<PaddedVocabulary>& padding = {});
 /// JSON object with the fields of a plan file that are the plan's own.
 [[nodiscard]] sim::Json plan_json(const Plan& plan);
 /// JSON object with all fields of a prediction that fits, as `predict --json` and `plan --json`

@@ -125,7 +125,7 @@ PriceList price_list(const YAML::Node& root, const std::string& where) {
   return list;
 }
 
-/// Parts that a machine is bought as, by their names in a price list, with their numbers.
+/// Parts as which a machine is bought: the name of each in a price list, and how many.
 std::vector<std::pair<std::string, std::int64_t>> parts_of(const Composition& parts) {
   return {{"gpu " + parts.gpu, 1},
           {"cpu " + parts.cpu, 1},

@@ -125,7 +125,8 @@ class Reader {
       return std::ranges::any_of(
           refusals_, [path](const Refusal& each) { return our_path(each.path) == path; });
     };
-    if (result_.run_file) {
+    // What holds no keys lacks none in particular.
+    if (result_.run_file && !told("")) {
       for (const auto& [path, message] : missing_sizes(config)) {
         if (!told(path.c_str())) refusals_.push_back({path, message});
       }

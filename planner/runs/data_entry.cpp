@@ -179,6 +179,8 @@ const char* to_string(DataFormat format) {
       return "auto";
     case DataFormat::text:
       return "text";
+    case DataFormat::bytes:
+      return "bytes";
     case DataFormat::jsonl:
       return "jsonl";
     case DataFormat::alpaca:
@@ -197,9 +199,9 @@ const char* to_string(DataFormat format) {
 
 DataFormat parse_data_format(const std::string& value, const std::string& path) {
   return parse_choice(value, path,
-                      {DataFormat::automatic, DataFormat::text, DataFormat::jsonl,
-                       DataFormat::alpaca, DataFormat::sharegpt, DataFormat::messages,
-                       DataFormat::prompt_completion, DataFormat::tokens});
+                      {DataFormat::automatic, DataFormat::text, DataFormat::bytes,
+                       DataFormat::jsonl, DataFormat::alpaca, DataFormat::sharegpt,
+                       DataFormat::messages, DataFormat::prompt_completion, DataFormat::tokens});
 }
 
 }  // namespace sluice::planner

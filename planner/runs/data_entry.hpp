@@ -14,6 +14,7 @@ namespace sluice::planner {
 enum class DataFormat {
   automatic,  ///< Taken from the file's name and first example ("auto").
   text,       ///< The whole file is one text.
+  bytes,      ///< The whole file is one text, whose byte values are the tokens of any model.
   jsonl,      ///< One example a line: {"text": ...}.
   alpaca,     ///< Examples are {"instruction", "input", "output", "system", "history"}.
   sharegpt,   ///< Examples are {"conversations": [{"from", "value"}, ...]}.

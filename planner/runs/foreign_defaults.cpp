@@ -56,6 +56,12 @@ void fill_foreign_defaults(RunConfig& config, const std::set<Program>& seen,
                            const std::set<std::string>& keys) {
   const auto program = program_of_file(seen, keys);
   if (!program) return;
+  if (program == Program::llama_factory && keys.contains("stage") &&
+      !keys.contains("finetuning_type")) {
+    config.notes.emplace_back(
+        "finetuning_type is not stated, for which LLaMA-Factory trains LoRA: all weights are "
+        "trained here");
+  }
   std::string filled;
   for (const auto& [path, value] : defaults_of(*program)) {
     if (is_stated(config, path)) continue;

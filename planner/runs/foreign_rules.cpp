@@ -55,6 +55,7 @@ void require_one_of(const std::string& value, const std::string& key,
 }
 
 void set_per_device(RunConfig& run, Text value, Text) {
+  if (is_none(value)) return;
   set_path(run, "micro_batch", value);
   if (!run.gradient_accumulation && run.batch_size == 0) run.gradient_accumulation = 1;
 }
@@ -78,6 +79,7 @@ void set_optimizer(RunConfig& run, Text value, Text key) {
 }
 
 void set_bf16(RunConfig& run, Text value, Text key) {
+  if (is_none(value)) return;
   if (value == "auto" || value == "full") return set_path(run, "compute", "bf16");
   set_path(run, "compute", parse_yes_or_no(value, key) ? "bf16" : "fp32");
 }
@@ -92,6 +94,7 @@ void set_type(RunConfig& run, Text value, Text key) {
 }
 
 void set_packing(RunConfig& run, Text value, Text key) {
+  if (is_none(value)) return;
   set_path(run, "packing", parse_yes_or_no(value, key) ? "documents" : "off");
 }
 

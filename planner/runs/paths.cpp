@@ -9,6 +9,7 @@
 #include "planner/machines/profile_file.hpp"
 #include "planner/plans/plan_overrides.hpp"
 #include "planner/runs/foreign_keys.hpp"
+#include "planner/runs/meant_paths.hpp"
 #include "planner/runs/run_config.hpp"
 #include "planner/runs/values.hpp"
 #include "sim/error.hpp"
@@ -188,7 +189,10 @@ constexpr std::array kPaths = {
             }},
     RunPath{"packing", set_packing_kind},
     RunPath{"seq_len", [](RunConfig& run, Text v, Text p) { run.seq_len = parse_positive(v, p); }},
-    RunPath{"batch_size", [](RunConfig& run, Text v, Text p) { run.batch_size = parse_positive(v, p); }},
+    RunPath{"batch_size",
+            [](RunConfig& run, Text v, Text p) {
+              run.batch_size = is_none(v) ? 0 : parse_positive(v, p);
+            }},
     RunPath{"micro_batch",
             [](RunConfig& run, Text v, Text p) { run.micro_batch = parse_positive(v, p); }},
     RunPath{"loss_chunk", [](RunConfig& run, Text v, Text p) { run.loss_chunk = parse_positive(v, p); }},
@@ -202,7 +206,10 @@ constexpr std::array kPaths = {
             [](RunConfig& run, Text v, Text p) { run.gradient_accumulation = parse_positive(v, p); }},
     RunPath{"steps", set_steps},
     RunPath{"epochs", set_epochs},
-    RunPath{"seed", [](RunConfig& run, Text v, Text p) { run.seed = parse_count(v, p); }},
+    RunPath{"seed",
+            [](RunConfig& run, Text v, Text p) {
+              run.seed = is_none(v) ? RunConfig().seed : parse_count(v, p);
+            }},
     RunPath{"compute",
             [](RunConfig& run, Text v, Text p) {
               run.compute = parse_choice(v, p, {ComputeType::fp32, ComputeType::bf16});
@@ -280,46 +287,9 @@ constexpr std::array kPaths = {
     RunPath{"backend", set_backend},
 };
 
-/// Words that people write for a path, beyond the reach of spelling.
-struct Meant {
-  const char* word;
-  const char* path;
-};
-constexpr std::array kMeant = {
-    Meant{"lr", "optimizer.lr"},
-    Meant{"optimizer.learning_rate", "optimizer.lr"},
-    Meant{"optimizer.beta1", "optimizer.betas"},
-    Meant{"optimizer.beta2", "optimizer.betas"},
-    Meant{"optimizer.epsilon", "optimizer.eps"},
-    Meant{"optimizer.grad_clip", "optimizer.clip"},
-    Meant{"grad_clip", "optimizer.clip"},
-    Meant{"warmup", "schedule.warmup_steps"},
-    Meant{"schedule.warmup", "schedule.warmup_steps"},
-    Meant{"schedule.min_lr_ratio", "schedule.final_fraction"},
-    Meant{"min_lr_ratio", "schedule.final_fraction"},
-    Meant{"scheduler", "schedule.kind"},
-    Meant{"gpu", "machine"},
-    Meant{"ram", "limits.host"},
-    Meant{"vram", "limits.hbm"},
-    Meant{"hbm", "limits.hbm"},
-    Meant{"host", "limits.host"},
-    Meant{"disk", "limits.disk"},
-    Meant{"precision", "compute"},
-    Meant{"context_length", "seq_len"},
-    Meant{"block_size", "seq_len"},
-    Meant{"max_len", "seq_len"},
-    Meant{"grad_accum", "gradient_accumulation"},
-    Meant{"max_iters", "steps"},
-    Meant{"iters", "steps"},
-    Meant{"train_file", "data"},
-    Meant{"out_dir", "out"},
-};
-
 [[noreturn]] void refuse_unknown(const std::string& path) {
-  for (const Meant& each : kMeant) {
-    if (path == each.word) {
-      throw BadRequest(path + ": unknown key; did you mean \"" + each.path + "\"?");
-    }
+  if (const auto meant = path_meant_by(path)) {
+    throw BadRequest(path + ": unknown key; did you mean \"" + *meant + "\"?");
   }
   std::vector<std::string> known = run_paths();
   for (std::string& name : foreign_keys()) known.push_back(std::move(name));

@@ -52,7 +52,8 @@ struct RunConfig {
   std::vector<DataEntry> data;  ///< The data sets to train on; training needs one.
   std::optional<std::filesystem::path> dataset_dir;  ///< Folder of dataset_info.json and its files.
   DataFormat data_format = DataFormat::automatic;
-  /// Which token ids are learnt, one 0 or 1 for each; none for the file beside them, if any.
+  /// File that says which token ids are learnt, one 0 or 1 for each; none for the file beside them,
+  /// if any.
   std::optional<std::filesystem::path> data_mask;
   TokenType data_dtype = TokenType::uint16;  ///< Type of the token ids in a .bin file.
   /// Rows of each data set that are read at most; none for all. An entry's own number holds over

@@ -148,7 +148,7 @@ class RunReader {
   RunConfig& run_;
   const std::string& where_;
   std::vector<Refusal>& refusals_;
-  std::set<Program> programs_;  ///< Whose keys the file has.
+  std::set<Program> programs_;  ///< Programs whose keys the file has.
   std::set<std::string> keys_;
 };
 

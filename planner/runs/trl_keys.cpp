@@ -29,7 +29,7 @@ void set_text_field(RunConfig& run, Text value, Text) {
   if (!is_none(value) && value != "text") set_path(run, "columns.text", value);
 }
 
-/// Which tokens are learnt: only the answers, whatever form they have.
+/// Accepts that only answers are learnt, and refuses that all tokens are.
 void set_answers_only(RunConfig&, Text value, Text key) {
   if (is_none(value) || parse_yes_or_no(value, key)) return;
   throw BadRequest(key + ": \"" + value +

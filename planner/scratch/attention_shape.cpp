@@ -13,7 +13,7 @@ constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-/// Tile of keys; blocks of queries start where a tile does.
+/// Number of keys in a tile; blocks of queries start where a tile does.
 constexpr std::int64_t kTile = 128;
 
 /// Default scratch of one run, and queries of a block that exceeds it (AttentionLimits).
@@ -148,7 +148,8 @@ Bytes attention_backward_sums(const AttentionShape& shape, const AttentionShape&
 
 namespace {
 
-/// Keys that runs sharing keys read, over all runs; 0 where every run covers whole groups.
+/// Number of keys that runs which share keys read, summed over all runs; 0 where every run covers
+/// whole groups.
 std::int64_t shared_keys(const AttentionShape& shape, GradientOrder order,
                          const AttentionLimits& limits) {
   const AttentionShape part =

@@ -40,8 +40,9 @@ struct CudaWorkspace {
   /// Offset of [MLP tokens, 2 intermediate]: gate and up where the MLP is computed in chunks;
   /// otherwise they are in the record.
   Bytes gate_up;
-  Bytes activation;  ///< Offset of [MLP tokens, intermediate]: silu(gate) * up, or its gradient.
-  Bytes d_gate_up;   ///< Offset of [MLP tokens, 2 intermediate]: gradients of gate and up.
+  /// Offset of [MLP tokens, intermediate]: silu(gate) * up, or its gradient in the backward pass.
+  Bytes activation;
+  Bytes d_gate_up;  ///< Offset of [MLP tokens, 2 intermediate]: gradients of gate and up.
   CudaRouteWorkspace routes;
   /// Offset of [tokens, (heads + 2 kv_heads) head_dim]: q and k after norm and RoPE, and v.
   Bytes rotated;

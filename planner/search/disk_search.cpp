@@ -12,6 +12,7 @@
 namespace sluice::planner {
 namespace {
 
+/// Sizes of a roomier host that are tried for one number of rounds.
 constexpr int kRoomsTried = 6;
 /// Numbers of rounds among which the effort is divided; about as many are looked at.
 constexpr std::int64_t kRoundsUsual = 4;
@@ -118,7 +119,7 @@ class DiskSearch {
   /// found fits.
   void settle(Bytes freed, std::optional<std::int64_t> rounds) {
     bool tried_most = false, fits = false;
-    std::int64_t leaner = 1;
+    std::int64_t times_less = 1;
     for (int i = 0; i < kRoomsTried; ++i) {
       if (freed > most_ && !pinned()) {
         if (tried_most) return;
@@ -130,11 +131,11 @@ class DiskSearch {
       if (fits || least_.tier != Tier::host || pinned()) return;
       if (!tried_most) {
         freed += least_.short_by;
-      } else if (!best_ && found && least_.short_by * leaner < freed) {
-        // With all of it on the disk, only a leaner plan may fit: a little leaner, then much. Not
-        // worth a search each where another number of rounds fits.
-        freed -= least_.short_by * leaner;
-        leaner *= 4;
+      } else if (!best_ && found && least_.short_by * times_less < freed) {
+        // With all of it on the disk, only a plan of less memory may fit: a little less, then much.
+        // Not worth a search each where another number of rounds fits.
+        freed -= least_.short_by * times_less;
+        times_less *= 4;
       } else {
         return;
       }
@@ -180,10 +181,10 @@ class DiskSearch {
   static Infeasible lacking(const FittingPlans& sketches) {
     Infeasible infeasible;
     infeasible.short_by = Bytes(1);
-    if (const auto lean = sketches.leanest(Tier::host)) {
+    if (const auto smallest = sketches.plan_of_least_memory(Tier::host)) {
       infeasible.tier = Tier::host;
-      infeasible.memory = lean->memory;
-      infeasible.short_by = at(lean->memory, Tier::host).missing();
+      infeasible.memory = smallest->memory;
+      infeasible.short_by = at(smallest->memory, Tier::host).missing();
     }
     return infeasible;
   }

@@ -13,7 +13,7 @@
 namespace sluice::planner {
 namespace {
 
-/// Numbers of rounds whose plans are compared.
+/// Numbers of rounds whose plans are compared; the largest number is added to them.
 constexpr std::size_t kCompared = 3;
 /// Effort of the guided search that is compared with sketches, in tasks.
 constexpr std::int64_t kLittle = 400'000;
@@ -139,9 +139,9 @@ std::optional<TimedPlan> FittingPlans::guided() const {
 
 std::optional<TimedPlan> FittingPlans::any() const {
   if (auto usual = usual_one()) return usual;
-  std::vector<TimedPlan> lean = lean_ones();
-  if (lean.empty()) return std::nullopt;
-  return std::move(lean.front());
+  std::vector<TimedPlan> small = plans_of_little_memory();
+  if (small.empty()) return std::nullopt;
+  return std::move(small.front());
 }
 
 std::optional<TimedPlan> FittingPlans::usual_one() const {
@@ -165,12 +165,12 @@ std::optional<TimedPlan> FittingPlans::usual_one() const {
   return std::nullopt;
 }
 
-std::vector<TimedPlan> FittingPlans::lean_ones() const {
+std::vector<TimedPlan> FittingPlans::plans_of_little_memory() const {
   std::vector<TimedPlan> fitting;
   for (const Tier tier : {Tier::host, Tier::hbm}) {
     for (const std::int64_t rounds : few_of(rounds_)) {
       if (!fitting.empty() && settings_.is_late()) return fitting;
-      auto plan = lean(tier, rounds);
+      auto plan = plan_of_little_memory(tier, rounds);
       if (!plan || !really_fits(*plan)) continue;
       time(*plan);
       predict(*plan);
@@ -179,7 +179,7 @@ std::vector<TimedPlan> FittingPlans::lean_ones() const {
   }
   for (const Tier tier : {Tier::host, Tier::hbm}) {
     if (rounds_.empty() || (!fitting.empty() && settings_.is_late())) break;
-    auto plan = leanest(tier);
+    auto plan = plan_of_least_memory(tier);
     if (plan && all_tiers_fit(plan->memory)) fitting.push_back(std::move(*plan));
   }
   std::stable_sort(fitting.begin(), fitting.end(), takes_less_time);
@@ -205,7 +205,7 @@ Bytes FittingPlans::least(Tier tier, std::int64_t rounds, const Room& other) con
 
 /// A plan of so many rounds that takes about the least of `tier` and fits the other: what it lacks
 /// there is set aside until it does.
-std::optional<TimedPlan> FittingPlans::lean(Tier tier, std::int64_t rounds) const {
+std::optional<TimedPlan> FittingPlans::plan_of_little_memory(Tier tier, std::int64_t rounds) const {
   const Tier other = tier == Tier::hbm ? Tier::host : Tier::hbm;
   const Room limit = with(all_room(), tier, kBoundless);
   Room room = all_room();
@@ -222,15 +222,15 @@ std::optional<TimedPlan> FittingPlans::lean(Tier tier, std::int64_t rounds) cons
   return std::nullopt;
 }
 
-std::optional<TimedPlan> FittingPlans::leanest(Tier tier) const {
+std::optional<TimedPlan> FittingPlans::plan_of_least_memory(Tier tier) const {
   const auto taken = [tier](const TimedPlan& each) {
     return tier == Tier::hbm ? each.hbm : each.host;
   };
   std::vector<TimedPlan> found;
   for (const std::int64_t rounds : few_of(rounds_in(with(all_room(), tier, kBoundless)))) {
-    if (auto plan = lean(tier, rounds)) found.push_back(std::move(*plan));
+    if (auto plan = plan_of_little_memory(tier, rounds)) found.push_back(std::move(*plan));
   }
-  for (const Candidate& each : planner::leanest(estimator_, predictor_, settings_.pins)) {
+  for (const Candidate& each : plans_of_least_memory(estimator_, predictor_, settings_.pins)) {
     if (!found.empty() && is_costly(each.plan)) continue;
     TimedPlan plan{each.plan, {}};
     lay_out_few(plan);

@@ -24,8 +24,8 @@ class FittingPlans {
   /// Whether the relaxation proves that no plan fits.
   [[nodiscard]] bool are_none() const { return rounds_.empty(); }
 
-  /// A plan that fits: the usual one, else the fastest lean one. None where no sketch fits, which
-  /// proves nothing. Its step is predicted, that of a plan with many tasks coarsely.
+  /// A plan that fits: the usual one, else the fastest of little memory. None where no sketch fits,
+  /// which proves nothing. Its step is predicted, that of a plan with many tasks coarsely.
   [[nodiscard]] std::optional<TimedPlan> any() const;
 
   /// The fastest plan sketched with usual buffers for the most promising numbers of rounds.
@@ -33,11 +33,11 @@ class FittingPlans {
 
   /// Plans of little memory that fit, of several numbers of rounds, fastest first: for memories
   /// that are nearly full.
-  [[nodiscard]] std::vector<TimedPlan> lean_ones() const;
+  [[nodiscard]] std::vector<TimedPlan> plans_of_little_memory() const;
 
   /// A plan that takes about the least of `tier` (hbm or host) and fits the other as it is; none
   /// where no sketch does.
-  [[nodiscard]] std::optional<TimedPlan> leanest(Tier tier) const;
+  [[nodiscard]] std::optional<TimedPlan> plan_of_least_memory(Tier tier) const;
 
  private:
   /// Memory of both tiers that a sketch may use.
@@ -58,7 +58,8 @@ class FittingPlans {
                                               std::int64_t buffers) const;
   [[nodiscard]] std::optional<TimedPlan> sketch(std::int64_t rounds, std::int64_t buffers) const;
   [[nodiscard]] std::optional<TimedPlan> guided() const;
-  [[nodiscard]] std::optional<TimedPlan> lean(Tier tier, std::int64_t rounds) const;
+  [[nodiscard]] std::optional<TimedPlan> plan_of_little_memory(Tier tier,
+                                                               std::int64_t rounds) const;
   [[nodiscard]] bool is_costly(const Plan& plan) const;
   void lay_out_few(TimedPlan& found) const;
   void time(TimedPlan& found) const;

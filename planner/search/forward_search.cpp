@@ -93,12 +93,12 @@ ForwardPrediction predict_forward(const ForwardRequest& request, ForwardPlan pla
 std::variant<ForwardPrediction, Infeasible> search_forward(const ForwardRequest& request) {
   constexpr std::int64_t kFewestBuffers = 1, kMostBuffers = 4;
   std::optional<ForwardPrediction> best;
-  ForwardPlan leanest = plan_with(request.job, 0, kFewestBuffers);
+  ForwardPlan smallest = plan_with(request.job, 0, kFewestBuffers);
   for (std::int64_t buffers = kFewestBuffers; buffers <= kMostBuffers; ++buffers) {
     const auto resident = most_resident(request, buffers);
     if (!resident) continue;
     ForwardPlan plan = plan_with(request.job, *resident, buffers);
-    leanest = plan;
+    smallest = plan;
     ForwardPrediction found = predict_forward(request, std::move(plan));
     const bool whole = found.plan.resident() == std::ssize(found.plan.weights);
     if (!fits_in(found.memory, Tier::host)) continue;
@@ -106,7 +106,7 @@ std::variant<ForwardPrediction, Infeasible> search_forward(const ForwardRequest&
     if (whole) break;  // Nothing streams: buffers do not matter.
   }
   if (best) return std::move(*best);
-  return shortage_with(request, leanest);
+  return shortage_with(request, smallest);
 }
 
 std::vector<Remedy> forward_remedies(const ForwardRequest& request, const Memory& lacking,

@@ -15,14 +15,14 @@
 namespace sluice::planner {
 namespace {
 
-/// Plans that fit which are predicted exactly, because coarse times do not order neighbours: fewer
-/// where graphs are large and take long.
-constexpr std::size_t kTriedLarge = 4, kTried = 10;
+/// Plans that fit which are predicted exactly, because coarse times do not order neighbours.
+constexpr std::size_t kTried = 4;
 /// Share of a time budget that the guided search has; exact predictions come after it.
 constexpr double kGuidedPart = 0.8;
 /// Tasks above which a graph is large.
 constexpr std::int64_t kLarge = 30'000;
-/// Number of structures whose buffers are varied.
+/// Number of structures whose buffers are varied. Serves hosts with hardly enough memory (72 B on
+/// an L40S), where the fastest structure has no room for more buffers.
 constexpr std::size_t kRefined = 3;
 constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
@@ -67,7 +67,8 @@ Infeasible shortage(const Predictor& predictor, std::vector<Candidate> plans,
   std::vector<Memory> memories;
   memories.reserve(plans.size() + 2);
   for (const Tier tier : {Tier::hbm, Tier::host}) {
-    if (const auto lean = sketches.leanest(tier)) memories.push_back(lean->memory);
+    if (const auto smallest = sketches.plan_of_least_memory(tier))
+      memories.push_back(smallest->memory);
   }
   for (const Candidate& candidate : plans) {
     memories.push_back(
@@ -126,12 +127,8 @@ std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
     return !tournament.ranked().empty() &&
            to_seconds(tournament.ranked().front().score.step) * (1 - gap) <= bound;
   };
-  const auto try_best = [&tournament](const std::vector<GuidedPlan>& plans) {
-    const bool large = !plans.empty() && plans.front().estimate.tasks > kLarge;
-    tournament.try_in_order(plans, large ? kTriedLarge : kTried);
-  };
   if (guided.bound()) {
-    try_best(guided.run());
+    tournament.try_in_order(guided.run(), kTried);
     bound = *guided.bound();  // Effort proves more.
   }
   // Effort or time that is left goes into a search from another start.
@@ -139,7 +136,7 @@ std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
   rest.effort = guided.unspent();
   if (!tournament.ranked().empty() && !near(kNearEnough) && rest.effort >= kQuickEffort &&
       !rest.is_late()) {
-    try_best(GuidedSearch(predictor, rest, StartFrom::few_slots).run());
+    tournament.try_in_order(GuidedSearch(predictor, rest, StartFrom::few_slots).run(), kTried);
   }
   // Where graphs are large the enumeration could afford too few plans to be of use.
   const bool large =
@@ -148,14 +145,15 @@ std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
   if (near(kNearEnough) || large || late) return concluded(predictor, tournament, bound, bound);
 
   const PlanEstimator estimator(predictor);
-  const std::vector<Candidate> lean = leanest(estimator, predictor, settings.pins);
-  if (!guided.bound() && !lean.empty()) {
+  const std::vector<Candidate> smallest =
+      plans_of_least_memory(estimator, predictor, settings.pins);
+  if (!guided.bound() && !smallest.empty()) {
     // Should a constraint of the relaxation refuse what fits, enumeration finds it.
-    Infeasible least = shortage(predictor, lean, FittingPlans(predictor, settings));
+    Infeasible least = shortage(predictor, smallest, FittingPlans(predictor, settings));
     if (least.short_by.count() > 0) return least;
   }
   std::vector<Candidate> all = structures(estimator, predictor, settings.pins);
-  if (all.empty() && lean.empty() && tournament.ranked().empty()) {
+  if (all.empty() && smallest.empty() && tournament.ranked().empty()) {
     Plan plan = uniform_plan(predictor.job(), {}, 1);
     if (settings.pins) settings.pins(plan);
     validate(plan, predictor.job());  // Says which field.
@@ -166,7 +164,7 @@ std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
   if (tournament.ranked().empty()) {
     // Nothing fits with the usual buffers, so plans of least memory and then fewer buffers are
     // tried.
-    tournament.run(lean, kUnlimited);
+    tournament.run(smallest, kUnlimited);
     std::vector<Candidate> small;
     for (const Candidate& each : least_memory(structural, 12)) {
       for (Candidate& variation : variations(each.plan, estimator, predictor, settings.pins)) {
@@ -181,13 +179,14 @@ std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
   std::int64_t share = effort / 8;
   if (tournament.ranked().empty()) {
     const FittingPlans sketches(predictor, settings);
-    std::vector<TimedPlan> fitting = sketches.lean_ones();
+    std::vector<TimedPlan> fitting = sketches.plans_of_little_memory();
     if (auto usual = sketches.usual_one()) fitting.push_back(std::move(*usual));
     for (const TimedPlan& each : fitting) {
       tournament.try_fitting({each.plan, estimator.estimate(each.plan)});
     }
     if (fitting.empty()) {
-      return shortage(predictor, lean.empty() ? least_memory(structural, 4) : lean, sketches);
+      return shortage(predictor, smallest.empty() ? least_memory(structural, 4) : smallest,
+                      sketches);
     }
     // It is not known which of them has room for what makes it faster.
     bases = fitting.size();

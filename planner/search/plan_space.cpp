@@ -187,8 +187,8 @@ std::vector<Candidate> structures(const PlanEstimator& estimator, const Predicto
   return found.take();
 }
 
-std::vector<Candidate> leanest(const PlanEstimator& estimator, const Predictor& predictor,
-                               const Pins& pins) {
+std::vector<Candidate> plans_of_least_memory(const PlanEstimator& estimator,
+                                             const Predictor& predictor, const Pins& pins) {
   CandidateSet found(estimator, predictor, pins);
   const Job& job = predictor.job();
   for (const Tier keep_tier : {Tier::hbm, Tier::host}) {

@@ -1,4 +1,5 @@
-// Plans that the search adds to those of the guided search: structures, variations, the leanest.
+// Plans that the search adds to those of the guided search: structures, variations, those of
+// least memory.
 #pragma once
 
 #include <vector>
@@ -24,8 +25,9 @@ namespace sluice::planner {
 
 /// Plans of which one takes about the least of a tier: one buffer of each kind, one micro-batch a
 /// round, only inputs kept.
-[[nodiscard]] std::vector<Candidate> leanest(const PlanEstimator& estimator,
-                                             const Predictor& predictor, const Pins& pins);
+[[nodiscard]] std::vector<Candidate> plans_of_least_memory(const PlanEstimator& estimator,
+                                                           const Predictor& predictor,
+                                                           const Pins& pins);
 
 /// log10 of the number of plans of this job on this machine, as docs/design/plan-space.md counts
 /// them.

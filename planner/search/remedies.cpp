@@ -44,8 +44,9 @@ std::optional<TimedPlan> plan_after(const Change& change, const Predictor& predi
     const FittingPlans in_memory(changed, settings);
     auto found = in_memory.any();
     if (found || !change.machine.state_on_disk) return found;
-    const auto lean = in_memory.leanest(Tier::host);
-    if (lean) return fitting_on_disk(changed, at(lean->memory, Tier::host).missing(), settings);
+    const auto smallest = in_memory.plan_of_least_memory(Tier::host);
+    if (smallest)
+      return fitting_on_disk(changed, at(smallest->memory, Tier::host).missing(), settings);
   } catch (const BadRequest&) {
     // The pins do not go with the changed job: no remedy.
   }

@@ -94,7 +94,7 @@ class Ablation {
     return cell_file(options_.folder, cell.index);
   }
 
-  /// The cell as prepared, on first use: with a share, most cells belong to others.
+  /// The cell, prepared at its first use: with a share, most cells belong to other processes.
   [[nodiscard]] const PreparedCell& prepared(const Cell& cell) const {
     std::optional<PreparedCell>& prepared = prepared_[cell.index];
     if (!prepared) prepared = prepare_cell(cell, experiment_);
@@ -259,7 +259,7 @@ class Ablation {
   const Experiment& experiment_;
   const AblationOptions& options_;
   std::vector<Cell> cells_;
-  /// Prepared cells by index, as in planned_.
+  /// Prepared cells by index of the cell, as in planned_; none for cells not used yet.
   mutable std::vector<std::optional<PreparedCell>> prepared_;
   std::vector<PlannedCell> planned_;
   std::optional<engine::Ledger> ledger_;

@@ -31,7 +31,8 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-/// The smallest of 1, 2, 5, 10, 20, ... that makes at most six steps up to `most`.
+/// Distance of an axis's ticks: the smallest of 1, 2, 5, 10, 20, ... that makes at most six steps
+/// up to `most`.
 double tick_of(double most) {
   double tick = std::pow(10.0, std::floor(std::log10(std::max(most, 1e-9))) - 1);
   for (const double factor : {1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0}) {

@@ -17,7 +17,7 @@ std::string ratio_text(std::optional<double> first, std::optional<double> speed)
   return first && speed ? fmt::format("{:.3f}", *speed / *first) : "";
 }
 
-/// Whole numbers, and two digits for numbers below ten.
+/// TFLOP/s as text: whole numbers, and two digits for numbers below ten.
 std::string tflops_text(double tflops) {
   return tflops < 10 ? fmt::format("{:.2g}", tflops) : fmt::format("{:.0f}", tflops);
 }

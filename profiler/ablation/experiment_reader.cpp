@@ -239,7 +239,7 @@ class ExperimentReader {
     static_cast<void>(planner::search_effort(experiment_.effort, field));
   }
 
-  /// Text of a node that is a scalar.
+  /// Text of `node`, which must be a scalar; messages call it `what`.
   std::string word(const YAML::Node& node, const std::string& what) const {
     if (!node.IsScalar()) refuse(node, what + ": must be one word or text");
     return node.Scalar();
@@ -283,8 +283,9 @@ class ExperimentReader {
 
   const std::string& where_;
   Experiment experiment_;
-  std::vector<YAML::Node> factor_nodes_;  ///< Nodes of the factors' names.
-  std::set<std::string> notes_;           ///< Notes on keys that change nothing here.
+  /// Nodes at which the factors' names stand, for messages.
+  std::vector<YAML::Node> factor_nodes_;
+  std::set<std::string> notes_;  ///< Notes on keys that change nothing here.
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace sluice::profiler {
 namespace {
 
-using Values = std::map<std::string, std::string>;  ///< Values by key.
+using Values = std::map<std::string, std::string>;  ///< Values of a level by key of a run.
 
 Values values_of(const Level& level) {
   Values values;

@@ -24,7 +24,7 @@ bool is_timed(const Activity& activity) {
   return activity.start != DeviceInstant{} && activity.end >= activity.start;
 }
 
-/// Activities by start, without duplicates.
+/// The records' activities without duplicates, sorted by start.
 std::vector<const Activity*> distinct(const RecordSet& records, Attribution& result) {
   std::vector<const Activity*> activities;
   activities.reserve(records.activities.size());
@@ -52,7 +52,7 @@ Claims claims_of(const std::vector<Tag>& tags) {
   return claims;
 }
 
-/// One task's activities, added in order of their starts.
+/// Sums over one task's activities, which are added in the order of their starts.
 struct Sum {
   DeviceInstant start, end;
   TaskActivity task;

@@ -13,7 +13,7 @@ namespace {
 
 struct Median {
   double value = 0;
-  double error = 0;  ///< Standard error relative to the value.
+  double error = 0;  ///< Standard error of the median over the median.
 };
 
 Median median_of(std::span<const Seconds> steps) {

@@ -36,8 +36,8 @@ sim::RestRule rule_of(double gain, double most, double window) {
   return {gain, most, window, kLastingGain, kLastingWindow};
 }
 
-/// Rest of the compute lane before a measured stretch, assuming that the time before it was like
-/// it.
+/// Rest of the compute lane at the beginning of a measured stretch, assuming that the time before
+/// it was like it.
 sim::LaneRest rest_before(const std::vector<ComputeSpan>& run, const sim::RestRule& rule) {
   sim::LaneRest lane(rule);
   Seconds busy{0};
@@ -92,7 +92,7 @@ void for_groups(const std::vector<Point>& points, const Each& each) {
 
 struct Spread {
   std::size_t points = 0, groups = 0;
-  double rest = 0;  ///< Standard deviation within groups.
+  double rest = 0;  ///< Standard deviation of rest within groups.
 };
 
 Spread spread_of(const std::vector<Point>& points) {

@@ -34,7 +34,8 @@ void centre_by_group(const std::vector<OverlappedTask>& tasks, std::vector<doubl
   }
 }
 
-/// The linearised problem at slow-downs `q` (1 - factor), with values centred by group.
+/// The linearised problem at slow-downs `q` (1 - factor) of the lanes, with values centred by
+/// group.
 struct Linearised {
   std::vector<double> residual;
   std::vector<std::vector<double>> slope;  ///< Slopes by lane, then by task.

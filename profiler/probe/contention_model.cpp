@@ -12,7 +12,7 @@
 namespace sluice::profiler {
 namespace {
 
-/// One lane that is busy all the time.
+/// One lane that is busy all the time, with the cost of its tasks.
 struct BusyLane {
   const char* lane;
   planner::TaskCost cost;
@@ -29,7 +29,7 @@ std::vector<sim::FrozenUse> bound_uses(const planner::TaskCost& cost,
   return uses;
 }
 
-/// Rates of the lanes, in their order.
+/// Rates of lanes that are all busy, in the order of `lanes`.
 std::vector<double> shared_rates(const planner::ProfileCostModel& model,
                                  const std::vector<BusyLane>& lanes, std::int64_t threads) {
   const auto links = model.links();

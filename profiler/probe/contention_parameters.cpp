@@ -13,7 +13,9 @@ namespace {
 using planner::Fact;
 using planner::MachineProfile;
 
-constexpr double kUpdateDram = 28;  ///< 12 bytes of state in both directions and 4 of gradient.
+/// Bytes of memory traffic of a parameter's update: 12 bytes of state in both directions and 4 of
+/// gradient.
+constexpr double kUpdateDram = 28;
 
 constexpr std::array<Fact MachineProfile::*, 5> kFacts = {
     &MachineProfile::dram, &MachineProfile::h2d_dram, &MachineProfile::d2h_dram,
@@ -26,7 +28,8 @@ struct Pair {
   const char* on;
   const char* from;
   End end;
-  double usual;  ///< Mean over three hosts with an H200 (docs/design/contention.md).
+  /// Usual factor: the mean over three hosts with an H200 (docs/design/contention.md).
+  double usual;
 };
 /// Stands for the factor that the profile's duplex rates imply.
 constexpr double kDuplex = 0;

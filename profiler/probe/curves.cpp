@@ -10,7 +10,7 @@ namespace {
 
 using planner::Fact;
 
-constexpr double kShort = 1 << 20;  ///< Bytes of the longest copy that its latency dominates.
+constexpr double kShort = 1 << 20;  ///< Bytes of the longest copy whose time is mostly latency.
 
 std::string lower(std::string_view text) {
   std::string result(text);

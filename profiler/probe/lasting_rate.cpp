@@ -13,7 +13,7 @@ constexpr std::size_t kLeastPart = 10;
 constexpr double kFall = 0.9;
 constexpr double kDeviations = 3;
 
-/// Sum of the squared distances from the mean.
+/// Sum of the squared distances of samples from their mean.
 double scatter(Samples::const_iterator begin, Samples::const_iterator end) {
   double sum = 0, squares = 0;
   for (auto each = begin; each != end; ++each) {

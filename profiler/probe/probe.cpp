@@ -69,7 +69,7 @@ class HostProbe {
   void interference();
   void disk();
 
-  Seconds unit_;  ///< Time to measure one number.
+  Seconds unit_;  ///< Time in which to measure one number.
   DiskBenchOptions disk_;
   ProbeProgress progress_;
   MachineProfile profile_;

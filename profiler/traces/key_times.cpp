@@ -113,7 +113,7 @@ void clip_outliers(const planner::StepGraph& graph, std::vector<std::vector<Seco
   }
 }
 
-/// Busy intervals of one lane over all steps, in order.
+/// Intervals over all steps in which one lane is busy, in order of time.
 std::vector<Recorder::Span> busy(const planner::StepGraph& graph, const MeasuredRun& run,
                                  planner::LaneKind lane) {
   std::vector<Recorder::Span> spans;

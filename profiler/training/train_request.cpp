@@ -6,12 +6,17 @@
 
 #include "engine/backends/backend.hpp"
 #include "engine/datasets/open_text.hpp"
+#include "engine/model_files/model_weights.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/model_source.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/files/whole_file.hpp"
+#include "planner/models/config_notes.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "profiler/training/run_files.hpp"
 #include "profiler/training/train_state.hpp"
 #include "sim/error.hpp"
+#include "sim/warning.hpp"
 
 namespace sluice::profiler {
 namespace {
@@ -32,6 +37,23 @@ void require_vocabulary(const engine::WindowedText& text, const planner::ModelSh
   throw BadRequest("model: vocab " + std::to_string(model.vocab) + " is smaller than the " +
                    std::to_string(text.vocabulary()) + " that the data have (" +
                    text.description() + "): choose another model");
+}
+
+/// Warns of sequences longer than the model was made for.
+void warn_of_positions(const planner::Job& job) {
+  const auto most = job.model.max_positions;
+  if (!most || job.seq_len <= *most) return;
+  sim::warn(
+      "seq_len " + std::to_string(job.seq_len) + " is above the model's max_position_embeddings (" +
+      std::to_string(*most) +
+      "): positions beyond it are new to the model, and programs that read the export may cut "
+      "texts there; raise it in config.json, or lower seq_len");
+}
+
+/// Says what the model's config.json states and is not done as stated.
+void note_of_config(const planner::RunConfig& config, const planner::ModelShape& shape) {
+  const std::string text = planner::config_text(planner::find_model_source(config.model));
+  for (const std::string& note : planner::config_notes(text, shape)) sim::note("model: " + note);
 }
 
 /// Converts the epochs of a run to steps, rounded up, and shares of the run and of epochs with
@@ -60,15 +82,26 @@ TrainRequest read_train_request(planner::RunConfig config, TrainOptions options,
                                 RunObserver& observer,
                                 const std::optional<planner::Policy>& policy) {
   if (config.backend && !options.dry) engine::require_backend(*config.backend);
+  if (!options.resumed && !config.model.empty()) {
+    engine::require_readable_weights(config.model, planner::find_model(config.model));
+  }
   planner::Request planning = planner::resolve(config, planner::Store::of_user(), policy);
   require_trainable(config);
   if (!options.dry) engine::require_backend(planning.predictor.machine().profile.device);
   if (!options.resumed) engine::fix_date(config);
+  planner::RunConfig read_as = config;
+  const bool automatic = config.data_format == planner::DataFormat::automatic ||
+                         config.data_format == planner::DataFormat::text;
+  if (options.resumed && automatic && trained_on_bytes(*options.resumed, config)) {
+    read_as.data_format = planner::DataFormat::bytes;
+  }
   std::unique_ptr<engine::WindowedText> text =
-      text_of(config, observer.amount("cutting text into tokens"));
+      text_of(read_as, observer.amount("cutting text into tokens"));
   settle_steps(config, *text);
   require_steps_to_trace(options.trace_out, config.steps);
   require_vocabulary(*text, planning.predictor.job().model);
+  warn_of_positions(planning.predictor.job());
+  note_of_config(config, planning.predictor.job().model);
   if (!options.dry) require_healthy(config);
   if (options.trace_out && !options.dry) planner::require_writable(*options.trace_out);
   if (!options.saves) config.save_every = 0;

@@ -4,6 +4,8 @@
 
 #include "engine/datasets/open_text.hpp"
 #include "engine/model_files/model_folder.hpp"
+#include "engine/model_files/tokenizer_place.hpp"
+#include "engine/tokenizer/tokenizer_folder.hpp"
 #include "planner/catalogue/store.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
@@ -111,12 +113,20 @@ RunStart find_start(const RunIdentity& identity, const std::optional<path>& resu
     start.model_folder = start.checkpoint->facts().model_folder;
     return start;
   }
+  engine::require_weights_of_id(identity.config.model);
   if (!start.model_folder) return start;
   const std::vector<path> files = engine::weight_files(*start.model_folder);
   if (files.empty()) return start;
   start.weights = std::make_unique<engine::ModelWeights>(files, identity.job.model);
   start.weights_from = start.model_folder->string();
   return start;
+}
+
+bool trained_on_bytes(const path& run, const planner::RunConfig& config) {
+  if (std::filesystem::is_directory(run / "tokenizer")) return false;
+  const engine::TokenizerPlace place = engine::find_tokenizer_place(config.model);
+  return !place.folder ||
+         !std::holds_alternative<engine::TokenizerFolder>(engine::find_tokenizer(*place.folder));
 }
 
 std::unique_ptr<engine::WindowedText> text_of(const planner::RunConfig& config,

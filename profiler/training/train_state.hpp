@@ -16,7 +16,8 @@
 namespace sluice::profiler {
 
 /// Origin of a run's initial state: a checkpoint of the run, the weights of its model's folder, or
-/// neither (random weights). The other members are null.
+/// random weights where both are null. `model_folder` is the model's folder; none for a model
+/// without one.
 struct RunStart {
   std::unique_ptr<engine::Checkpoint> checkpoint;
   std::unique_ptr<engine::ModelWeights> weights;
@@ -52,6 +53,11 @@ struct RunIdentity {
 /// text or numerics id, if none is intact, or if the model's folder is refused.
 [[nodiscard]] RunStart find_start(const RunIdentity& identity,
                                   const std::optional<std::filesystem::path>& resumed);
+
+/// Whether the run in a folder, which is to continue, took byte values for tokens: it keeps no
+/// tokenizer, and its model has none. Its data are then read in this way again.
+[[nodiscard]] bool trained_on_bytes(const std::filesystem::path& run,
+                                    const planner::RunConfig& config);
 
 /// Opens the run's data; `show` is told of the progress while they are cut into tokens, which
 /// happens once.

@@ -24,9 +24,9 @@ struct SavesDone {
   [[nodiscard]] std::optional<Seconds> median_stall() const;
 };
 
-/// Tokens per second at the median step's pace, in the steps that the run made: `useful` counts
-/// positions with text, `padded` all positions; none without steps. `padded_fraction` is the share
-/// (0 to 1) of positions without text.
+/// Tokens per second at the median step's pace: positions with text (`useful`) and without
+/// (`padded`); none if no step was timed. `padded_fraction` is the share (0 to 1) of positions
+/// without text in the steps that the run made.
 struct TokenRates {
   std::optional<double> useful, padded;
   double padded_fraction = 0;

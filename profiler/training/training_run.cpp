@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/model_files/kept_checkpoints.hpp"
+#include "engine/model_files/tokenizer_place.hpp"
 #include "planner/files/whole_file.hpp"
 #include "profiler/training/run_files.hpp"
 #include "profiler/training/train_steps.hpp"
@@ -67,6 +68,18 @@ TrainedRun promised_run(const TrainRequest& request, const RunPromise& promise,
           .endurance = profile.disk_endurance.value};
 }
 
+/// Keeps the files of the model's tokenizer with the run. A run on token ids needs none, and may
+/// begin from a checkpoint whose own is lost.
+void keep_tokenizer_of(const std::string& model, const engine::RunFolder& folder) {
+  std::optional<std::filesystem::path> from;
+  try {
+    from = engine::find_tokenizer_place(model).folder;
+  } catch (const BadRequest&) {
+    return;
+  }
+  if (from) engine::keep_tokenizer(*from, folder.tokenizer());
+}
+
 }  // namespace
 
 TrainingRun::TrainingRun(const TrainRequest& request, const RunPromise& promise,
@@ -86,6 +99,9 @@ TrainingRun::TrainingRun(const TrainRequest& request, const RunPromise& promise,
       run_(promised_run(request, promise, start_, folder_)) {
   engine::sweep_checkpoints(folder_.checkpoints());
   run_.predicted_trace = write_before(folder_, run_.config, run_.predicted);
+  if (request.config.data_format != planner::DataFormat::bytes) {
+    keep_tokenizer_of(request.config.model, folder_);
+  }
 }
 
 bool TrainingRun::train(const std::atomic<bool>& interrupted) {

@@ -44,8 +44,8 @@ class TrainingRun {
   RunIdentity identity_;
   RunStart start_;
   engine::RunFolder folder_;
-  /// Removes the files of a run that ends before its first step; declared first, so that it
-  /// outlives whatever holds files in the folder open.
+  /// Restores the folder if the run's start fails; outlives whatever holds files in the folder
+  /// open.
   engine::RunBeginning beginning_;
   TrainedRun run_;
 };

@@ -13,7 +13,7 @@
 namespace sluice::profiler {
 namespace {
 
-/// Effort of the search over the usual one: a search from two sides costs little beside an
+/// Effort of a search in autotune over the usual one; a longer search costs little beside an
 /// iteration's steps.
 constexpr std::int64_t kTimesEffort = 2;
 

@@ -34,12 +34,12 @@ def train(flags, folder, *more, out="run"):
     return start(["train", *flags, "--json", f"out={out}", *more], folder)
 
 
-def on_terminal(words, folder, columns=None):
-    """What `sluice WORDS...` writes to stderr where that is a terminal (of so many columns); it must end well."""
+def on_terminal(words, folder, columns=None, stream="stderr"):
+    """What `sluice WORDS...` writes to `stream` where that is a terminal (of so many columns); it must end well."""
     ours, theirs = pty.openpty()
     if columns:
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = start(words, folder, stdout=subprocess.DEVNULL, stderr=theirs)
+    process = start(words, folder, **{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: theirs})
     os.close(theirs)
     seen = b""
     try:

@@ -103,7 +103,7 @@ def test_init_writes_a_run_that_is_read_back(run_sluice, validate, refuses, tmp_
 
 def test_init_refuses_a_folder_as_data_as_train_does(refuses, run_sluice, tmp_path):
     (tmp_path / "texts").mkdir()
-    line = "data: texts is not a file: give the path of a text or JSONL file"
+    line = "data: texts holds no data file"
     refuses(["init", "--model", "bytes-2m", "--data", "texts"], line, cwd=tmp_path)
     assert not (tmp_path / "RUN.yaml").exists()
     # A folder beside it is no obstacle to a file of a data set's folder.

@@ -64,7 +64,7 @@ def test_text_marks_what_is_learnt(run_sluice, chats):
 
 
 def test_a_terminal_gets_colours(chats, tmp_path):
-    said = running.on_terminal(["data", *chats], tmp_path)
+    said = running.on_terminal(["data", *chats], tmp_path, stream="stdout").replace("\r\n", "\n")
     assert re.search(r"\x1b\[32mred is good\. ", said) and "[[red" not in said
 
 

@@ -186,12 +186,17 @@ def test_long_conversations_are_cut_and_those_with_nothing_to_learn_left_out(run
         ("[]", "must be an object"),
     ],
 )
-def test_a_bad_line_is_refused_by_file_line_and_field(refuses, tokenizer, flags, tmp_path, record, reason):
+def test_a_bad_line_is_left_out_or_refused_by_file_line_and_field(
+    refuses, run_sluice, tokenizer, flags, tmp_path, record, reason
+):
     path = tmp_path / "chat.jsonl"
     lines = path.read_text().splitlines()
     lines.insert(2, record)
     path.write_text("\n".join(lines))
-    refuses(["train", *flags], "chat.jsonl:3: ", reason)
+    refuses(["train", *flags, "strict=true"], "chat.jsonl:3: ", reason)
+    run = run_sluice("train", *flags, "out=run")
+    assert "24 conversations of chat.jsonl" in run.out
+    assert "left out 1 row (" in run.err and "first at chat.jsonl:3" in run.err
 
 
 def test_what_cannot_be_is_refused(refuses, tokenizer, flags, tmp_path):
@@ -202,18 +207,19 @@ def test_what_cannot_be_is_refused(refuses, tokenizer, flags, tmp_path):
     refuses(["train", *flags, "dataset_dir=nowhere", "data=x"], "dataset_dir", "dataset_info.json")
     config = json.loads((tmp_path / "model" / "tokenizer_config.json").read_text())
     (tmp_path / "model" / "tokenizer_config.json").write_text(json.dumps({**config, "chat_template": "{{ 1 }}"}))
-    refuses(["train", *flags], "no known family", "template=NAME")
+    refuses(["train", *flags], "24 of 24 rows", "the assistant's words cannot be told apart")
     (tmp_path / "model" / "tokenizer.json").unlink()
     refuses(["train", *flags, "data_format=messages"], "tokenizer.json", "data_format=text")
 
 
-def test_unknown_records_are_read_as_text_with_a_warning(run_sluice, tokenizer, flags, tmp_path):
+def test_unknown_records_are_text_only_where_that_is_asked_for(refuses, run_sluice, tokenizer, flags, tmp_path):
     write_jsonl(tmp_path / "qa.jsonl", [{"question": "q", "answer": TEXT[:200]}] * 8)
-    run = run_sluice("train", *flags, "data=qa.jsonl", "seq_len=16", "out=run")
-    assert "it is read as plain text" in run.err and "tokens of qa.jsonl" in run.out
+    words = ["train", *flags, "data=qa.jsonl", "seq_len=16"]
+    refuses(words, "its fields are question, answer", "data_format: text")
+    assert "tokens of qa.jsonl" in run_sluice(*words, "data_format=text", "out=run").out
 
 
-def test_without_a_tokenizer_records_are_bytes(run_sluice, flags, tmp_path):
+def test_without_a_tokenizer_records_are_bytes_only_where_that_is_asked_for(refuses, run_sluice, flags, tmp_path):
     write_model(tmp_path / "model", CONFIG)
-    run = run_sluice("train", *flags, "out=run")
-    assert "data: bytes of chat.jsonl" in run.out
+    refuses(["train", *flags], "model has none", "data_format=text")
+    assert "data: bytes of chat.jsonl" in run_sluice("train", *flags, "data_format=text", "out=run").out

@@ -5,6 +5,7 @@ import re
 
 import pytest
 import running
+from chat_data import conversations, write_chat_model, write_jsonl
 from conftest import available_verbs
 from small_run import CONFIG, TEXT, steps_in, write_model
 
@@ -62,6 +63,10 @@ def model(tmp_path):
     return tmp_path / "model"
 
 
+def metrics(folder):
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
 def errors(run):
     lines = run.err.splitlines()
     assert all(line.startswith(("sluice: error: ", "sluice: note: ")) for line in lines), lines
@@ -81,6 +86,103 @@ def test_a_llama_factory_example_is_read_as_it_is(run_sluice, model, tmp_path):
         assert sum(note.startswith(f"{key} is ignored: ") for note in said) == 1, key
     assert not [note for note in said if note.startswith(("resume_from", "save_only", "report_to"))]
     assert [note for note in said if note.startswith("defaults of LLaMA-Factory")][0].endswith(": optimizer.weight_decay 0")
+
+
+SMALL = ["machine=here", "backend=host", "--hbm", "8MiB", "--host", "1GiB", "--no-checkpoint", "--json"]
+
+
+@engine
+def test_a_llama_factory_example_trains_on_its_two_data_sets(run_sluice, tmp_path):
+    pytest.importorskip("tokenizers", reason="PyPI's tokenizers is not installed (scripts/install tests)")
+    pytest.importorskip("jinja2", reason="python3-jinja2 is not installed")
+    write_chat_model(tmp_path / "model")
+    (tmp_path / "data").mkdir()
+    for name, count in (("identity", 10), ("alpaca_en_demo", 30)):
+        rows = [{"instruction": f"count to {i}", "input": "", "output": f"one two {i}"} for i in range(count)]
+        (tmp_path / f"data/{name}.json").write_text(json.dumps(rows))
+    registry = {name: {"file_name": f"{name}.json"} for name in ("identity", "alpaca_en_demo")}
+    (tmp_path / "data/dataset_info.json").write_text(json.dumps(registry))
+    (tmp_path / "full.yaml").write_text(LLAMA_FACTORY.replace("max_samples: 1000", "max_samples: 20"))
+    done = run_sluice("train", "full.yaml", *SMALL).json()
+    # 10 rows of one and 20 of the other, of which one is validation; two of them a step, three times.
+    assert done["steps"] == 44 and done["run"] == "saves/full"
+    assert metrics(tmp_path / "saves/full")[-1]["loss"] < metrics(tmp_path / "saves/full")[0]["loss"]
+
+
+AXOLOTL = """base_model: model
+model_type: LlamaForCausalLM
+tokenizer_type: AutoTokenizer
+load_in_8bit: false
+load_in_4bit: false
+strict: false
+chat_template: tokenizer_default
+datasets:
+  - path: chat.jsonl
+    type: chat_template
+    field_messages: talk
+    message_property_mappings:
+      role: who
+      content: words
+    roles:
+      assistant: [bot]
+      user: [me]
+      system: [rules]
+dataset_prepared_path: last_run_prepared
+val_set_size: 0.05
+output_dir: ./outputs/out
+sequence_len: 128
+sample_packing: true
+pad_to_sequence_len: true
+wandb_project:
+gradient_accumulation_steps: 2
+micro_batch_size: 1
+num_epochs: 2
+optimizer: paged_adamw_8bit
+lr_scheduler: cosine
+learning_rate: 2e-3
+train_on_inputs: false
+bf16: auto
+fp16:
+tf32: false
+gradient_checkpointing: true
+gradient_checkpointing_kwargs:
+  use_reentrant: false
+resume_from_checkpoint:
+logging_steps: 1
+flash_attention: true
+warmup_ratio: 0.1
+evals_per_epoch: 2
+saves_per_epoch: 1
+weight_decay: 0.0
+fsdp:
+fsdp_config:
+special_tokens:
+  pad_token: <|endoftext|>
+"""
+
+
+@engine
+def test_an_axolotl_example_trains_as_the_same_rows_by_our_names_do(run_sluice, tmp_path):
+    pytest.importorskip("tokenizers", reason="PyPI's tokenizers is not installed (scripts/install tests)")
+    pytest.importorskip("jinja2", reason="python3-jinja2 is not installed")
+    write_chat_model(tmp_path / "model")
+    talks = conversations(60)
+    theirs = {"user": "me", "assistant": "bot", "system": "rules"}
+    write_jsonl(
+        tmp_path / "chat.jsonl",
+        [{"talk": [{"who": theirs[each["role"]], "words": each["content"]} for each in talk]} for talk in talks],
+    )
+    write_jsonl(tmp_path / "plain.jsonl", [{"messages": talk} for talk in talks])
+    (tmp_path / "axolotl.yaml").write_text(AXOLOTL)
+    one = run_sluice("train", "axolotl.yaml", *SMALL).json()
+    lines = metrics(tmp_path / "outputs/out")
+    assert lines[-1]["loss"] < lines[0]["loss"] and len([each for each in lines if "val_loss" in each]) >= 4
+    other = run_sluice(
+        "train", "--model", "model", "--data", "plain.jsonl", "--seq-len", "128", "--batch-size", "2", "epochs=2",
+        "packing=documents", "optimizer.lr=2e-3", "optimizer.weight_decay=0", "schedule=cosine",
+        "schedule.warmup_fraction=0.1", "evaluate_every=0.5 epochs", "out=ours", *SMALL,
+    ).json()  # fmt: skip
+    assert one["loss"] == other["loss"] and one["weights_sha256"] == other["weights_sha256"]
 
 
 def test_all_that_is_refused_is_said_at_once(run_sluice, model, tmp_path):
@@ -149,21 +251,21 @@ def test_shares_become_steps(run_sluice, model, tmp_path):
     )
     run_sluice("train", "run.yaml", "--hbm", "8MiB", "--host", "1GiB", "--json")
     assert steps_in(tmp_path / "out") == [3, 6, 9, 10]
-    lines = [json.loads(line) for line in (tmp_path / "out/metrics.jsonl").read_text().splitlines()]
+    lines = metrics(tmp_path / "out")
     assert [line["step"] for line in lines if "val_loss" in line] == [5, 10]
     left = [1 - (step - 2) / 8 for step in range(3, 11)]
     assert [line["lr"] for line in lines] == pytest.approx([5e-4, 1e-3, *(1e-3 * each**2 for each in left)])
 
 
 @engine
-@pytest.mark.parametrize("columns", [30, 40, 80, 120, 200])
+@pytest.mark.parametrize("columns", [40, 80, 120])
 def test_a_bar_is_one_line_on_a_terminal_of_any_width(flags, tmp_path, columns):
     seen = running.on_terminal(["train", *flags, "steps=30", "out=run", "--no-checkpoint"], tmp_path, columns=columns)
     bars = [line for line in seen.replace("\x1b[K", "").split("\r") if "loss" in line]
     assert len(bars) >= 30
     assert max(len(bar.rstrip("\n")) for bar in bars) < columns, max(bars, key=len)
-    if columns >= 80:
-        assert all("tokens/s" in bar and "[" in bar for bar in bars), bars
+    assert all("tokens/s" in bar for bar in bars) == (columns >= 80), bars
+    assert all("[" in bar for bar in bars) or columns < 120, bars
 
 
 @engine
@@ -177,4 +279,4 @@ def test_a_run_that_saves_nothing_names_no_checkpoints_and_hashes_where_asked(ru
     validate(plain, "train-result")
     validate(tmp_path / "plain/manifest.json", "manifest")
     shown = run_sluice("train", *words, "--no-hashes", "out=shown").out
-    assert "weights " not in shown and "loss" in shown
+    assert not re.search("weights [0-9a-f]{64}", shown) and "loss" in shown

@@ -65,7 +65,9 @@ def test_what_safetensors_wrote_comes_back_bit_for_bit(run_sluice, validate, fla
     validate(out, "export")
     assert_equal(load_folder(tmp_path / "out"), tensors)
     config = json.loads((tmp_path / "out" / "config.json").read_text())
-    assert config == {**CONFIG, "torch_dtype": str(TYPES[kind]).removeprefix("torch.")}
+    dtype = str(TYPES[kind]).removeprefix("torch.")
+    rope = {"rope_scaling": None, "rope_parameters": {"rope_type": "default", "rope_theta": CONFIG["rope_theta"]}}
+    assert config == {**CONFIG, **rope, "torch_dtype": dtype, "dtype": dtype}
 
 
 @pytest.mark.parametrize("kind", ["bf16", "fp16"])

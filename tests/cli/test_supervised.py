@@ -19,7 +19,7 @@ pytestmark = [
 pytest.importorskip("tokenizers", reason="PyPI's tokenizers is not installed (scripts/install tests)")
 pytest.importorskip("jinja2", reason="python3-jinja2 is not installed")
 
-STEPS, BATCH, LENGTH, LR = 20, 4, 320, 2e-3
+STEPS, BATCH, LENGTH, LR = 20, 4, 448, 2e-3
 MODEL = {**CONFIG, "vocab_size": 320, "head_dim": 16, "max_position_embeddings": 512}
 # Tools and thoughts as Qwen3's template writes them; a thought stays in every turn.
 TEMPLATE = """{%- if tools %}
@@ -63,6 +63,15 @@ TOOLS = [
 WORDS = "red green blue grey black white one two three four five good bad new old".split()
 
 
+PROMPTS = [
+    {"messages": [{"role": "user", "content": "is red good?"}]},
+    {"messages": [
+        {"role": "system", "content": "Be red."}, {"role": "user", "content": "caf\u00e9?"},
+        {"role": "assistant", "content": "good.", "reasoning_content": "is it?"}, {"role": "user", "content": "and bad?"},
+    ], "tools": TOOLS},
+]  # fmt: skip
+
+
 def row_of(i):
     """A row; which of system, tools, thoughts, a second turn and weights it has depends on its number."""
     word = WORDS[i % len(WORDS)]
@@ -101,7 +110,7 @@ def made(tmp_path_factory):
     write_jsonl(folder / "rows.jsonl", rows)
     training = len(rows) - max(1, len(rows) // 20)
     order = [sequence_at(position, training) for position in range(STEPS * BATCH)]
-    task = {"seq_len": LENGTH, "lr": LR, "batches": [order[i : i + BATCH] for i in range(0, len(order), BATCH)]}
+    task = {"prompts": PROMPTS, "seq_len": LENGTH, "lr": LR, "batches": [order[i : i + BATCH] for i in range(0, len(order), BATCH)]}
     (folder / "task.json").write_text(json.dumps(task))
     script = REPOSITORY / "tests" / "reference" / "supervised_side.py"
     done = subprocess.run([str(PYTHON), str(script), str(folder)], capture_output=True, text=True, timeout=300)
@@ -136,3 +145,26 @@ def test_the_losses_of_twenty_steps_are_those_of_transformers(run_sluice, made, 
     assert len(lines) == len(losses) == STEPS and losses[-1] < 0.8 * losses[0]
     for line, loss in zip(lines, losses):
         assert line["loss"] == pytest.approx(loss, rel=1e-5)
+
+
+def test_a_chats_greedy_answer_is_that_of_transformers(run_sluice, validate, made, tmp_path):
+    machine = ["--machine", "here", "--backend", "host", "--host", "1GiB", "--hbm", "64MiB", "--compute", "fp32"]
+    for prompt, answer in zip(PROMPTS, expected(made)["answers"]):
+        (tmp_path / "chat.json").write_text(json.dumps(prompt))
+        words = ["generate", made / "model", "--max-new-tokens", "24", *machine, "--json"]
+        found = run_sluice(*words, "--messages", "chat.json").json()
+        validate(found, "generate")
+        assert found["prompt_ids"] == answer["prompt_ids"]
+        assert found["ids"] == answer["ids"]
+    said = run_sluice(*words, "--chat", "--prompt", PROMPTS[0]["messages"][0]["content"]).json()
+    assert said["prompt_ids"] == expected(made)["answers"][0]["prompt_ids"]
+
+
+def test_what_cannot_be_answered_is_refused(refuses, made, tmp_path):
+    words = ["generate", str(made / "model"), "--dry-run"]
+    refuses([*words, "--messages", "x.json", "--prompt", "y"], "give --prompt TEXT, --prompt-file FILE or --messages FILE")
+    for text, reason in (("[", "is not JSON"), ("[]", "must be a list of messages"), ('["x"]', "messages[0]: must be an object with a role"),
+                         ('{"messages": [{"content": "x"}]}', "messages[0]")):  # fmt: skip
+        (tmp_path / "x.json").write_text(text)
+        refuses([*words, "--messages", "x.json"], "x.json: ", reason)
+    refuses(["generate", "bytes-2m", "--chat", "--prompt", "x"], "--chat: needs the tokenizer of the model's folder")

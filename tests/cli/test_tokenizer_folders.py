@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import struct
 import subprocess
 
 import pytest
@@ -10,6 +9,17 @@ from conftest import REPOSITORY
 
 tokenizers = pytest.importorskip(
     "tokenizers", reason="PyPI's tokenizers is not installed (scripts/install tests)"
+)
+from sentencepiece_models import (  # noqa: E402
+    BYTE,
+    CONTROL,
+    NORMAL,
+    UNKNOWN,
+    USER_DEFINED,
+    llama_decoder,
+    llama_library,
+    merges_of,
+    write_model,
 )
 from tokenizer_classes import PATTERNS, train  # noqa: E402
 from tokenizer_driving import DRIVER, compare, drive  # noqa: E402
@@ -86,7 +96,7 @@ def test_vocab_and_merges_of_gpt2_by_the_models_type(tmp_path, learnt):
 def test_gpt2_with_a_token_before_the_text(tmp_path, learnt):
     model = learnt("gpt2")
     write_merges(tmp_path, model, tokenizer_class="GPT2Tokenizer", add_bos_token=True, add_prefix_space=True,
-                 bos_token="<|endoftext|>", eos_token="<|endoftext|>")  # fmt: skip
+                 eos_token="<|endoftext|>")  # fmt: skip
     library = library_of_merges(model)
     library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     library.add_special_tokens(["<|endoftext|>"])
@@ -94,35 +104,6 @@ def test_gpt2_with_a_token_before_the_text(tmp_path, learnt):
         single="<|endoftext|> $A", special_tokens=[("<|endoftext|>", library.token_to_id("<|endoftext|>"))]
     )
     compare(tmp_path, TEXTS, library)
-
-
-def varint(number):
-    out = b""
-    while number > 127:
-        out += bytes([number & 127 | 128])
-        number >>= 7
-    return out + bytes([number])
-
-
-def field(number, value):
-    """A field of a protocol buffer: a number, a float, or bytes."""
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    if isinstance(value, float):
-        return varint(number << 3 | 5) + struct.pack("<f", value)
-    return varint(number << 3 | 2) + varint(len(value)) + value
-
-
-NORMAL, UNKNOWN, CONTROL, USER_DEFINED, BYTE = 1, 2, 3, 4, 6
-
-
-def write_model(file, pieces, kind):
-    """A model of SentencePiece (sentencepiece_model.proto): pieces of text, score and kind."""
-    out = b""
-    for text, score, piece_kind in pieces:
-        out += field(1, field(1, text.encode()) + field(2, float(score)) + field(3, piece_kind))
-    out += field(2, field(3, kind) + field(35, 1) + field(45, b"<unk>")) + field(3, field(1, b"identity"))
-    file.write_bytes(out)
 
 
 def pieces_of(model):
@@ -133,23 +114,6 @@ def pieces_of(model):
     return special + [
         (text, 0.0, BYTE) if text.startswith("<0x") else (text, -float(index), NORMAL) for index, text in enumerate(names)
     ]
-
-
-def merges_of(pieces):
-    """Each way to make a piece of two others, by descending score, then by the length of the parts."""
-    number = {text: index for index, (text, _, _) in enumerate(pieces)}
-    found = []
-    for index, (text, score, _) in enumerate(pieces):
-        score = 0.0 if index < 3 else score
-        local = [(text[:cut], text[cut:], score) for cut in range(1, len(text)) if {text[:cut], text[cut:]} <= number.keys()]
-        found += sorted(local, key=lambda each: (number[each[0]], number[each[1]]))
-    found.sort(key=lambda each: (each[2], len(each[0]), len(each[1])), reverse=True)
-    return [(left, right) for left, right, _ in found]
-
-
-def llama_decoder(strips):
-    steps = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
-    return decoders.Sequence(steps + ([decoders.Strip(" ", 1, 0)] if strips else []))
 
 
 def around(library, before, after=None):
@@ -166,14 +130,10 @@ def test_a_bpe_model_of_llama(tmp_path, learnt, legacy):
     write_model(tmp_path / "tokenizer.model", pieces, 2)
     config = {"tokenizer_class": "LlamaTokenizer", "legacy": legacy, "bos_token": "<s>", "eos_token": token("</s>"), "add_eos_token": True}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
-    vocabulary = {text: index for index, (text, _, _) in enumerate(pieces)}
-    library = Tokenizer(models.BPE(vocabulary, merges_of(pieces), unk_token="<unk>", fuse_unk=True, byte_fallback=True))
-    library.decoder = llama_decoder(True)
-    if legacy:
-        library.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
-    else:
+    library = llama_library(pieces)
+    if not legacy:
+        library.normalizer = None
         library.pre_tokenizer = pre_tokenizers.Metaspace("▁", "first", False)
-    library.add_tokens([AddedToken(each, normalized=False, special=each != "<tool_call>") for each in ("<s>", "</s>", "<tool_call>")])
     around(library, "<s>", "</s>")
     compare(tmp_path, TEXTS, library)
 

@@ -13,8 +13,8 @@
 
 namespace sluice::engine::test {
 
-/// A plan with the state of units from `first` on on the disk, and with their gradients and weights
-/// in the given tiers.
+/// A plan in which units from number `first` on have their state on the disk, and their gradients
+/// and weights in the given tiers.
 inline planner::Plan disk_plan(const planner::Job& job, std::size_t first,
                                planner::Tier gradients = planner::Tier::host,
                                std::int64_t rounds = 2,

@@ -19,7 +19,7 @@ struct NamedJob {
   planner::Job job;
 };
 
-/// Seed of initial weights and tokens.
+/// Seed of the initial weights and of the tokens.
 inline constexpr std::uint64_t kRunSeed = 11;
 
 /// Synthetic tokens. If attention stays within documents, these have documents of seven tokens,
@@ -40,7 +40,7 @@ class RunTokens : public TokenSource {
 /// documents with masks, and MLPs in chunks.
 [[nodiscard]] std::vector<NamedJob> small_jobs();
 
-/// The graph of a plan, with costs that are round numbers.
+/// The step graph of `job` under `plan`, with costs that are round numbers.
 [[nodiscard]] planner::StepGraph graph_of(const planner::Job& job, const planner::Plan& plan);
 
 /// A session on a host device of exactly the plan's sizes, with copies at memory speed. `tokens`

@@ -11,14 +11,15 @@
 
 namespace sluice::engine::testing {
 
-/// One vector per unit, padding included.
+/// Values of each unit's parameters, padding included, by unit.
 using UnitVectors = std::vector<std::vector<float>>;
 
 struct TinyModel {
   planner::Job job;
   UnitVectors weights;
-  std::vector<std::int32_t> tokens;   ///< [batch_size, seq_len]
-  std::vector<std::int32_t> targets;  ///< Targets [batch_size, seq_len]; one of them is ignored.
+  std::vector<std::int32_t> tokens;  ///< [batch_size, seq_len]
+  /// Target tokens [batch_size, seq_len]; one of them is negative, which is ignored.
+  std::vector<std::int32_t> targets;
 };
 
 /// Names of the tiny models: "llama", "llama_tied", "mistral", "qwen2", "qwen2_tied", "qwen3", and
@@ -27,7 +28,7 @@ struct TinyModel {
 /// than hidden / heads, and 2 sequences of 6 tokens in micro-batches of 1.
 [[nodiscard]] std::vector<std::string> tiny_model_names();
 [[nodiscard]] TinyModel tiny_model(const std::string& name);
-/// A model with weights, tokens and targets drawn for a changed job.
+/// Tiny model with weights, tokens and targets drawn at random for `job`.
 [[nodiscard]] TinyModel tiny_model(const planner::Job& job);
 
 struct StepResult {
@@ -43,7 +44,7 @@ struct StepResult {
 /// exactly workspace_bytes and records of exactly the kept and recomputed sizes.
 [[nodiscard]] StepResult run_step(const TinyModel& model, planner::Keep keep);
 
-/// Relative error |a - b| / |b| of n elements.
+/// Relative error |a - b| / |b| of two vectors of n elements, by their 2-norms.
 [[nodiscard]] double relative_error(const float* a, const double* b, std::int64_t n);
 
 }  // namespace sluice::engine::testing

@@ -29,7 +29,7 @@ def test_a_room_brings_its_program_and_the_suites_of_its_folder_of_tests(check):
 
 
 def test_a_room_without_tests_brings_every_quick_case_of_its_program(check):
-    change = check.Change(["engine/tokenizer/split_pattern.hpp"])
+    change = check.Change(["engine/tokenizer/text_pattern.hpp"])
     assert change.programs == {"engine_tests"} and not change.quick
 
 

@@ -1,4 +1,4 @@
-// Fixture for tests of buying: a folder with a small model and machines; and prices of parts.
+// Fixture for tests of buying, a folder with a small model and machine files; and prices of parts.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -35,7 +35,8 @@ class Buying : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  /// A machine file: products `factor` times as fast as the round machine's.
+  /// Writes a machine file and returns its path: the round machine with matrix products `factor`
+  /// times as fast and `hbm` bytes of HBM.
   std::string machine(const std::string& name, double factor = 1, std::int64_t hbm = 1 << 30) {
     MachineProfile profile = round_profile();
     profile.name = name;
@@ -61,7 +62,7 @@ class Buying : public testing::Test {
   RunConfig config_;
 };
 
-/// The rented nodes of a report.
+/// Those rows of a report that are rented nodes.
 inline std::vector<BuyRow> nodes_of(const BuyReport& report) {
   std::vector<BuyRow> rows;
   for (const BuyRow& row : report.rows) {
@@ -77,7 +78,7 @@ inline std::vector<BuyRow> machines_of(const BuyReport& report) {
   return rows;
 }
 
-/// The verdict with one sentence a line.
+/// Text of the report's verdict with one sentence a line.
 inline std::string said(const BuyReport& report, const BuyRequest& request) {
   std::string all;
   for (const std::string& sentence : verdict(report, request)) all += sentence + "\n";

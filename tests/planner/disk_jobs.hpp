@@ -19,7 +19,8 @@ inline Job pieced_job() {
   return job;
 }
 
-/// A random plan whose CPU units have their state on the disk where a bit of `units` says so.
+/// A random plan in which unit i, if the CPU updates it, has its state on the disk where bit i of
+/// `units` is set, and perhaps its weights and gradients.
 inline Plan random_disk_plan(const Job& job, std::uint64_t seed, std::uint64_t units) {
   Plan plan = random_plan(job, seed);
   for (std::size_t i = 0; i < plan.units.size(); ++i) {

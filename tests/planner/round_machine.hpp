@@ -10,7 +10,8 @@ inline Fact measured(double value, double relative_deviation = 0.01) {
   return {value, value * relative_deviation, 5, Source::measured, "round"};
 }
 
-/// A profile of two cores, 1 GFLOP/s products, 10 MB/s links, 1e6 parameters/s a thread.
+/// Profile of a machine with two cores, 1 GFLOP/s in matrix products, links of 10 MB/s each way,
+/// and updates of 1e6 parameters/s a thread.
 inline MachineProfile round_profile(DeviceKind device = DeviceKind::host) {
   MachineProfile p;
   p.name = "round";

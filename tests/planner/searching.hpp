@@ -1,4 +1,4 @@
-// Searches of tests, of reduced jobs and of the catalogue's.
+// Searches that tests make, for small jobs and for models of the catalogue.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ inline Planned planned_quickly(const Request& run, const Pins& pins) {
   return planned(run.predictor, {.pins = pins, .effort = kQuickEffort, .threads = 2});
 }
 
-/// Memory in which the plan of least memory just fits.
+/// HBM in which the plan for `job` that needs least memory just fits.
 inline Bytes least_hbm(const Job& job) {
   ResolvedMachine machine = round_machine();
   machine.hbm = Bytes(4096);

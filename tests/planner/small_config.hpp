@@ -7,7 +7,8 @@
 
 namespace sluice::planner::test {
 
-/// A config.json of the family, with the further fields `more`.
+/// Text of a config.json of a model of `family` with two small layers, and with the further fields
+/// `more`.
 inline std::string config(const std::string& family, const std::string& more = "") {
   return R"({"model_type": ")" + family +
          R"(", "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,

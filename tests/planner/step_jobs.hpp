@@ -6,8 +6,8 @@
 
 namespace sluice::planner::test {
 
-/// A cost model of round numbers: compute tasks 1 ms, copies 1 GB/s, updates 1e8 parameters/s a
-/// thread.
+/// Cost model of round numbers: every compute task takes 1 ms, copies run at 1 GB/s, CPU updates at
+/// 1e8 parameters/s a thread.
 class RoundCosts : public CostModel {
  public:
   /// `link` is the rate of copies in each direction in bytes per second.

@@ -11,7 +11,7 @@ namespace sluice::planner::test {
 
 using TaskSpans = std::map<std::string, sim::Timeline::Span>;
 
-/// Simulated spans of the graph's tasks, by id.
+/// Simulated start and end of each of the graph's tasks, by task id.
 inline TaskSpans spans_of(const StepGraph& graph) {
   const sim::Timeline timeline = sim::simulate(graph.graph);
   TaskSpans spans;

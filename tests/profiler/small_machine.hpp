@@ -25,7 +25,8 @@ inline planner::Job small_job() {
   return job;
 }
 
-/// Two cores, a 20 MB/s link each way: copies take about as long as a layer's passes.
+/// Profile of a host machine with two cores and a link of 20 MB/s each way, so that copies take
+/// about as long as a layer's passes.
 inline planner::MachineProfile small_machine() {
   const auto fact = [](double value) {
     return planner::Fact{.value = value,

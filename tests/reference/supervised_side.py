@@ -2,7 +2,7 @@
 
     supervised_side.py FOLDER    of FOLDER/model (a tokenizer, a chat template, a config.json), FOLDER/rows.jsonl and
                                  FOLDER/task.json: weights in FOLDER/model, and FOLDER/expected.json with ids and
-                                 masks of every row and the loss of every step
+                                 masks of every row, greedy answers to prompts and the loss of every step
 
 Ids and masks are those of apply_chat_template with return_assistant_tokens_mask; a turn of weight 0 loses its mask.
 The loop is that of transformers' Trainer: a batch padded to its longest row, the loss over all labels of the step.
@@ -69,6 +69,18 @@ def losses_of(model, rows, task):
     return losses
 
 
+def answers_of(model, tokenizer, prompts):
+    """Ids of each prompt, rendered with what the template writes before an answer, and of the greedy answer."""
+    end, answers = tokenizer.convert_tokens_to_ids("<|im_end|>"), []
+    for prompt in prompts:
+        ids = tokenizer.apply_chat_template(prompt["messages"], tools=prompt.get("tools"), add_generation_prompt=True)
+        with torch.no_grad():
+            out = model.generate(torch.tensor([ids]), max_new_tokens=24, do_sample=False, eos_token_id=end,
+                                 pad_token_id=0, attention_mask=torch.ones(1, len(ids)))  # fmt: skip
+        answers.append({"prompt_ids": ids, "ids": [id for id in out[0, len(ids) :].tolist() if id != end]})
+    return answers
+
+
 def main(folder):
     torch.set_num_threads(1)
     task = json.loads((folder / "task.json").read_text())
@@ -77,9 +89,13 @@ def main(folder):
     torch.manual_seed(3)
     config = transformers.AutoConfig.from_pretrained(folder / "model", attn_implementation="eager")
     model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager").float()
+    with torch.no_grad():
+        for each in model.parameters():  # Far from where training begins, so that no two tokens are nearly as likely.
+            each.add_(torch.randn_like(each) * (0.05 if each.dim() == 1 else 0.1))
     model.save_pretrained(folder / "weights", safe_serialization=True)
     (folder / "weights" / "model.safetensors").rename(folder / "model" / "model.safetensors")
-    expected = {"rows": rows, "losses": losses_of(model.train(), rows, task)}
+    expected = {"rows": rows, "answers": answers_of(model.eval(), tokenizer, task["prompts"])}
+    expected["losses"] = losses_of(model.train(), rows, task)
     (folder / "expected.json").write_text(json.dumps(expected))
 
 

@@ -1,4 +1,4 @@
-// Graphs stated by names in a line or two of a test.
+// Task graphs that a test states in a line or two, with lanes, links, pools and tasks by name.
 #pragma once
 
 #include <initializer_list>

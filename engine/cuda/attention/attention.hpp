@@ -36,8 +36,8 @@ class CudaAttention {
   /// loaded on their first run, which takes 2 MiB once per object (H200, cuDNN 9.14 and 9.19);
   /// nothing is allocated after that. `cudnn` must outlive this object. Throws BadRequest for an
   /// impossible shape, EnvironmentError if the library does not support the shape on this GPU;
-  /// where it is the cut through a group of heads that is unsupported, the error names the longest
-  /// sequence that needs none.
+  /// where only the cut of a group of heads into runs is unsupported, the error names the longest
+  /// sequence that needs no cut.
   CudaAttention(const Cudnn& cudnn, const AttentionShape& shape,
                 const AttentionOptions& options = {});
   ~CudaAttention();

@@ -29,7 +29,8 @@ struct AttentionGradients {
   void* d_q;
   void* d_k;
   void* d_v;
-  const std::int32_t* starts = nullptr;  ///< First position of each token's document, or null.
+  /// First position of each token's document, int32 [sequences, length], or null.
+  const std::int32_t* starts = nullptr;
 };
 
 class AttentionBackward {
@@ -40,28 +41,31 @@ class AttentionBackward {
                     planner::AttentionLimits limits);
 
   [[nodiscard]] Bytes workspace() const;
-  /// Engine and settings, and how sums are cut: everything that decides the bits.
+  /// Names of the library's engines with their settings, and how sums are cut into runs: everything
+  /// that decides the bits.
   [[nodiscard]] std::string engines() const;
   /// Enqueues all runs, some of them on a second stream that `stream` waits for. All memory must
   /// stay valid until `stream` has passed them.
   void run(cudaStream_t stream, const AttentionGradients& of, void* workspace) const;
 
  private:
-  /// One block of queries, for the heads of one run.
+  /// One block of queries for the heads of one run, with the compiled plan for it.
   struct Block {
     planner::AttentionBlock range;
     AttentionScalars scalars;
     CudnnPlan plan;
   };
-  /// Sequence and heads at which a run begins.
+  /// Index of the sequence, of the query head and of the key head at which a run begins.
   struct Origin {
     std::int64_t sequence = 0, head = 0, kv_head = 0;
   };
   /// Buffers in the workspace for the gradients of one head of keys and values.
   struct Sums {
-    std::uint16_t *d_k, *d_v;      ///< Gradients of one run, bf16.
-    float *d_k_total, *d_v_total;  ///< Sums of the gradients of the runs so far.
-    std::uint16_t* k;              ///< The head's keys [length, head_dim], if they are packed.
+    /// Gradients of keys and values from one run, bf16 [length, head_dim].
+    std::uint16_t *d_k, *d_v;
+    /// Sums over the runs so far of the gradients of keys and values, fp32 [length, head_dim].
+    float *d_k_total, *d_v_total;
+    std::uint16_t* k;  ///< The head's keys [length, head_dim], if they are packed.
   };
 
   [[nodiscard]] std::vector<Block> blocks_of(
@@ -70,7 +74,7 @@ class AttentionBackward {
   [[nodiscard]] Bytes out_sum_bytes() const;
   [[nodiscard]] Bytes d_q_sum_bytes() const;
   [[nodiscard]] Sums sums_at(void* workspace) const;
-  /// Scratch of one of the runs that are in flight at the same time.
+  /// Bytes of scratch that each of the runs in flight takes.
   [[nodiscard]] Bytes run_workspace() const;
   void run_block(cudaStream_t stream, const Block& block, const Origin& origin,
                  const AttentionGradients& of, void* workspace) const;
@@ -82,7 +86,7 @@ class AttentionBackward {
 
   const Cudnn& cudnn_;
   AttentionShape shape_;
-  AttentionShape part_;  ///< Part of the shape that one run covers.
+  AttentionShape part_;  ///< Shape of the part that one run covers.
   GradientOrder order_;
   bool sums_;  ///< Whether several runs add to the same gradients of keys and values.
   bool packs_keys_;

@@ -13,7 +13,8 @@ namespace sluice::engine {
 
 class AttentionBindings {
  public:
-  /// Binds a tensor. cuDNN takes every address as writable, but writes only to results.
+  /// Binds tensor `name` to `address`. cuDNN takes every address as writable, but writes only to
+  /// results.
   void add(AttentionTensor name, const void* address) {
     entries_.at(count_++) = {.id = static_cast<std::int64_t>(name),
                              .address = const_cast<void*>(address)};
@@ -25,7 +26,7 @@ class AttentionBindings {
   std::size_t count_ = 0;
 };
 
-/// Scalars of a plan of `shape`, in host memory.
+/// Scalars that plans of one attention shape read, in host memory.
 class AttentionScalars {
  public:
   explicit AttentionScalars(const AttentionShape& shape);

@@ -55,7 +55,7 @@ class AttentionComposer {
     return graph.within(type, score_sizes());
   }
 
-  /// Applies `mode` to scores x, or to x and b.
+  /// Applies the element-wise operation `mode` to scores x, or to x and b.
   CudnnTensor score(cudnnPointwiseMode_t mode, CudnnTensor x) {
     const CudnnTensor out = scores();
     graph.pointwise(mode, x, out);
@@ -71,7 +71,7 @@ class AttentionComposer {
   /// window.
   CudnnTensor mask(CudnnTensor x);
 
-  /// x^T as bf16, for a product that sums over queries.
+  /// Transpose of the scores x, as bf16, for a product that sums over queries.
   CudnnTensor transpose(CudnnTensor x);
 
   /// out = a^T b for each head of queries, summed over the heads that share keys.
@@ -83,8 +83,8 @@ class AttentionComposer {
   CudnnTensor tokens(AttentionTensor name, cudnnDataType_t type, std::int64_t heads,
                      std::int64_t count, std::int64_t row);
 
-  /// Index of a query among the keys; differs from its own index only in shapes of the last
-  /// queries.
+  /// Position of each query among the keys; differs from the query's index only if the shape has
+  /// fewer queries than keys.
   CudnnTensor position(CudnnTensor query);
   CudnnTensor int_scalar(AttentionTensor name) {
     return graph.scalar(static_cast<std::int64_t>(name), CUDNN_DATA_INT32);

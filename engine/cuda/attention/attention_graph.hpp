@@ -11,7 +11,8 @@ namespace sluice::engine {
 using planner::AttentionShape;
 using planner::GradientOrder;
 
-/// Tensors bound to an attention plan. Scalars are in host memory.
+/// Tensors that are bound to an attention plan; the enumerator's value is the tensor's id in cuDNN.
+/// Scalars are in host memory.
 enum class AttentionTensor : std::int64_t {
   q = 1,
   k,
@@ -25,10 +26,10 @@ enum class AttentionTensor : std::int64_t {
   out_sum,  ///< fp32 [sequences, heads, length]: sum of d_out * out over head_dim.
   d_q_sum,  ///< fp32 [sequences, heads, length, head_dim]; only with GradientOrder::any.
   scale,    ///< fp32: 1 / sqrt(head_dim).
-  one,      ///< fp32 one.
+  one,      ///< fp32: the number 1.
   masked,   ///< fp32: minus infinity.
-  /// fp32, only if the shape has a window: its width; for a shape of the last `queries` of `length`
-  /// tokens, less length - queries.
+  /// fp32, only if the shape has a window: its width in tokens, less length - queries where the
+  /// shape has fewer queries than keys.
   window,
   keys,     ///< int32: length; only if the shape has fewer queries than keys.
   queries,  ///< int32: queries; only if the shape has fewer queries than keys.

@@ -59,7 +59,7 @@ class CudnnDescriptor {
   /// `what`.
   void set(const Cudnn& cudnn, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
            std::int64_t count, const void* values, const std::string& what);
-  /// Sets an attribute to one descriptor.
+  /// Sets attribute `name` to one descriptor, `value`; throws as the other `set` does.
   void set(const Cudnn& cudnn, cudnnBackendAttributeName_t name, cudnnBackendDescriptor_t value,
            const std::string& what);
   void finalize(const Cudnn& cudnn, const std::string& what);

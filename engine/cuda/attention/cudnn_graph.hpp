@@ -13,7 +13,7 @@
 
 namespace sluice::engine {
 
-/// A tensor of an operation graph.
+/// A tensor of an operation graph, with its sizes [sequences, heads, rows, columns].
 struct CudnnTensor {
   cudnnBackendDescriptor_t descriptor = nullptr;
   std::array<std::int64_t, 4> sizes{};
@@ -25,19 +25,22 @@ class CudnnGraph {
   using Sizes = std::array<std::int64_t, 4>;
   CudnnGraph(const Cudnn& cudnn, std::string what) : cudnn_(cudnn), what_(std::move(what)) {}
 
-  /// A tensor in the caller's memory, `strides` in elements.
+  /// Adds a tensor in the caller's memory, whose address is bound to `id` when the plan is
+  /// executed; `strides` are in elements.
   CudnnTensor tensor(std::int64_t id, cudnnDataType_t type, const Sizes& sizes,
                      const Sizes& strides);
-  /// A single value that `execute` reads from host memory.
+  /// Adds a single value that CudnnPlan::execute reads from the host memory bound to `id`.
   CudnnTensor scalar(std::int64_t id, cudnnDataType_t type);
-  /// A tensor that exists only inside the fused kernel.
+  /// Adds a tensor that exists only inside the fused kernel; `strides` are in elements.
   CudnnTensor within(cudnnDataType_t type, const Sizes& sizes, const Sizes& strides);
-  /// A row-major tensor that exists only inside the fused kernel.
+  /// Adds a row-major tensor that exists only inside the fused kernel.
   CudnnTensor within(cudnnDataType_t type, const Sizes& sizes);
 
-  /// out = a b over the last two dimensions; heads of b are shared by groups of a's.
+  /// out = a b over the last two dimensions; where b has fewer heads than a, a group of a's heads
+  /// shares each of b's.
   void matmul(CudnnTensor a, CudnnTensor b, CudnnTensor out);
-  /// Element-wise operations: out = `mode`(x) or `mode`(x, b); select: out = x where t, else b.
+  /// Element-wise operations: out = `mode`(x) or `mode`(x, b); select: out = x where t is true,
+  /// else b.
   void pointwise(cudnnPointwiseMode_t mode, CudnnTensor x, CudnnTensor out,
                  cudnnDataType_t math = CUDNN_DATA_FLOAT);
   void pointwise(cudnnPointwiseMode_t mode, CudnnTensor x, CudnnTensor b, CudnnTensor out,

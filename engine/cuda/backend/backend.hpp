@@ -15,8 +15,9 @@ namespace sluice::engine::cuda {
 /// capability 8.0 or newer.
 void require_backend();
 
-/// Creates a CudaDevice. Throws as its constructor does, and EnvironmentError in a build without
-/// CUDA.
+/// Creates a CudaDevice with these CudaDeviceSettings, after tuning those matrix products of `job`
+/// that the user's GEMM table lacks (none for a job with a sequence_chunk). Throws as its
+/// constructor and ensure_gemm_table do, and EnvironmentError in a build without CUDA.
 [[nodiscard]] std::unique_ptr<engine::Device> make_device(const planner::Job& job,
                                                           const ArenaSizes& arenas,
                                                           const ArenaSizes& capacity, int threads,
@@ -29,8 +30,8 @@ void require_backend();
 /// Bytes of pinned memory that are kept and not in use now.
 [[nodiscard]] Bytes kept_pinned_memory();
 
-/// SHA-256 of everything that decides the bits: backend, architecture, libraries with their
-/// engines, and kernel versions.
+/// SHA-256 of everything that decides which bits a run of `job` computes: backend, GPU
+/// architecture, libraries with their engines, and kernel versions.
 [[nodiscard]] std::string numerics_id(const planner::Job& job);
 
 }  // namespace sluice::engine::cuda

@@ -20,9 +20,10 @@ namespace sluice::engine {
 
 /// Settings of a CUDA device that do not follow from the job.
 struct CudaDeviceSettings {
-  ArenaSizes arenas;    ///< Sizes of the arenas, from the layout.
-  ArenaSizes capacity;  ///< Capacity of the machine, or the part of it that a run may use.
-  int threads = 1;      ///< Number of optimizer workers on the cpu lane.
+  ArenaSizes arenas;  ///< Sizes of the arenas, from the layout.
+  /// Largest sizes of the arenas: the machine's capacity, or the part of it that a run may use.
+  ArenaSizes capacity;
+  int threads = 1;  ///< Number of optimizer workers on the cpu lane.
   /// Whether the host arena is ordinary memory, copied through a pinned ring, for systems that can
   /// pin only little. If the arena turns out not to be pinnable this happens in any case, with a
   /// line on standard error.
@@ -80,7 +81,7 @@ class CudaDevice : public Device {
 
   planner::Job job_;
   planner::BlockRecord record_;
-  /// Spans of each unit with and without weight decay.
+  /// Stretches of each unit's vector with and without weight decay, by unit.
   std::vector<std::vector<AdamWSpan>> spans_;
   std::unique_ptr<DeviceMemory> device_;
   PinnedMemory host_;
@@ -90,10 +91,10 @@ class CudaDevice : public Device {
   /// Tokens of the next pass in graphs of ForwardGoal::next_token.
   SequencePart part_;
   ThreadPool pool_;  ///< Workers of the cpu lane.
-  /// Copies through pinned rings, used if the host arena is not pinned.
+  /// Copies through pinned rings; null if the host arena is pinned.
   std::unique_ptr<StagedCopies> to_device_, to_host_;
-  std::array<std::unique_ptr<StreamPacer>, planner::kLaneKinds>
-      pacers_;  ///< Slow down copies, if a rate is set.
+  /// Pacers that slow down the copies of each lane; null for lanes without one.
+  std::array<std::unique_ptr<StreamPacer>, planner::kLaneKinds> pacers_;
 };
 
 }  // namespace sluice::engine

@@ -70,7 +70,7 @@ class CudaQueues : public DeviceQueues {
   std::span<EndFlag> flags_;
   std::span<AdamWStep> constants_;
   StreamFlags stream_flags_;
-  std::vector<Events> events_;  ///< Events of each task, kStepsQueued steps deep.
+  std::vector<Events> events_;  ///< Events of each task in its last kStepsQueued steps.
   std::mutex clock_mutex_;      ///< Guards origin_; locked only to read a task's times.
   Origin origin_;
 };

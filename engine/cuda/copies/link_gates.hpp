@@ -16,11 +16,11 @@
 
 namespace sluice::engine {
 
-/// Opens a stream's gates on schedule. The stream counts its progress in one word (the beginning of
-/// each copy, and the gate behind each piece of it) and passes a gate once another word has reached
-/// the gate's number. Gates are opened when due whether or not the stream is there yet: the opening
-/// thread need only wake up once per piece, and a late wake-up opens every gate that is due by
-/// then.
+/// Slows a stream's copies down to a rate by gates, of which it opens each when that rate allows.
+/// The stream counts its progress in one word (the beginning of each copy, and the gate behind each
+/// piece of it) and passes a gate once another word has reached the gate's number. Gates are opened
+/// when due whether or not the stream is there yet: the opening thread need only wake up once per
+/// piece, and a late wake-up opens every gate that is due by then.
 class LinkGates {
  public:
   /// Bytes between gates: short compared with the copy of a layer, long enough that gates cost
@@ -30,11 +30,12 @@ class LinkGates {
   static constexpr std::int32_t kCaughtUp = 8;
   /// Time between two checks of the stream's progress.
   static constexpr std::chrono::microseconds kLook{20};
-  /// A copy that begins within so many checks of the previous copy's end is taken to have waited
-  /// for nothing else.
+  /// Largest number of checks between the end of a copy and the beginning of the next for which the
+  /// next is taken to have waited for nothing but the first.
   static constexpr int kFollows = 5;
 
-  /// Both words must outlive this object.
+  /// `reached`: word in which the stream counts its progress; `opened`: word with the number of the
+  /// last gate that the stream may pass. Both must outlive this object.
   LinkGates(BytesPerSecond rate, const EndFlag* reached, EndFlag* opened)
       : schedule_(rate), reached_(reached), opened_(opened) {}
 
@@ -42,7 +43,7 @@ class LinkGates {
     return (bytes.count() + kPiece - 1) / kPiece;
   }
   /// Announces a copy; call it before the copy is enqueued. Returns the number that the stream must
-  /// write at its beginning; those of its gates follow.
+  /// write at the copy's beginning; the numbers of the copy's gates follow.
   [[nodiscard]] std::int32_t add(Bytes bytes) {
     const std::lock_guard lock(mutex_);
     copies_.push_back(bytes);
@@ -51,7 +52,8 @@ class LinkGates {
     return beginning;
   }
 
-  /// Opens gates until `time.stopped()`. `time` must also have now() and sleep_until().
+  /// Opens gates when they are due, until `time.stopped()`; `time` is the clock, which must also
+  /// have now() and sleep_until().
   template <class Time>
   void open(Time& time) {
     for (std::optional<Instant> before;;) {
@@ -68,10 +70,11 @@ class LinkGates {
   using Instant = LinkSchedule::Instant;
   struct Seen {
     std::int64_t looks = 0;
-    Instant::duration overslept{};  ///< How late the last check was.
+    Instant::duration overslept{};  ///< How late this thread woke up for the last check.
   };
-  /// Sleeps until the stream has reached `number`; none once stopped. Yielding instead would leave
-  /// the core to computing threads for a time slice of milliseconds.
+  /// Sleeps until the stream has reached `number`; returns how often it looked, or none once
+  /// stopped. Yielding instead would leave the core to computing threads for a time slice of
+  /// milliseconds.
   template <class Time>
   [[nodiscard]] std::optional<Seen> wait_for(std::int32_t number, Time& time) const {
     for (Seen seen;; ++seen.looks) {
@@ -114,7 +117,8 @@ class LinkGates {
   }
 
   LinkSchedule schedule_;
-  std::int32_t next_ = 1;  ///< Number of the next event to wait for; used by the opening thread.
+  /// Number of the next copy's beginning or gate to wait for; used by the opening thread.
+  std::int32_t next_ = 1;
   const EndFlag* reached_;
   EndFlag* opened_;
   std::mutex mutex_;

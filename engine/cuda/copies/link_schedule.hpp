@@ -19,7 +19,7 @@ class LinkSchedule {
 
   explicit LinkSchedule(BytesPerSecond rate) : rate_(rate) {}
 
-  /// The next part does not begin before `start`.
+  /// Lets the next part begin no earlier than `start`.
   void begin(Instant start) { due_ = std::max(due_, start); }
   /// Adds a part of `bytes` and returns when it is due to end.
   [[nodiscard]] Instant end_of(Bytes bytes) {
@@ -29,7 +29,7 @@ class LinkSchedule {
 
  private:
   BytesPerSecond rate_;
-  Instant due_ = Instant::min();  ///< End of all parts so far.
+  Instant due_ = Instant::min();  ///< Time at which the last of all parts so far is due to end.
 };
 
 }  // namespace sluice::engine

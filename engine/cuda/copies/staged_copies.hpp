@@ -14,7 +14,7 @@
 
 namespace sluice::engine {
 
-/// The ring of one lane. Calls must come from one thread.
+/// Staged copies of one lane, through a pinned ring of its own. Calls must come from one thread.
 class StagedCopies {
  public:
   /// Pins the largest slots that the system allows. Throws EnvironmentError if not even the
@@ -24,7 +24,8 @@ class StagedCopies {
   StagedCopies(const StagedCopies&) = delete;  // Owns events.
   StagedCopies& operator=(const StagedCopies&) = delete;
 
-  /// Copies in either direction; both functions return when the copy has ended.
+  /// Copies `bytes` bytes to the device (to_device) or to the host (to_host), and returns when the
+  /// copy has ended.
   void to_device(const std::byte* source, std::byte* destination, std::size_t bytes);
   void to_host(const std::byte* source, std::byte* destination, std::size_t bytes);
 
@@ -40,7 +41,7 @@ class StagedCopies {
   cudaStream_t stream_;
   std::size_t slot_bytes_ = 0;
   std::unique_ptr<SharedMemory> ring_;
-  /// Events that tell when the copy engine is done with each slot.
+  /// Events after which the copy engine no longer uses a slot, by slot.
   std::array<cudaEvent_t, kSlots> free_{};
   ThreadPool pool_{kThreads};
 };

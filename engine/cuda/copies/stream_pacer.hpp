@@ -19,9 +19,10 @@ namespace sluice::engine {
 /// link's full speed.
 class StreamPacer {
  public:
-  /// Throws EnvironmentError if the driver has no stream memory operations.
+  /// Slows copies on `stream` down to `rate`. Throws EnvironmentError if the driver has no stream
+  /// memory operations.
   StreamPacer(cudaStream_t stream, BytesPerSecond rate);
-  /// The stream must have finished all its work, or failed, before.
+  /// Requires that the stream has finished all its work, or has failed.
   ~StreamPacer();
   StreamPacer(const StreamPacer&) = delete;  // The stream holds addresses of its words.
   StreamPacer& operator=(const StreamPacer&) = delete;

@@ -12,7 +12,7 @@ struct CUstream_st;
 
 namespace sluice::engine::cuda {
 
-/// bf16 rows: row r is at element index[r] * stride, or r * stride if `index` is null.
+/// Rows of bf16: row r begins at element index[r] * stride, or r * stride if `index` is null.
 struct IndexedRows {
   const std::uint16_t* data = nullptr;
   const std::int32_t* index = nullptr;
@@ -31,14 +31,14 @@ struct RowGroups {
   std::int64_t rows = 0;  ///< Number of rows of all groups.
 };
 
-/// One row-major matrix without gaps for each group, `stride` elements apart.
+/// Row-major matrices without gaps, one for each group of rows, that begin `stride` elements apart.
 template <class T>
 struct GroupMatrices {
   T* data = nullptr;
   std::int64_t stride = 0;
 };
 
-/// y[r] = x[r] W_g' for every row r of group g: W_g bf16 [out, in], y [rows, out] without gaps,
+/// y[r] = x[r] W_g^T for every row r of group g: W_g bf16 [out, in], y [rows, out] without gaps,
 /// bf16 or fp32. in is a multiple of 8, and so is out if y is bf16.
 void multiply_rows(CUstream_st* stream, const IndexedRows& x, const RowGroups& groups,
                    const GroupMatrices<const std::uint16_t>& weights, std::int64_t in,
@@ -53,8 +53,9 @@ void multiply_rows_transposed(CUstream_st* stream, const IndexedRows& d_y, const
                               const GroupMatrices<const std::uint16_t>& weights, std::int64_t in,
                               std::int64_t out, std::uint16_t* d_x);
 
-/// d_W_g (+)= sum over rows r of g of d_y[r]' x[r]: fp32 [out, in]. A group without rows adds
-/// nothing (overwrite: becomes zero). in and the strides of d_y and x are multiples of 8.
+/// d_W_g = or += (as `into` says) the sum over rows r of group g of d_y[r]^T x[r]: fp32 [out, in].
+/// A group without rows adds nothing (overwrite: becomes zero). in and the strides of d_y and x are
+/// multiples of 8.
 void accumulate_rows(CUstream_st* stream, const IndexedRows& d_y, const IndexedRows& x,
                      const RowGroups& groups, const GroupMatrices<float>& gradients,
                      std::int64_t in, std::int64_t out, Into into);

@@ -5,7 +5,7 @@
 
 namespace sluice::engine::cuda {
 
-/// Throws EnvironmentError naming `kernel` if the last launch was refused.
+/// Throws EnvironmentError naming `kernel` if the calling thread's last kernel launch was refused.
 void check_launch(const char* kernel);
 
 [[nodiscard]] constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {

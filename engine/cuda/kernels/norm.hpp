@@ -25,18 +25,20 @@ inline constexpr std::int64_t kMostNormWidth = 32768;
 void rms_norm(CUstream_st* stream, const std::uint16_t* x, const std::uint16_t* weight, float eps,
               std::int64_t tokens, std::int64_t hidden, std::uint16_t* out, float* rstd);
 
-/// Destinations of the backward pass of a norm.
+/// Destinations of the backward pass of an RMSNorm.
 struct NormGradients {
-  std::uint16_t* d_x = nullptr;  ///< bf16 [tokens, hidden]; may be the incoming d_out.
+  /// Gradient of x, bf16 [tokens, hidden]; may be the incoming d_out.
+  std::uint16_t* d_x = nullptr;
   Into d_x_into = Into::accumulate;
   float* d_weight = nullptr;  ///< Gradient of the norm's weight, fp32 [hidden].
   Into d_weight_into = Into::accumulate;
 };
 
-/// With s = rstd[t], d = d_out[t]:
+/// Backward pass of rms_norm. With s = rstd[t], d = d_out[t]:
 ///   d_x[t] (+)= s d weight - x[t] s^3 mean(d weight x[t])     added in fp32, rounded once
 ///   d_weight (+)= sum over t of d x[t] s      partial sums in a fixed order, then onto d_weight
-/// `workspace` holds norm_backward_workspace(tokens, hidden).
+/// where (+)= overwrites or adds as `gradients` says. `workspace` holds
+/// norm_backward_workspace(tokens, hidden) bytes.
 void rms_norm_backward(CUstream_st* stream, const std::uint16_t* x, const std::uint16_t* weight,
                        const float* rstd, const std::uint16_t* d_out, std::int64_t tokens,
                        std::int64_t hidden, const NormGradients& gradients, void* workspace);

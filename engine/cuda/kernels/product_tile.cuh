@@ -20,11 +20,12 @@ inline constexpr int kDepth = 32;
 /// Unused elements between rows of a tile, which reduce bank conflicts.
 inline constexpr int kGap = 8;
 inline constexpr int kVectors = kTile * kDepth / static_cast<int>(kVector) / kProductThreads;
-/// Elements of a tile in shared memory; the larger of both layouts.
+/// Number of elements that one operand's tile takes in shared memory, in the larger of both
+/// layouts.
 inline constexpr int kOperand = kTile * (kDepth + kGap);
 inline constexpr int kFragment = 16;
 inline constexpr int kWarpRows = 64, kWarpColumns = 32;
-/// fp32 elements of a warp's staging buffer.
+/// Number of fp32 elements of a warp's staging buffer.
 inline constexpr int kStaging = kFragment * (kFragment + 4);
 static_assert(kTile == 128 && kDepth * (kTile + kGap) <= kOperand);
 static_assert(kProductThreads / kWarp * kStaging * 4 <= 4 * kOperand * 2);
@@ -37,7 +38,8 @@ enum class Layout { terms_in_row, terms_in_column };
 /// exist.
 struct OperandTile {
   const std::uint16_t* data;
-  const std::int32_t* index;  ///< Row numbers; null for consecutive rows.
+  /// Row of the matrix for each row of the operand; null for consecutive rows.
+  const std::int32_t* index;
   std::int64_t stride;
   /// First row of the results (terms_in_row) or of the terms (terms_in_column).
   std::int64_t first_row;
@@ -130,7 +132,7 @@ __device__ void multiply_tiles(const std::uint16_t* a, const std::uint16_t* b,
   }
 }
 
-/// Writes results of one row: eight, or `count` in the last columns of an fp32 matrix.
+/// Writes neighbouring results of one row: eight, or `count` in the last columns of an fp32 matrix.
 __device__ inline void put(std::uint16_t* out, const float* values, int, Into) {
   Eight eight;
 #pragma unroll

@@ -17,9 +17,10 @@ struct RopeShape {
   std::int64_t seq_len = 0;  ///< Token t is at position t mod seq_len.
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
-  std::int64_t head_dim = 0;  ///< Multiple of 16; 16, 32, 64, 128, 256 or 512 with norms.
-  /// First position of each token's document, int32 [tokens], from which its position counts; null
-  /// if sequences hold no documents.
+  /// Size of a head: a multiple of 16; with q and k norms 16, 32, 64, 128, 256 or 512.
+  std::int64_t head_dim = 0;
+  /// First position of each token's document, int32 [tokens], from which the token's position
+  /// counts; null if sequences hold no documents.
   const std::int32_t* starts = nullptr;
 };
 

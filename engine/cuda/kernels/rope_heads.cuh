@@ -53,14 +53,15 @@ __device__ inline float head_sum(float value, int parts) {
   return value;
 }
 
-/// Sizes of a rotation in the types that the kernels use.
+/// RopeShape in the types that kernels use: `parts` threads share a head, `half` is head_dim / 2,
+/// and `items` is the number of parts of all heads of all tokens.
 struct RopeSizes {
   unsigned seq_len, heads, kv_heads, parts, items;
   int half;
   const std::int32_t* starts;
 };
 
-/// Index of a token's first angle in the tables.
+/// Index in the tables of the first angle for a token's position.
 __device__ inline std::int64_t angles_of(const RopeSizes& sizes, unsigned token) {
   unsigned position = token % sizes.seq_len;
   if (sizes.starts != nullptr) position -= static_cast<unsigned>(sizes.starts[token]);
@@ -74,8 +75,8 @@ struct NormedHeads {
   std::int64_t projected_stride, gradient_stride;
   const std::uint16_t* weight;
   const float* scales;
-  float* partials;       ///< [blocks, head_dim]
-  unsigned heads, rows;  ///< rows = tokens * heads
+  float* partials;       ///< Partial sums of the norm weight's gradient, fp32 [blocks, head_dim].
+  unsigned heads, rows;  ///< Number of heads; `rows` is tokens * heads.
 };
 
 /// Backward pass of q's and k's rotation and norms, in place; the gradients of the norms' weights

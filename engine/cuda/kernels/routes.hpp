@@ -11,29 +11,33 @@ namespace sluice::engine::cuda {
 inline constexpr std::int64_t kMostExperts = 512;
 inline constexpr std::int64_t kMostActive = 32;
 
-/// Sizes of a routing: T tokens, E = `experts` up to kMostExperts, k = `active` up to kMostActive;
-/// R = k T routes are rows ordered by expert and, within an expert, by token.
+/// Sizes of a routing of tokens to experts, with the letters used below: T = `tokens`, E =
+/// `experts` up to kMostExperts, k = `active` up to kMostActive; R = k T routes are rows ordered by
+/// expert and, within an expert, by token.
 struct RouteShape {
   std::int64_t tokens = 0, experts = 0, active = 0;
   bool normalized = true;  ///< Whether the shares of a token add up to 1.
 };
 
 struct RouteArrays {
-  std::int32_t* expert = nullptr;  ///< [T, k] a token's experts in ascending order.
-  std::int32_t* row = nullptr;     ///< [T, k] the row of that route.
-  std::int32_t* token = nullptr;   ///< [R] a row's token.
-  float* share = nullptr;          ///< [R] a row's weight in its token's sum.
-  float* d_share = nullptr;        ///< Gradient of each share [R]; scratch of `route`.
-  std::int32_t* begin = nullptr;   ///< [E + 1] first row of each expert.
-  /// Tiles of kExpertTile rows, [route_tiles] pairs of an expert and the tile's first row of that
-  /// expert; expert -1 after the last tile.
+  /// int32 [tokens, active]: each token's experts in ascending order.
+  std::int32_t* expert = nullptr;
+  std::int32_t* row = nullptr;  ///< int32 [tokens, active]: the row of each of those routes.
+  /// int32 [routes]: the token of each row; routes = tokens * active.
+  std::int32_t* token = nullptr;
+  float* share = nullptr;    ///< fp32 [routes]: each row's weight in its token's sum.
+  float* d_share = nullptr;  ///< fp32 [routes]: gradient of each share; scratch of `route`.
+  /// int32 [experts + 1]: first row of each expert, then the number of rows.
+  std::int32_t* begin = nullptr;
+  /// int32 [route_tiles, 2]: for each tile of at most kExpertTile rows of one expert, that expert
+  /// and the tile's first row; expert -1 after the last tile.
   std::int32_t* tiles = nullptr;
-  std::int32_t* counts = nullptr;  ///< Scratch: [kRouteChunks, E] elements of 4 bytes.
+  std::int32_t* counts = nullptr;  ///< Scratch, [kRouteChunks, experts] elements of 4 bytes.
 };
 
-/// Routes tokens from logits, fp32 [T, E]: softmax, each token's k experts of largest logits (the
-/// first among equals), and all of RouteArrays except d_share. A token's experts differ whatever
-/// the logits are.
+/// Routes tokens by `logits`, fp32 [T, E]: computes the softmax, each token's k experts of largest
+/// logits (the first among equals), and all of RouteArrays except d_share. A token's experts differ
+/// whatever the logits are.
 void route(CUstream_st* stream, const float* logits, const RouteShape& shape,
            const RouteArrays& routes);
 
@@ -43,14 +47,14 @@ void route(CUstream_st* stream, const float* logits, const RouteShape& shape,
 void add_balance(CUstream_st* stream, const float* logits, const RouteShape& shape,
                  const RouteArrays& routes, const float* before, float* after);
 
-/// *loss = scale * sum over experts of the product of the two sums in `carried`, in double and in a
-/// fixed order. `loss` may be mapped host memory.
+/// *loss = scale * sum over experts of the product of the two sums in `carried` (fp32 [2, experts],
+/// as add_balance writes them), in double and in a fixed order. `loss` may be mapped host memory.
 void balance_loss(CUstream_st* stream, const float* carried, std::int64_t experts, double scale,
                   double* loss);
 
-/// d_logits, bf16 [T, router_row(E)], from d_share, with balance * counts[e] added to the gradient
-/// of every probability of e, and zeros in the padding; `counts`, fp32 [E], is read only if balance
-/// is not 0.
+/// Computes d_logits, bf16 [T, router_row(E)], from d_share, with balance * counts[e] added to the
+/// gradient of every probability of expert e, and zeros in the padding; `counts`, fp32 [E], is read
+/// only if balance is not 0.
 void route_backward(CUstream_st* stream, const float* logits, const RouteShape& shape,
                     const RouteArrays& routes, float balance, const float* counts,
                     std::uint16_t* d_logits);

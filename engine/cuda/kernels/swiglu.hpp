@@ -24,14 +24,16 @@ void swiglu(CUstream_st* stream, const GateUp& in, std::int64_t tokens, std::int
 /// Destinations of swiglu's backward pass. d_gate and d_up may be gate and up; `activation` may be
 /// d_activation.
 struct SwigluGradients {
-  std::uint16_t* d_gate = nullptr;  ///< Rows `stride` apart, as in GateUp.
+  /// Gradient of gate, bf16; d_gate and d_up have rows `stride` elements apart, as in GateUp.
+  std::uint16_t* d_gate = nullptr;
   std::uint16_t* d_up = nullptr;
   std::int64_t stride = 0;
   /// swiglu's result, recomputed bit for bit; null if not wanted.
   std::uint16_t* activation = nullptr;
 };
 
-/// With s = 1 / (1 + exp(-gate)) and d = d_activation[t] (bf16 [tokens, width]):
+/// Backward pass of swiglu. With s = 1 / (1 + exp(-gate)) and d = d_activation[t] (bf16 [tokens,
+/// width]):
 ///   d_gate = d up s (1 + gate (1 - s)),  d_up = d gate s
 void swiglu_backward(CUstream_st* stream, const GateUp& in, const std::uint16_t* d_activation,
                      std::int64_t tokens, std::int64_t width, const SwigluGradients& gradients);

@@ -13,12 +13,12 @@ namespace sluice::engine::cuda {
 inline constexpr int kWarp = 32;
 inline constexpr unsigned kAllLanes = 0xffffffffu;
 
-/// Value of the first (low_half) or second (high_half) bf16 of a pair.
+/// Value of the bf16 in the lower (low_half) or upper (high_half) 16 bits of a packed pair.
 __device__ inline float low_half(std::uint32_t pair) { return __uint_as_float(pair << 16); }
 __device__ inline float high_half(std::uint32_t pair) {
   return __uint_as_float(pair & 0xffff0000u);
 }
-/// A pair of bf16 values, rounded to nearest even.
+/// Rounds two values to bf16, to nearest even, and packs them: `low` into the lower 16 bits.
 __device__ inline std::uint32_t pack(float low, float high) {
   const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
   return *reinterpret_cast<const std::uint32_t*>(&pair);
@@ -53,7 +53,8 @@ __device__ inline uint4 load_once(const std::uint16_t* data, std::int64_t index)
   return __ldcs(reinterpret_cast<const uint4*>(data + index));
 }
 
-/// Sum over `Lanes` neighbouring lanes (a power of 2), returned in all of them; a butterfly.
+/// Sum over `Lanes` neighbouring lanes (a power of 2), computed by a butterfly and returned in all
+/// of them.
 template <int Lanes = kWarp, class T>
 __device__ T lane_sum(T value) {
   for (int distance = Lanes / 2; distance > 0; distance /= 2) {
@@ -62,8 +63,9 @@ __device__ T lane_sum(T value) {
   return value;
 }
 
-/// Sum over the block, returned in every thread: lanes by a butterfly, then warps in order.
-/// `scratch` holds one T per warp; the block must pass a barrier before `scratch` is used again.
+/// Sum over the thread block, returned in every thread: over the lanes of each warp by a butterfly,
+/// then over warps in order. `scratch` holds one T per warp; the block must pass a barrier before
+/// `scratch` is used again.
 template <class T>
 __device__ T block_sum(T value, T* scratch) {
   value = lane_sum(value);

@@ -22,8 +22,8 @@
 namespace sluice::engine {
 
 /// A block's activation record on the device. Rows [q k v] of raw projections are packed from q on
-/// up to k_rstd, rows [gate up] from gate on to the end. Parts beyond `kept` are at `full`; x is at
-/// `input`.
+/// up to k_rstd, rows [gate up] from gate on to the end. Its first `kept` bytes lie at `record`,
+/// the rest at `full`, and x at `input`.
 struct CudaRecord {
   std::byte* input = nullptr;
   std::byte* record = nullptr;  ///< Address of the record's byte 0, even if x is elsewhere.
@@ -75,7 +75,7 @@ class CudaTemplates {
   static void require_computable(const planner::Job& job);
   static void require_computable_experts(const planner::ModelShape& shape);
 
-  /// output [count, hidden] = rows of the embedding for `count` tokens.
+  /// output [count, hidden] = the embedding's row for each of `count` tokens.
   void embed_forward(cudaStream_t stream, const std::uint16_t* weights, const std::int32_t* tokens,
                      std::int64_t count, std::byte* output) const;
   void block_forward(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
@@ -98,7 +98,7 @@ class CudaTemplates {
                       cuda::Into into, const CudaRecord& record, std::byte* stream_gradient,
                       std::byte* workspace);
   void loss(cudaStream_t stream, const CudaLossArguments& arguments, std::byte* workspace);
-  /// Computes only loss_sum, bit for bit as `loss` does.
+  /// Computes only *arguments.loss_sum, bit for bit as `loss` does, and no gradients.
   void loss_only(cudaStream_t stream, const CudaLossArguments& arguments, std::byte* workspace);
   /// Load-balancing loss of a micro-batch's experts times its coefficient, computed from the head's
   /// input. `loss` may be mapped host memory.
@@ -110,7 +110,8 @@ class CudaTemplates {
                       const std::byte* stream_gradient, float* gradient, cuda::Into into) const;
 
   [[nodiscard]] const EndSlots& ends() const { return ends_; }
-  /// Libraries, GEMM algorithms, engines and kernel versions, part of the numerics id.
+  /// Text that names libraries, GEMM algorithms, attention engines and kernel versions; part of the
+  /// numerics id.
   [[nodiscard]] std::string numerics() const;
 
  private:
@@ -122,7 +123,8 @@ class CudaTemplates {
   [[nodiscard]] Span all_tokens() const { return {0, tokens_}; }
   [[nodiscard]] cuda::RopeShape rope_shape(Span span, const std::int32_t* starts) const;
   [[nodiscard]] cuda::RopeTables rope_tables(std::int64_t first) const;
-  /// First position of each token's document, or null.
+  /// Computes the first position of each token's document into the workspace, int32 [T], and
+  /// returns it; null if attention does not stay within documents.
   const std::int32_t* find_documents(cudaStream_t stream, const CudaRecord& record,
                                      std::byte* workspace) const;
   /// First half of block_extend: everything up to the residual stream behind attention.
@@ -140,9 +142,9 @@ class CudaTemplates {
                                     std::int64_t rows) const {
     return {residual, weights + slots_.post_norm.offset, rows};
   }
-  /// Computes a norm into the workspace's `normed` and `rstd`.
+  /// Computes an RMSNorm; its results go to the workspace's `normed` and `rstd`.
   void normalize(cudaStream_t stream, const NormInput& norm, std::byte* workspace) const;
-  /// Backward pass of a norm, from the workspace's `d_normed` and `rstd`.
+  /// Backward pass of an RMSNorm, from the workspace's `d_normed` and `rstd`.
   void normalize_backward(cudaStream_t stream, const NormInput& norm,
                           const cuda::NormGradients& gradients, std::byte* workspace) const;
   /// Backward pass of a norm of the residual stream, added to the stream's gradient. `weight`: the

@@ -19,7 +19,7 @@ namespace sluice::engine {
 
 using planner::kGemmWorkspace;
 
-/// Number of suggestions asked for.
+/// Number of algorithms that cuBLASLt is asked to suggest for a product.
 inline constexpr int kGemmSuggestions = 24;
 
 /// Throws EnvironmentError naming `what` unless `status` is success.
@@ -37,12 +37,13 @@ class BlasHandle {
   cublasLtHandle_t value_ = nullptr;
 };
 
-/// Device memory of one product; the names are those of elements_of. `addend` may be `d`.
+/// Device addresses of the matrices of one product D = op(A) op(B) (+ bias) (+ addend), as GemmCall
+/// states it. `addend` may be `d`.
 struct GemmOperands {
   const void* a = nullptr;
   const void* b = nullptr;
-  const void* bias = nullptr;    ///< Null unless the key has a bias.
-  const void* addend = nullptr;  ///< Null unless the key adds.
+  const void* bias = nullptr;    ///< Bias [out]; null unless GemmKey::bias is set.
+  const void* addend = nullptr;  ///< Matrix that is added; null unless GemmKey::adds is set.
   void* d = nullptr;
 };
 
@@ -52,8 +53,9 @@ class GemmCall {
  public:
   explicit GemmCall(const GemmKey& key);
 
-  /// The library's admissible suggestions, its favourite first; always the same for one GPU and
-  /// library. Throws EnvironmentError if there is none.
+  /// Algorithms that the library suggests for the product and that `admissible` accepts, its
+  /// favourite first; always the same for one GPU and library. Throws EnvironmentError if there is
+  /// none.
   [[nodiscard]] std::vector<GemmAlgorithm> suggestions(const BlasHandle& handle) const;
 
   /// Enqueues the product; its memory must stay valid until the stream has passed. `workspace` has

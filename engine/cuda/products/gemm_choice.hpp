@@ -30,14 +30,14 @@ struct GemmConfiguration {
 /// (docs/design/gemm-table.md).
 [[nodiscard]] bool admissible(const GemmConfiguration& configuration);
 
-/// Times within this factor of the best count as equal to it.
+/// Algorithms whose time is within this factor of the best count as equally fast.
 inline constexpr double kGemmTie = 1.01;
-/// Times beyond this factor of the best after one measurement are not measured again.
+/// Algorithms whose first measured time is beyond this factor of the best are not measured again.
 inline constexpr double kGemmHopeless = 1.10;
 
-/// Index of the first of `times` within kGemmTie of the least, so that the library's preference
-/// decides between equals. `times` must not be empty; infinite times stand for failed algorithms.
-/// Throws EnvironmentError if all failed.
+/// Index of the first of `times`, one for each algorithm, within kGemmTie of the least, so that the
+/// library's preference decides between equals. `times` must not be empty; infinite times stand for
+/// failed algorithms. Throws EnvironmentError if all failed.
 [[nodiscard]] std::size_t choose(std::span<const Seconds> times);
 
 /// Ascending indices of the `times` worth measuring again: those within kGemmHopeless of the least,

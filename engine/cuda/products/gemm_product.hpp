@@ -26,8 +26,8 @@ enum class GemmProduct {
 struct GemmKey {
   GemmProduct product = GemmProduct::forward;
   std::int64_t tokens = 0, in = 0, out = 0;
-  bool bias = false;  ///< A bias [out] is added (epilogue).
-  bool adds = false;  ///< The product is added onto a matrix (beta = 1).
+  bool bias = false;  ///< Whether a bias [out] is added (epilogue).
+  bool adds = false;  ///< Whether the product is added onto a matrix (beta = 1).
   friend auto operator<=>(const GemmKey&, const GemmKey&) = default;
 
   [[nodiscard]] Flops work() const {

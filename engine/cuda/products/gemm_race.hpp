@@ -11,9 +11,9 @@
 
 namespace sluice::engine {
 
-/// Measures algorithms. Operands are normally distributed bf16 numbers, because zeros would let the
-/// GPU clock higher than in training. Holds device memory for the largest of its products while it
-/// lives.
+/// Measures how fast each suggested algorithm computes a product. Operands are normally distributed
+/// bf16 numbers, because zeros would let the GPU clock higher than in training. Holds device memory
+/// for the largest of its products while it lives.
 class GemmRace {
  public:
   /// Throws EnvironmentError if the memory is not free.
@@ -32,14 +32,14 @@ class GemmRace {
   struct Stream;
   struct Entrant;
 
-  /// Mean time of a product over `repeats` in sequence, after `ahead` untimed ones, which load its
-  /// kernel and keep the GPU busy while the others are enqueued. Infinite if the library or the GPU
-  /// refuses the algorithm.
+  /// Mean time of one product over `repeats` of them in sequence, after `ahead` untimed ones, which
+  /// load its kernel and keep the GPU busy while the others are enqueued. Infinite if the library
+  /// or the GPU refuses the algorithm.
   Seconds time(const Entrant& entrant, int repeats, int ahead = 1) const;
   /// Whether two runs of one product give the same bits in a part of its output.
   bool repeats_its_bits(const Entrant& entrant) const;
   std::vector<std::byte> part_of_output(const Entrant& entrant) const;
-  /// How many repeats in sequence take long enough to be timed.
+  /// Number of repeats of a product that in sequence take long enough to be timed.
   [[nodiscard]] int repeats_of(const Entrant& entrant) const;
   void warm_up(const Entrant& entrant, int repeats);
 

@@ -25,9 +25,9 @@ struct GemmAlgorithm {
 /// A chosen algorithm and the measurements behind the choice.
 struct GemmEntry {
   GemmAlgorithm algorithm{};
-  std::string configuration;  ///< Settings of the algorithm, for readers.
-  Seconds time{0};            ///< Time of the product, alone on the GPU.
-  Seconds first_time{0};      ///< Time with the library's first suggestion.
+  std::string configuration;  ///< Settings of the algorithm as text, for people who read the file.
+  Seconds time{0};        ///< Measured time of the product with this algorithm, alone on the GPU.
+  Seconds first_time{0};  ///< Measured time of the product with the library's first suggestion.
   /// Index of the chosen algorithm among the library's suggestions; 0 is the first.
   std::int64_t suggestion = 0;
   std::int64_t suggestions = 1;
@@ -39,7 +39,7 @@ struct GemmTableId {
   std::string compute_capability;  ///< Compute capability, such as "9.0".
   std::int64_t multiprocessors = 0;
   std::int64_t cublaslt = 0;  ///< Version of cuBLASLt (cublasLtGetVersion()).
-  Bytes workspace{0};         ///< Scratch that an algorithm may use.
+  Bytes workspace{0};         ///< Scratch that an algorithm may use, in device memory.
   friend bool operator==(const GemmTableId&, const GemmTableId&) = default;
 };
 
@@ -52,8 +52,8 @@ class GemmTable {
   /// Entry of a product; null if it was never tuned.
   [[nodiscard]] const GemmEntry* find(const GemmKey& key) const;
   [[nodiscard]] std::vector<GemmKey> missing(std::span<const GemmKey> keys) const;
-  /// Adds an entry unless the key has one already: existing entries never change, so that bits stay
-  /// the same.
+  /// Adds an entry unless the table has one for `key`: existing entries never change, so that bits
+  /// stay the same.
   void add(const GemmKey& key, const GemmEntry& entry) { entries_.try_emplace(key, entry); }
 
   /// Hash of the algorithms of `keys`, which must all be present; part of the numerics id. Measured

@@ -20,7 +20,7 @@ struct Version {
 
 struct Device {
   std::string name;
-  Version compute_capability;  ///< Compute capability; 9.0 is sm_90.
+  Version compute_capability;  ///< Compute capability; 9.0 stands for sm_90.
   Bytes memory;
   int multiprocessors = 0;
   std::string pci_bus_id;

@@ -17,9 +17,11 @@ class SideStream {
   SideStream();
 
   [[nodiscard]] cudaStream_t get() const { return stream_.get(); }
-  /// Makes work enqueued here from now on start after the work that `main` holds now.
+  /// Makes work that is enqueued on this stream from now on start after all work that `main` holds
+  /// now.
   void follow(cudaStream_t main) const;
-  /// Makes work enqueued on `main` from now on start after the work that is here now.
+  /// Makes work that is enqueued on `main` from now on start after all work that this stream holds
+  /// now.
   void join(cudaStream_t main) const;
 
  private:

@@ -138,7 +138,7 @@ class CuptiCollector final : public Collector {
     return DeviceInstant(DeviceClock::duration(static_cast<std::int64_t>(nanoseconds)));
   }
 
-  /// Records dropped since the last call.
+  /// Number of records that CUPTI dropped since the last call.
   [[nodiscard]] std::size_t dropped() const {
     std::size_t count = 0;
     require(calls_.dropped(nullptr, 0, &count), "counting dropped records");
@@ -161,7 +161,7 @@ class CuptiCollector final : public Collector {
   Library library_;
   Calls calls_;
   CUpti_SubscriberHandle subscriber_;
-  std::atomic<bool> tracing_{true};  ///< Moves only while no lane runs.
+  std::atomic<bool> tracing_{true};  ///< Whether CUPTI traces now; changes only while no lane runs.
   std::optional<ClockPair> begin_;
 };
 

@@ -33,7 +33,7 @@ void GpuProbe::load_mixes() {
   result_.profile.interference = product_interference(samples, most);
 }
 
-/// Measures the optimizer alone on thread counts beyond the grid.
+/// Measures the optimizer alone on more threads than the contention grid has.
 void GpuProbe::optimizer_alone() {
   std::string text;
   for (const std::int64_t count : {std::int64_t{1}, cores_ / 2, cores_}) {

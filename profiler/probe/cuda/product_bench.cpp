@@ -16,7 +16,7 @@ namespace {
 using engine::GemmKey;
 using engine::GemmProduct;
 
-constexpr double kLoad = 2e12;  ///< Largest FLOPs of a load's product.
+constexpr double kLoad = 2e12;  ///< Largest FLOPs of the product that serves as a load.
 
 std::int64_t rounded_up(std::int64_t elements) { return (elements + 127) / 128 * 128; }
 

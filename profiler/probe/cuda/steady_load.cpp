@@ -10,7 +10,8 @@
 namespace sluice::profiler {
 namespace {
 
-constexpr std::size_t kAhead = 6;  ///< Repetitions enqueued beyond the one that runs.
+/// Number of repetitions that are enqueued beyond the one that runs.
+constexpr std::size_t kAhead = 6;
 
 }  // namespace
 

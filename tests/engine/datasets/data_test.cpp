@@ -107,6 +107,7 @@ class NumberedWindows : public WindowedText {
   [[nodiscard]] double unigram_entropy() const override { return 0; }
   [[nodiscard]] std::int64_t vocabulary() const override { return 1; }
   [[nodiscard]] std::string description() const override { return ""; }
+  [[nodiscard]] DataSummary summary(std::int64_t /*shown_rows*/) const override { return {}; }
 
  private:
   void read_window(std::int64_t window, std::int32_t* inputs, std::int32_t* targets) override {

@@ -192,8 +192,6 @@ TEST(Config, RefusesWhatItCannotTrain) {
                  "model_type: \"gpt2\" is not a supported family; supported: llama, "
                  "mistral, qwen2, qwen3");
   EXPECT_REFUSED(read("deepseek_v3"), "a mixture of experts, which is not supported");
-  EXPECT_REFUSED(read("mixtral"), "num_local_experts");
-  EXPECT_REFUSED(read("qwen3_moe"), "num_experts");
   EXPECT_REFUSED(read("llama", R"("hidden_act2": 1, "num_local_experts": 8)"), "num_local_experts");
 }
 
@@ -207,7 +205,6 @@ TEST(Config, NamesTheFileTheFieldAndTheReason) {
   };
   EXPECT_REFUSED(parse(text(R"("hidden_size": 64)", R"("hidden_size": "64")")),
                  "m/config.json: hidden_size: must be a whole number");
-  EXPECT_REFUSED(parse(text(R"("hidden_size": 64, )", "")), "\"hidden_size\" is missing");
   EXPECT_REFUSED(parse(text(R"("hidden_size": 64)", R"("hidden_size": -64)")), "hidden_size");
   EXPECT_REFUSED(parse(text(R"("num_hidden_layers": 2)", R"("num_hidden_layers": 0)")),
                  "num_hidden_layers: 0 must be at least 1");

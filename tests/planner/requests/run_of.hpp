@@ -23,7 +23,7 @@ inline RunConfig run_on_h200() {
   return run;
 }
 
-/// A folder of this test's own, which goes with it.
+/// A temporary folder of one test, removed with this object.
 class ScratchFolder {
  public:
   ScratchFolder() {

@@ -178,6 +178,8 @@ TEST(ForeignKeys, WhatAFileLeavesOutIsAsItsProgramHasIt) {
   ASSERT_EQ(theirs.notes.size(), 1U);
   EXPECT_TRUE(theirs.notes.front().starts_with("defaults of LLaMA-Factory hold"))
       << theirs.notes[0];
+  const RunConfig unsaid = run_from_yaml("model_name_or_path: bytes-2m\nstage: sft\n", "RUN.yaml");
+  EXPECT_TRUE(unsaid.notes.front().starts_with("finetuning_type is not stated")) << unsaid.notes[0];
   const RunConfig trl = run_from_yaml(
       "model_name_or_path: bytes-2m\nmax_length: 64\nweight_decay: 0.1\nmax_steps: 5\n",
       "RUN.yaml");

@@ -34,6 +34,8 @@ TEST(YamlWords, NothingIsWrittenInManyWays) {
     EXPECT_EQ(read("save_total_limit" + value).keep_last, std::nullopt) << word;
     EXPECT_EQ(read("fp16" + value + "resume_from_checkpoint" + value).notes.size(), 0U) << word;
     EXPECT_EQ(read("weight_decay" + value).optimizer.weight_decay, 0.01) << word;
+    EXPECT_EQ(read("seed" + value + "bf16" + value).compute, ComputeType::bf16) << word;
+    EXPECT_EQ(read("batch_size" + value + "micro_batch_size" + value).micro_batch, 1) << word;
   }
 }
 

@@ -64,7 +64,7 @@ TEST(Remedies, ShortHostMemoryIsNamed) {
 }
 
 /// Some blocks' state on the device takes as much off the host: plans with all of it on either side
-/// need 221 GiB there, and were once said to be the leanest.
+/// need 221 GiB there, and were once said to take the least memory.
 TEST(Remedies, WhatLacksIsOfThePlanThatNeedsLeast) {
   RunConfig config = run_of("qwen2.5-14b", "rtx-4090", 4096, 16);
   const Request run = resolve(config, Store("no-such-store"));

@@ -49,7 +49,7 @@ inline ::testing::AssertionResult contains(const std::string& text, const std::s
   return ::testing::AssertionFailure() << '"' << part << "\" is not in \"" << text << '"';
 }
 
-/// Clocks that agree for 100 ms.
+/// An empty set of records in which the host's and the device's clock agree for 100 ms.
 inline RecordSet on_one_clock() {
   RecordSet records;
   records.begin = {host(0), at(0)};

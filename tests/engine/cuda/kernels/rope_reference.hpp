@@ -11,7 +11,7 @@ namespace sluice::engine::cuda::testing {
 
 inline constexpr float kRopeEps = 1e-6F;
 
-/// Tables of cos and sin of a shape, [seq_len, head_dim / 2].
+/// Tables of cos and sin for a shape, [seq_len, head_dim / 2] each.
 struct Angles {
   std::vector<float> cos, sin;
   explicit Angles(const RopeShape& shape);

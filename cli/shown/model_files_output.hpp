@@ -1,0 +1,31 @@
+// Tokenizer, chat template and weights that a model's folder has, as JSON and as text.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "engine/model_files/weights_report.hpp"
+#include "planner/models/shape.hpp"
+#include "sim/json_object.hpp"
+
+namespace sluice::cli {
+
+/// What stands beside a model's config.json.
+struct ModelFiles {
+  std::string tokenizer_kind;  ///< "BPE", ..., "bytes", or empty where there is none that is read.
+  std::string tokenizer_file;
+  std::string tokenizer_problem;             ///< Why there is none.
+  std::optional<std::string> template_file;  ///< File of the chat template.
+  std::optional<std::string> folder;  ///< Folder of the weights; none where the model is a shape.
+  engine::WeightsReport weights;
+};
+
+/// Reads what stands beside the config.json of the model called `name`, no weights among it.
+[[nodiscard]] ModelFiles read_model_files(const std::string& name,
+                                          const planner::ModelShape& shape);
+
+/// The fields tokenizer, template and weights of docs/schemas/model.schema.json.
+[[nodiscard]] sim::Json model_files_json(const ModelFiles& files);
+[[nodiscard]] std::string model_files_table(const ModelFiles& files);
+
+}  // namespace sluice::cli

@@ -1,0 +1,122 @@
+#include "cli/shown/model_table.hpp"
+
+#include <fmt/format.h>
+
+#include "planner/catalogue/model_list.hpp"
+#include "planner/models/config_notes.hpp"
+#include "sim/units_text.hpp"
+
+namespace sluice::cli {
+namespace {
+
+using planner::ModelShape;
+using planner::RopeScaling;
+
+std::string rope_text(const ModelShape& shape) {
+  const RopeScaling& rope = shape.rope_scaling;
+  std::string text = fmt::format("theta {}", shape.rope_theta);
+  switch (rope.kind) {
+    case RopeScaling::Kind::none:
+      return text + ", no scaling";
+    case RopeScaling::Kind::linear:
+      return text + fmt::format(", linear scaling by {}", rope.factor);
+    case RopeScaling::Kind::llama3:
+      return text + fmt::format(", llama3 scaling by {} (low {}, high {}, from {} positions)",
+                                rope.factor, rope.low_freq_factor, rope.high_freq_factor,
+                                rope.original_max_positions);
+    case RopeScaling::Kind::yarn:
+      return text + fmt::format(
+                        ", yarn scaling by {} (beta {} and {}, from {} positions, attention "
+                        "factor {:.6g})",
+                        rope.factor, rope.beta_fast, rope.beta_slow, rope.original_max_positions,
+                        rope.attention_factor);
+  }
+  return text;
+}
+
+std::string attention_text(const ModelShape& shape) {
+  std::string text = fmt::format("{} heads, {} of keys and values, head_dim {}", shape.heads,
+                                 shape.kv_heads, shape.head_dim);
+  text += shape.sliding_window ? fmt::format(", a window of {} tokens", *shape.sliding_window)
+                               : std::string(", no window");
+  if (shape.qk_norm) text += ", norms on q and k";
+  if (shape.qkv_bias) text += shape.o_bias ? ", biases" : ", biases on q, k and v";
+  return text;
+}
+
+std::string layers_text(const ModelShape& shape) {
+  std::string text = fmt::format("{} of {} hidden elements", shape.layers, shape.hidden);
+  if (const auto& experts = shape.experts) {
+    text += fmt::format(", {} experts of {}, of which a token uses {} (shares {})", experts->count,
+                        experts->intermediate, experts->active,
+                        experts->normalized ? "that add up to 1" : "of all experts");
+  } else {
+    text += fmt::format(", feed-forward {}{}", shape.intermediate,
+                        shape.mlp_bias ? " with biases" : "");
+  }
+  return text;
+}
+
+}  // namespace
+
+const char* to_string(planner::ModelSource::Kind kind) {
+  using Kind = planner::ModelSource::Kind;
+  switch (kind) {
+    case Kind::catalogue:
+      return "catalogue";
+    case Kind::hub_name:
+      return "catalogue, by its Hugging Face id";
+    case Kind::config:
+      return "config.json";
+    case Kind::folder:
+      return "folder";
+    case Kind::run:
+      return "newest checkpoint of a run";
+    case Kind::snapshot:
+      return "Hugging Face cache";
+  }
+  return "";
+}
+
+std::string fact_line(const std::string& word, const std::string& text) {
+  return fmt::format("{:<11} {}\n", word, text);
+}
+
+std::string model_table(const planner::ModelSource& source, const std::string& config_text,
+                        const ModelShape& shape) {
+  const std::string from = to_string(source.kind);
+  std::string text =
+      fact_line("from", source.config.empty() ? from : from + ": " + source.config.string());
+  text += fact_line("layers", layers_text(shape));
+  text += fact_line("attention", attention_text(shape));
+  text += fact_line("rope", rope_text(shape));
+  text += fact_line("norms", fmt::format("rms_norm_eps {}", shape.rms_eps));
+  text += fact_line("vocabulary", fmt::format("{} tokens, {}", shape.vocab,
+                                              shape.tied_head ? "embedding and head are tied"
+                                                              : "a head of its own"));
+  if (shape.max_positions) {
+    text +=
+        fact_line("positions", fmt::format("{} (max_position_embeddings)", *shape.max_positions));
+  }
+  const std::string dtype = planner::stated_dtype(config_text);
+  text += fact_line("dtype", dtype.empty() ? "not stated" : dtype);
+  std::string defaults;
+  for (const auto& [key, value] : planner::defaulted_keys(config_text, shape)) {
+    defaults += (defaults.empty() ? "" : ", ") + key + " " + value;
+  }
+  if (!defaults.empty()) {
+    text += fact_line("defaults", defaults + " (not in config.json; as transformers has them)");
+  }
+  for (const std::string& note : planner::config_notes(config_text, shape)) {
+    text += fact_line("note", note);
+  }
+  const std::int64_t parameters = parameter_count(shape);
+  text += fact_line(
+      "memory",
+      fmt::format("{} in bf16; {} with fp32 master, m and v to train",
+                  planner::format_bytes(Bytes(2 * parameters)),
+                  planner::format_bytes(Bytes(parameters * planner::kStateBytesAParameter))));
+  return text;
+}
+
+}  // namespace sluice::cli

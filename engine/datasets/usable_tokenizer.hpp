@@ -1,0 +1,16 @@
+// The tokenizer of a run's model, or the refusal of a model that has lost its own.
+#pragma once
+
+#include <optional>
+
+#include "engine/model_files/tokenizer_place.hpp"
+#include "engine/tokenizer/tokenizer_folder.hpp"
+
+namespace sluice::engine {
+
+/// The tokenizer that lies at `place`; none where byte values are the model's tokens. Throws
+/// BadRequest if the model has weights, which were trained on tokens, and no tokenizer of them:
+/// byte values are taken for them only where data_format=bytes says so.
+[[nodiscard]] std::optional<TokenizerFolder> usable_tokenizer(const TokenizerPlace& place);
+
+}  // namespace sluice::engine

@@ -1,0 +1,37 @@
+// What a folder's weights are, from the headers of its files, without reading weights.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "planner/models/shape.hpp"
+#include "sim/units.hpp"
+
+namespace sluice::engine {
+
+/// A tensor whose shape in the files is not the one that config.json makes it.
+struct TensorMisfit {
+  std::string name, found, wanted;  ///< Shapes as text: "[64, 128]".
+};
+
+struct WeightsReport {
+  /// Why the weights cannot be read, as training would refuse them; empty where they can.
+  std::string refused;
+  std::size_t files = 0;
+  Bytes bytes{0};                             ///< Bytes of all tensors in the files.
+  std::map<std::string, std::size_t> dtypes;  ///< Number of tensors of each dtype ("BF16").
+  std::vector<std::string> missing;           ///< Tensors of the model that no file has.
+  std::vector<std::string> surplus;  ///< Tensors of the files that the model does not have.
+  std::vector<std::string> unread;   ///< Copies and buffers that are passed over.
+  std::vector<TensorMisfit> misfits;
+  bool stacked_experts = false;  ///< Experts lie as one tensor of each block.
+};
+
+/// Compares the headers of the folder's weights with the tensors of `shape`. What training would
+/// refuse is reported, not thrown.
+[[nodiscard]] WeightsReport report_weights(const std::filesystem::path& folder,
+                                           const planner::ModelShape& shape);
+
+}  // namespace sluice::engine

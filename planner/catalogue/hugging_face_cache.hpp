@@ -1,0 +1,36 @@
+// The cache that Hugging Face's tools keep on this computer:
+// models--OWNER--NAME/{refs/REVISION, snapshots/COMMIT/, blobs/}.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace sluice::planner {
+
+/// The snapshot of "OWNER/NAME" that `revision` (a branch, tag or commit; none for main) stands
+/// for: the one that refs/REVISION names, as transformers takes it. Without refs/main, the only
+/// snapshot there is. None where the cache ($HF_HUB_CACHE, $HUGGINGFACE_HUB_CACHE, $HF_HOME/hub,
+/// $XDG_CACHE_HOME/huggingface/hub, ~/.cache/huggingface/hub, then $TRANSFORMERS_CACHE) does not
+/// have it. Throws BadRequest where several snapshots could be meant, or the one that is named is
+/// not there.
+[[nodiscard]] std::optional<std::filesystem::path> cached_snapshot(
+    const std::string& hub_id, const std::optional<std::string>& revision);
+
+/// The same within one folder models--OWNER--NAME.
+[[nodiscard]] std::optional<std::filesystem::path> snapshot_in(
+    const std::filesystem::path& folder, const std::string& hub_id,
+    const std::optional<std::string>& revision);
+
+/// "OWNER/NAME" of a folder models--OWNER--NAME; none for other folders.
+[[nodiscard]] std::optional<std::string> hub_id_of(const std::filesystem::path& folder);
+
+/// The command that downloads a model: "hf download OWNER/NAME".
+[[nodiscard]] std::string download_command(const std::string& hub_id,
+                                           const std::optional<std::string>& revision);
+
+/// What completes the files of a model's folder: the command that downloads it again, if the folder
+/// is a snapshot in the cache, else advice without its name.
+[[nodiscard]] std::string download_advice(const std::filesystem::path& folder);
+
+}  // namespace sluice::planner

@@ -1,0 +1,31 @@
+// Values that transformers' configuration classes give to keys that a config.json leaves out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "planner/models/shape.hpp"
+
+namespace sluice::planner {
+
+/// Defaults of one family's configuration class (transformers 4.51 to 5.24, which agree), each
+/// named as the key in config.json.
+struct FamilyDefaults {
+  std::int64_t vocab_size, hidden_size, intermediate_size, num_hidden_layers, num_attention_heads;
+  /// Number of key-value heads; none for as many as there are heads.
+  std::optional<std::int64_t> num_key_value_heads;
+  std::optional<std::int64_t> head_dim;  ///< None for hidden_size / num_attention_heads.
+  std::int64_t max_position_embeddings;
+  double rms_norm_eps = 1e-6;
+  double rope_theta = 10000;
+  /// Window of attention in tokens; none for all tokens. Qwen's classes use it only where
+  /// use_sliding_window is true.
+  std::optional<std::int64_t> sliding_window{};
+  std::int64_t num_experts = 0;            ///< Called num_local_experts by mixtral and gpt_oss.
+  std::int64_t num_experts_per_tok = 0;    ///< Experts that one token passes through.
+  std::int64_t moe_intermediate_size = 0;  ///< Width of one expert; mixtral: intermediate_size.
+};
+
+[[nodiscard]] const FamilyDefaults& family_defaults(Family family);
+
+}  // namespace sluice::planner

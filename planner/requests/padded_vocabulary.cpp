@@ -1,0 +1,35 @@
+#include "planner/requests/padded_vocabulary.hpp"
+
+#include <algorithm>
+
+#include "planner/costs/cost.hpp"
+#include "sim/units_text.hpp"
+
+namespace sluice::planner {
+
+std::optional<PaddedVocabulary> try_padded_vocabulary(const Request& request,
+                                                      const PredictedStep& step) {
+  Job job = request.predictor.job();
+  PaddedVocabulary padding{.tokens = job.model.vocab, .padded = padded_vocabulary(job.model.vocab)};
+  if (padding.tokens == padding.padded) return std::nullopt;
+  job.model.vocab = padding.padded;
+  const Prediction& own = step.prediction;
+  const Predictor predictor(std::move(job), request.predictor.machine(), request.calibration,
+                            request.predictor.residency(), own.terms);
+  padding.step = to_seconds(predictor.step(own.plan));
+  padding.gain = std::max(0.0, 1 - padding.step.count() / to_seconds(own.step).count());
+  return padding;
+}
+
+std::string to_text(const PaddedVocabulary& padding) {
+  const auto percent = static_cast<std::int64_t>(padding.gain * 1000 + 0.5);
+  const std::string gain = percent == 0 ? "would win nothing here"
+                                        : "would make the step " + format_seconds(padding.step) +
+                                              " (" + std::to_string(percent / 10) + "." +
+                                              std::to_string(percent % 10) + " % less)";
+  return std::to_string(padding.tokens) + " tokens are no multiple of 64; padding them to " +
+         std::to_string(padding.padded) + " " + gain +
+         " (transformers: resize_token_embeddings(..., pad_to_multiple_of=64))";
+}
+
+}  // namespace sluice::planner

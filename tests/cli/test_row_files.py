@@ -1,0 +1,231 @@
+"""Data files as people have them: packed, JSON of every shape, CSV, tables, folders, globs and the hub's cache."""
+
+import bz2
+import gzip
+import json
+import lzma
+import os
+import sys
+
+import pytest
+from chat_data import write_jsonl
+from conftest import available_verbs
+from row_data import COLUMNS, GOOD, QUESTIONS, chat, jsonl, raw_zstd, read, refused, tokenizer, words  # noqa: F401
+from small_run import TEXT
+
+pytestmark = pytest.mark.skipif("data" not in available_verbs(), reason="this build has no engine (SLUICE_ENGINE=OFF)")
+pytest.importorskip("tokenizers", reason="PyPI's tokenizers is not installed (scripts/install tests)")
+pytest.importorskip("jinja2", reason="python3-jinja2 is not installed")
+
+
+def test_packed_files_are_read_by_their_bytes_and_not_their_names(read, tmp_path):
+    plain = jsonl(GOOD)
+    expected = None
+    for name, data in {
+        "plain.jsonl": plain,
+        "packed.jsonl.gz": gzip.compress(plain),
+        "members.jsonl": gzip.compress(plain[:100]) + gzip.compress(plain[100:]),
+        "packed.jsonl.zst": raw_zstd(plain),
+        "frames.jsonl": raw_zstd(plain[:50]) + raw_zstd(plain[50:]),
+        "marked.jsonl": b"\xef\xbb\xbf" + plain,
+    }.items():
+        (tmp_path / name).write_bytes(data)
+        texts = read(name).texts()
+        expected = expected or texts
+        assert texts == expected and len(texts) == 8, name
+
+
+def test_packed_text_is_the_text(run_sluice, read, tmp_path):
+    (tmp_path / "text.txt").write_text(TEXT)
+    (tmp_path / "text.txt.gz").write_bytes(gzip.compress(TEXT.encode()))
+    (tmp_path / "zipped.txt").write_bytes(raw_zstd(TEXT.encode()))
+    plain = read("text.txt")
+    for name in ("text.txt.gz", "zipped.txt"):
+        packed = read(name)
+        assert packed.all["tokens"] == plain.all["tokens"]
+        assert packed.all["rows"][:3] == plain.all["rows"][:3]
+
+
+@pytest.mark.parametrize(
+    "data, texts",
+    [
+        (bz2.compress(jsonl(GOOD)), ["bzip2", "bunzip2 -k rows.jsonl"]),
+        (lzma.compress(jsonl(GOOD)), ["xz", "unxz -k rows.jsonl"]),
+        (b"PK\x03\x04" + bytes(40), ["zip", "unzip rows.jsonl"]),
+        (jsonl(GOOD).decode().encode("utf-16"), ["UTF-16LE", "iconv -f UTF-16LE -t UTF-8 rows.jsonl"]),
+        (jsonl(GOOD).decode().encode("utf-16-be"), ["UTF-16BE", "iconv -f UTF-16BE"]),
+        (jsonl(GOOD).decode().encode("utf-32"), ["UTF-32LE", "iconv -f UTF-32LE"]),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n", ["Git LFS pointer", "git lfs pull"]),
+        (b"<!DOCTYPE html><html></html>", ["HTML"]),
+        (gzip.compress(jsonl(GOOD))[:60], ["damaged or cut short"]),
+        (raw_zstd(jsonl(GOOD))[:-30], ["damaged or cut short"]),
+        (b"SQLite format 3\0" + bytes(40), ["SQLite"]),
+        (b"\x80\x04\x95" + bytes(40), ["pickle"]),
+    ],
+)
+def test_what_is_no_text_is_named_with_what_converts_it(refused, tmp_path, data, texts):
+    (tmp_path / "rows.jsonl").write_bytes(data)
+    refused("rows.jsonl", "rows.jsonl", *texts)
+
+
+def test_json_files_of_every_shape_have_the_same_rows(read, tmp_path):
+    expected = None
+    for name, text in {
+        "lines.jsonl": "\n\n".join(json.dumps(each) for each in GOOD),
+        "crlf.jsonl": "\r\n".join(json.dumps(each) for each in GOOD),
+        "list.json": json.dumps(GOOD),
+        "pretty.json": json.dumps(GOOD, indent=2),
+        "framed.json": json.dumps({"version": [1, 2], "data": GOOD, "note": {"n": "]}"}}),
+        "pretty_frame.json": json.dumps({"about": "x", "train": GOOD}, indent=1),
+        "several.jsonl": "\n".join(json.dumps(each, indent=2) for each in GOOD),
+        "comma.json": json.dumps(GOOD)[:-1] + ",]",
+        "named.txt": "\n".join(json.dumps(each) for each in GOOD),
+    }.items():
+        (tmp_path / name).write_text(text)
+        texts = read(name).texts()
+        expected = expected or texts
+        assert texts == expected and len(texts) == 8, name
+
+
+@pytest.mark.parametrize(
+    "text, reasons",
+    [
+        (json.dumps({"train": GOOD, "test": GOOD}), ["two lists of rows", '"train"', '"test"']),
+        (",\n".join(json.dumps(each) for each in GOOD), ["between commas without a list"]),
+        (json.dumps(GOOD) + json.dumps(GOOD), ["something follows the list"]),
+        (json.dumps(GOOD)[:-1], ["not closed"]),
+        ("", ["holds no rows"]),
+        (json.dumps({"q": ["a", "b"], "a": ["c", "d"]}), ["its fields are q, a"]),
+    ],
+)
+def test_a_json_file_of_no_shape_is_refused_as_a_whole(refused, tmp_path, text, reasons):
+    (tmp_path / "rows.json").write_text(text)
+    refused("rows.json", "rows.json", *reasons)
+
+
+def quoted(text):
+    return '"' + text.replace('"', '""') + '"'
+
+
+def test_csv_has_quotes_line_ends_and_separators_in_its_fields(read, tmp_path):
+    write_jsonl(tmp_path / "rows.jsonl", [{"question": q, "answer": a} for q, a in QUESTIONS])
+    expected = read("rows.jsonl", *COLUMNS).texts()
+    lines = [["id", "question", "answer"], *[[str(i), quoted(q), quoted(a)] for i, (q, a) in enumerate(QUESTIONS)]]
+    for name, separator, end, mark in [
+        ("comma.csv", ",", "\n", ""),
+        ("windows.csv", ",", "\r\n", "\ufeff"),
+        ("tab.tsv", "\t", "\n", ""),
+        ("excel.csv", ";", "\r\n", "\ufeff"),
+    ]:
+        text = mark + end.join(separator.join(each) for each in lines) + end + end
+        (tmp_path / name).write_bytes(text.encode())
+        found = read(name, *COLUMNS)
+        assert found.texts() == expected and len(expected) == 8, name
+    assert "of course" in expected[0] and '"0",\nof' in expected[0]
+
+
+def test_bad_records_of_csv_are_left_out_by_their_line(read, refused, tmp_path):
+    lines = ["question,answer", *(f"q{i},a{i}" for i in range(8))]
+    lines.insert(3, "one,two,three")
+    lines.insert(5, 'x,"y" z')
+    (tmp_path / "rows.csv").write_text("\n".join(lines))
+    found = read("rows.csv", *COLUMNS)
+    assert [(each["rows"], each["first"]) for each in found.left_out] == [(1, "rows.csv:4"), (1, "rows.csv:6")]
+    assert "3 fields, and the header 2" in found.left_out[0]["reason"]
+    refused("rows.csv", "rows.csv:4: ", "rows.csv:6: ", "closing quote", more=[*COLUMNS, "strict=true"])
+    (tmp_path / "rows.csv").write_text('question,answer\nq,"a\nq,a\n' * 3)
+    refused("rows.csv", "a quote is never closed", more=COLUMNS)
+    (tmp_path / "rows.csv").write_text("answer,answer\na,b\n")
+    refused("rows.csv", 'names the column "answer" twice')
+
+
+def test_latin_letters_of_another_encoding_are_named(refused, tmp_path):
+    (tmp_path / "rows.csv").write_bytes("question,answer\n".encode() + "caf\u00e9,\u00e9t\u00e9\n".encode("latin1") * 4)
+    refused("rows.csv", "is not UTF-8", "4 of 4 rows", more=COLUMNS)
+
+
+def test_a_folder_of_shards_is_read_in_the_order_of_numbers(read, refused, tmp_path):
+    folder = tmp_path / "set" / "data"
+    folder.mkdir(parents=True)
+    (tmp_path / "set" / "README.md").write_text("about")
+    (tmp_path / "set" / "dataset_infos.json").write_text("{}")
+    for i in range(3):
+        write_jsonl(folder / f"train-{i:05}-of-00003.jsonl", GOOD[i * 2 : i * 2 + 2])
+    write_jsonl(folder / "test-00000-of-00001.jsonl", GOOD[6:])
+    write_jsonl(tmp_path / "all.jsonl", GOOD[:6])
+    expected = read("all.jsonl").texts()
+    assert read("set").texts() == expected
+    assert read("set/data/train-*.jsonl").texts() == expected
+    assert [os.path.basename(each) for each in read("set").all["sets"][0]["files"]][2] == "train-00002-of-00003.jsonl"
+    (folder / "train-00001-of-00003.jsonl").unlink()
+    refused("set", "train-00001-of-00003", "is missing")
+    refused("set/data/nothing-*", "no file matches")
+
+
+def test_numbers_in_names_are_numbers(read, tmp_path):
+    (tmp_path / "set").mkdir()
+    for i in (1, 2, 10):
+        write_jsonl(tmp_path / "set" / f"part{i}.jsonl", [chat(f"q{i}", f"part {i}")] * 2)
+    assert [text.split("part ")[1].split("<")[0] for text in read("set").texts()] == ["1", "1", "2", "2", "10", "10"]
+
+
+def test_a_folder_that_could_mean_several_data_sets_is_refused(refused, tmp_path):
+    for name in ("en", "zh"):
+        (tmp_path / "set" / name).mkdir(parents=True)
+        write_jsonl(tmp_path / "set" / name / "train.jsonl", GOOD)
+    refused("set", "several subsets (en, zh)")
+    (tmp_path / "mixed").mkdir()
+    write_jsonl(tmp_path / "mixed" / "a.jsonl", GOOD)
+    (tmp_path / "mixed" / "b.csv").write_text("text\nx\n")
+    refused("mixed", "b.csv is CSV", "of one form")
+    (tmp_path / "empty").mkdir()
+    refused("empty", "holds no data file")
+
+
+def test_a_hub_id_is_the_snapshot_of_its_main_branch(read, refused, tmp_path):
+    hub = tmp_path / "hub"
+    folder = hub / "datasets--someone--rows"
+    for revision, rows in (("old", GOOD[:4]), ("new", GOOD[4:])):
+        (folder / "snapshots" / revision).mkdir(parents=True)
+        write_jsonl(folder / "snapshots" / revision / "train.jsonl", rows)
+    (folder / "refs").mkdir()
+    (folder / "refs" / "main").write_text("old")
+    env = {"HF_HUB_CACHE": str(hub)}
+    assert "hello 0" in read("someone/rows", env=env).texts()[0]
+    (folder / "refs" / "main").write_text("new")
+    assert "hello 4" in read("someone/rows", env=env).texts()[0]
+    refused("someone/other", "hf download someone/other --repo-type dataset", env=env)
+
+
+def test_parquet_and_arrow_are_read_through_pyarrow(read, refused, tmp_path):
+    pa = pytest.importorskip("pyarrow", reason="PyPI's pyarrow is not installed (scripts/install tests)")
+    import pyarrow.feather
+    import pyarrow.parquet
+
+    write_jsonl(tmp_path / "rows.jsonl", GOOD)
+    expected = read("rows.jsonl").texts()
+    table = pa.Table.from_pylist([{**each, "image": b"\x89PNG", "n": float("nan")} for each in GOOD])
+    env = {"SLUICE_PYTHON": sys.executable}
+    pa.parquet.write_table(table, tmp_path / "rows.parquet", row_group_size=3)
+    pa.feather.write_feather(table, tmp_path / "rows.feather")
+    with pa.ipc.new_stream(tmp_path / "stream.arrow", table.schema) as out:
+        out.write_table(table, max_chunksize=3)
+    with pa.ipc.new_file(tmp_path / "file.arrow", table.schema) as out:
+        out.write_table(table, max_chunksize=5)
+    (tmp_path / "no_extension").write_bytes((tmp_path / "rows.parquet").read_bytes())
+    for name in ("rows.parquet", "rows.feather", "stream.arrow", "file.arrow", "no_extension"):
+        assert read(name, env=env).texts() == expected, name
+    data = bytearray((tmp_path / "rows.parquet").read_bytes())
+    data[len(data) // 2 : -4] = bytes(len(data) - len(data) // 2 - 4)
+    (tmp_path / "broken.parquet").write_bytes(data)
+    refused("broken.parquet", "broken.parquet", "pyarrow cannot read it", env=env)
+
+
+def test_without_pyarrow_one_line_says_how_to_install_it(refused, run_sluice, tmp_path):
+    import subprocess
+
+    if subprocess.run(["/usr/bin/python3", "-I", "-c", "import pyarrow"], capture_output=True).returncode == 0:
+        pytest.skip("the system's Python has pyarrow")
+    (tmp_path / "rows.parquet").write_bytes(b"PAR1" + bytes(64) + b"PAR1")
+    env = {"PATH": "/nonexistent", "SLUICE_PYTHON": "/usr/bin/python3"}
+    refused("rows.parquet", "pyarrow", "pip install", exit_code=4, env=env)
