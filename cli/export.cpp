@@ -115,8 +115,7 @@ int run_export(const Arguments& arguments) {
                                 .shard = planner::parse_bytes(request.shard, "--shard-size")};
   if (options.shard == Bytes(0)) throw BadRequest("--shard-size: must be above 0");
   const auto checkpoint = checkpoint_of_request(request);
-  options.end_tokens = 
-      turn_ends(checkpoint->facts(), engine::tokenizer_folder_of(*checkpoint));
+  options.end_tokens = turn_ends(checkpoint->facts(), engine::tokenizer_folder_of(*checkpoint));
   const std::int64_t all = planner::parameter_count(checkpoint->shape());
   std::atomic<std::int64_t> done{0};
   engine::ExportedModel exported;

@@ -206,8 +206,7 @@ int run_generate(const Arguments& arguments) {
   if (!asked.ignore_end) {
     ends = end_tokens(subject.model_folder());
     if (const engine::CheckpointFacts* facts = subject.facts()) {
-      const std::vector<std::int32_t> turns = 
-          turn_ends(*facts, subject.model_folder());
+      const std::vector<std::int32_t> turns = turn_ends(*facts, subject.model_folder());
       ends.insert(ends.end(), turns.begin(), turns.end());
     }
   }

@@ -37,7 +37,8 @@ engine::Conversation conversation_of(const std::string& json, const std::string&
 ChatPrompt chat_prompt(const GenerateRequest& request,
                        const std::optional<std::filesystem::path>& folder,
                        const planner::RunConfig& config) {
-  if (!folder || !std::holds_alternative<engine::TokenizerFolder>(engine::find_tokenizer(*folder))) {
+  if (!folder ||
+      !std::holds_alternative<engine::TokenizerFolder>(engine::find_tokenizer(*folder))) {
     throw BadRequest("--chat: needs the tokenizer of the model's folder, and " + config.model +
                      " has none: give a model folder, or leave --chat out");
   }

@@ -43,8 +43,8 @@ struct NoTokenizer {
   std::string why;
 };
 
-/// Looks for the tokenizer of `folder` without reading its vocabulary. Throws BadRequest if a file of
-/// settings beside it is malformed.
+/// Looks for the tokenizer of `folder` without reading its vocabulary. Throws BadRequest if a file
+/// of settings beside it is malformed.
 [[nodiscard]] std::variant<TokenizerFolder, NoTokenizer> find_tokenizer(
     const std::filesystem::path& folder);
 
