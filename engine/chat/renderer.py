@@ -94,8 +94,11 @@ class Renderer:
     def load(self, key, sources, tokens, date, special):
         try:
             template = Template(sources, tokens, date)
-        except jinja2.exceptions.TemplateSyntaxError as error:
-            return {"error": f"is no Jinja template: {line_of(error)} (line {error.lineno})"}
+        except MemoryError:
+            raise
+        except Exception as error:  # What jinja2 compiles may be no Python either: a break outside of a loop.
+            line = f" (line {error.lineno})" if isinstance(error, jinja2.exceptions.TemplateSyntaxError) else ""
+            return {"error": f"is no Jinja template: {line_of(error)}{line}"}
         answers = Answers(template, [*special, *(each for each in tokens.values() if isinstance(each, str))])
         self.loaded[key] = (template, answers)
         known = {"date_string", "strftime_now", *tokens, "bos_token", "eos_token"}

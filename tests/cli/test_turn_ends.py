@@ -63,17 +63,50 @@ def test_a_template_that_asks_for_the_date_sees_that_of_the_first_start(run_slui
     assert (tmp_path / "run" / "run.yaml").read_text().count("date_string") == 1
 
 
+def sha256(text):
+    return hashlib.sha256(text if isinstance(text, bytes) else text.encode()).hexdigest()
+
+
+def checkpoint_of(folder):
+    return folder / "run" / "checkpoints" / "step-1" / "checkpoint.json"
+
+
+def change(file, facts):
+    """Writes a checkpoint's facts with the hash that belongs to them."""
+    body = {key: value for key, value in facts.items() if key != "hash"}
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    file.write_text(json.dumps({**body, "hash": sha256(text)}))
+
+
+def test_a_run_of_0_1_0_goes_on_with_the_hash_that_it_took_of_its_data(run_sluice, refuses, tmp_path, flags):
+    write_chat_model(tmp_path / "model", template=CHATML)
+    run_sluice("train", *flags, "steps=1", cwd=tmp_path)
+    file = checkpoint_of(tmp_path)
+    facts = json.loads(file.read_text())
+    fields = ["messages", "text", "instruction", "input", "output", "history", "system", "messages", "role", "content",
+              "user user", "assistant assistant", "system system"]  # fmt: skip
+    chatml = ["0", "\x01", "\x01", "[INST] ", "[/INST]", " ", "0", "1", "", ""]
+    documents = "sluice/documents\nversion=1\nrecords={}\ntokenizer={}\nformat={}\ntemplate={}\n".format(
+        sha256((tmp_path / "chat.jsonl").read_bytes()), sha256((tmp_path / "model" / "tokenizer.json").read_bytes()),
+        "\n".join(fields), "\x1f".join(chatml),
+    )  # fmt: skip
+    taken = sha256(f"sluice/sequences\ndocuments={sha256(documents)}\npacking=off\n")
+    assert taken != facts["data_sha256"]
+    kept = {key: value for key, value in facts.items() if key not in ("jinja2", "turn_end")}
+    change(file, {**kept, "data_sha256": "0" * 64})
+    refuses(["train", "run", "--resume", "steps=2"], "of another text", cwd=tmp_path)
+    change(file, {**kept, "data_sha256": taken})
+    run_sluice("train", "run", "--resume", "steps=2", cwd=tmp_path)
+    after = json.loads((tmp_path / "run" / "checkpoints" / "step-2" / "checkpoint.json").read_text())
+    assert after["data_sha256"] == taken
+
+
 def test_another_jinja2_is_refused_by_its_version(run_sluice, refuses, tmp_path, flags):
     write_chat_model(tmp_path / "model", template=CHATML)
     run_sluice("train", *flags, "steps=1", cwd=tmp_path)
-    file = tmp_path / "run" / "checkpoints" / "step-1" / "checkpoint.json"
-    facts = json.loads(file.read_text())
+    facts = json.loads(checkpoint_of(tmp_path).read_text())
     assert facts["turn_end"] == "<|im_end|>" and facts["jinja2"].startswith("3.")
-    facts["jinja2"] = "3.0.9"
-    del facts["hash"]
-    text = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    facts["hash"] = hashlib.sha256(text.encode()).hexdigest()
-    file.write_text(json.dumps(facts))
+    change(checkpoint_of(tmp_path), {**facts, "jinja2": "3.0.9"})
     refuses(["train", "run", "--resume", "steps=2"], "jinja2 3.0.9", "SLUICE_PYTHON", cwd=tmp_path)
 
 
@@ -81,5 +114,5 @@ def test_a_run_on_text_keeps_none_of_it(run_sluice, tmp_path, flags):
     write_chat_model(tmp_path / "model", template=LLAMA32)
     write_jsonl(tmp_path / "chat.jsonl", [{"text": each[0]["content"] * 9} for each in conversations(40)])
     run_sluice("train", *flags, "steps=1", cwd=tmp_path)
-    facts = json.loads((tmp_path / "run" / "checkpoints" / "step-1" / "checkpoint.json").read_text())
+    facts = json.loads(checkpoint_of(tmp_path).read_text())
     assert "turn_end" not in facts and "jinja2" not in facts
