@@ -74,6 +74,9 @@ std::string config_from_shape(const ModelShape& shape) {
                                  {"rope_theta", shape.rope_theta},
                                  {"rope_scaling", rope_json(shape.rope_scaling)},
                                  {"tie_word_embeddings", shape.tied_head}};
+  if (shape.family == Family::gpt_oss && json["rope_scaling"].is_null()) {
+    json["rope_scaling"] = {{"rope_type", "default"}};  // Where none is stated, yarn is meant.
+  }
   if (shape.max_positions) json["max_position_embeddings"] = *shape.max_positions;
   const bool qwen3 = shape.family == Family::qwen3 || shape.family == Family::qwen3_moe;
   if (shape.family == Family::llama || shape.family == Family::gpt_oss || qwen3) {
