@@ -88,14 +88,11 @@ void take_added(const json& tokens, SpecialTokens& found) {
   }
 }
 
-/// The special ones of tokenizer.json's added_tokens; the vocabulary is passed over.
+/// Adds the special ones of tokenizer.json's added_tokens.
 void take_tokenizers(const path& folder, SpecialTokens& found) {
   const path file = folder / "tokenizer.json";
   if (!std::filesystem::is_regular_file(file)) return;
-  const auto keep = [](int depth, json::parse_event_t event, json& parsed) {
-    return depth != 1 || event != json::parse_event_t::key || parsed == "added_tokens";
-  };
-  const json tokens = json::parse(whole_text(file), keep, false);
+  const json tokens = json::parse(whole_text(file), nullptr, false);
   if (tokens.is_object() && tokens.contains("added_tokens")) {
     take_added(tokens["added_tokens"], found);
   }
