@@ -91,7 +91,7 @@ def has_marks(file):
     return "{%- generation" in file.read_text() or "{% generation" in file.read_text()
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
 def test_the_text_and_the_marks_are_those_of_transformers(tmp_path, expected, file):
     lines = [{"messages": messages, "variables": variables} for messages, variables in CONVERSATIONS]
     compared = 0

@@ -119,9 +119,8 @@ TEST(PythonChild, AnInterpreterThatIsNoneIsNamed) {
   EXPECT_NE(said("echo '[1]' >&0; sleep 5\n").find("wrote what is no reply"), std::string::npos);
   EXPECT_NE(said("sleep 5\n", milliseconds(50)).find("did not answer"), std::string::npos);
   const NamedPython absent((folder.path() / "absent").string());
-  EXPECT_NE(
-      failed_with([&] { const PythonChild child(script(kEcho)); }).find("SLUICE_PYTHON: "),
-      std::string::npos);
+  EXPECT_NE(failed_with([&] { const PythonChild child(script(kEcho)); }).find("SLUICE_PYTHON: "),
+            std::string::npos);
 }
 
 TEST(PythonChild, AModuleThatNoInterpreterHasIsNamedWithTheCommandsThatInstallIt) {
