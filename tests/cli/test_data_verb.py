@@ -113,7 +113,7 @@ def test_train_says_how_much_is_learnt_and_warns_of_little(run_sluice, chats, tm
     said = run_sluice("train", *train_flags(tmp_path), "steps=1", "out=a")
     share = run_sluice("data", *chats, "--json").json()
     share = 100 * share["learnt_tokens"] / share["tokens"]
-    assert f"{share:.1f} % of the tokens are learnt" in said.out and "warning" not in said.err
+    assert f"{share:.1f} % of the tokens are learnt" in said.out and "warning: data" not in said.err
     long = [{"messages": [{"role": "user", "content": "x" * 200}, {"role": "assistant", "content": "y"}]}] * 8
     write_jsonl(tmp_path / "chat.jsonl", long)
     run = run_sluice("train", *train_flags(tmp_path), "steps=1", "out=b")

@@ -6,7 +6,7 @@ import re
 import pytest
 from conftest import available_verbs
 
-VERBS = ["sim", "doctor", "probe", "machines", "models", "predict", "plan", "buy", "init", "train", "cost", "fit",
+VERBS = ["sim", "doctor", "probe", "machines", "models", "predict", "plan", "buy", "init", "data", "train", "cost", "fit",
          "autotune", "ablate", "trace", "export", "eval", "generate"]
 
 
