@@ -97,17 +97,29 @@ def test_it_learns_more_than_how_often_each_byte_occurs(run_sluice, small):
     assert result["val_loss"] < 0.7 * result["unigram_entropy"]
 
 
+def resident_before_any_work(folder):
+    """Anonymous bytes that the program and its libraries take up while it waits for its input."""
+    process = running.start(["sim", "/dev/stdin"], folder, stdin=subprocess.PIPE)
+    status = pathlib.Path(f"/proc/{process.pid}/status")
+    wait_until(process, lambda: "(sleeping)" in status.read_text())
+    resident = int(re.search(r"RssAnon:\s+(\d+) kB", status.read_text()).group(1)) << 10
+    process.kill()
+    process.wait()
+    return resident
+
+
 @pytest.mark.skipif(
     bool(os.environ.get("SLUICE_SANITIZE")), reason="a sanitizer's own memory counts as resident"
 )
-def test_memory_is_what_was_predicted(run_sluice, small):
+def test_memory_is_what_was_predicted(run_sluice, small, tmp_path):
     predicted = run_sluice("predict", *small, "--json").json()
     result = run_sluice("train", *small, "steps=3", "--json").json()
     assert result["plan_hash"] == predicted["plan_hash"]
     peaks, memory = result["peaks"], predicted["memory"]
     assert peaks["hbm_bytes"] == memory["hbm"]["peak_bytes"]
     expected = memory["hbm"]["peak_bytes"] + memory["host"]["peak_bytes"]
-    assert abs(peaks["rss_bytes"] - expected) <= 0.02 * expected + (64 << 20)
+    libraries = resident_before_any_work(tmp_path)  # With CUDA's, several times the run's own memory.
+    assert abs(peaks["rss_bytes"] - libraries - expected) <= 0.02 * expected + (32 << 20)
     assert peaks["locked_bytes"] <= 64 << 20
 
 
