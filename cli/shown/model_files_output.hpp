@@ -14,7 +14,7 @@ namespace sluice::cli {
 struct ModelFiles {
   std::string tokenizer_kind;  ///< "BPE", ..., "bytes", or empty where there is none that is read.
   std::string tokenizer_file;
-  std::string tokenizer_problem;             ///< Why there is none.
+  std::string tokenizer_problem;             ///< Why no tokenizer can be read; empty where one can.
   std::optional<std::string> template_file;  ///< File of the chat template.
   std::optional<std::string> folder;  ///< Folder of the weights; none where the model is a shape.
   engine::WeightsReport weights;

@@ -19,7 +19,9 @@ struct ExampleFormat {
   std::string text = "text";                             ///< Field of the text, in jsonl.
   std::string prompt = "instruction", query = "input", response = "output", history = "history";
   std::string completion = "completion";
-  std::string system = "system";  ///< Field of the system message, in alpaca and beside messages.
+  /// Field whose text becomes the conversation's first message, a system message: for rows with an
+  /// instruction or a list of messages.
+  std::string system = "system";
   std::string tools = "tools";
   std::string messages = "messages";
   std::string role = "role", content = "content";

@@ -17,7 +17,8 @@ namespace sluice::planner {
 [[nodiscard]] std::optional<std::filesystem::path> cached_snapshot(
     const std::string& hub_id, const std::optional<std::string>& revision);
 
-/// The same within one folder models--OWNER--NAME.
+/// The snapshot that `revision` stands for, chosen as cached_snapshot does, in `folder`, which is a
+/// cache's folder models--OWNER--NAME. `hub_id` is named in messages.
 [[nodiscard]] std::optional<std::filesystem::path> snapshot_in(
     const std::filesystem::path& folder, const std::string& hub_id,
     const std::optional<std::string>& revision);

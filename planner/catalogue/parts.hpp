@@ -26,14 +26,15 @@ struct GpuPart {
   bool inline_ecc = false;
   BytesPerSecond bandwidth{0};
   FlopsPerSecond peak{0};  ///< Dense bf16 FLOP/s with fp32 accumulation.
-  /// Standard deviation of `peak` over `peak`; above 0 where it is derived from another number.
+  /// Relative standard deviation of `peak` (0.1 is 10 %): 0 where a datasheet states `peak`, above
+  /// 0 where it is derived from another number.
   double peak_deviation = 0;
   HostLink link = HostLink::pcie4;
   double watts = 0;
   std::string like;  ///< Name of the measured GPU whose kernel rates stand for this one's, scaled.
   /// FLOP/s of large matrix products; none where the rates measured on `like` hold unchanged.
   std::optional<FlopsPerSecond> saturated;
-  double saturated_deviation = 0;  ///< Standard deviation of `saturated` over `saturated`.
+  double saturated_deviation = 0;  ///< Relative standard deviation of `saturated`: 0.1 is 10 %.
   /// How `saturated` was derived, in words; the note of each rate scaled by it repeats them.
   std::string rule;
   std::int64_t node_gpus = 1;  ///< Number of GPUs in the smallest host that this GPU is sold in.

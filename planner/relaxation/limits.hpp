@@ -63,8 +63,8 @@ enum class Use : std::uint8_t {
   /// Bytes of running gradient sums that come back to the device in all later rounds, without those
   /// that stay in slots.
   reloads,
-  /// With several rounds: bytes of blocks' running gradient sums that leave the device in each,
-  /// without their share of a slot.
+  /// With several rounds: bytes of blocks' running gradient sums that leave the device in each
+  /// round. Of L blocks each counts (L - 1)/L of its sum, since one block's sum may stay in a slot.
   streamed_gradients,
   /// With clipping: bytes of gradients for CPU updates that wait on the device for the norm and
   /// leave after it.

@@ -42,7 +42,7 @@ struct KnownOfRun {
 struct Infeasible {
   Tier tier = Tier::hbm;
   Bytes short_by{0};                     ///< Bytes of `tier` that the plan of least memory lacks.
-  Memory memory;                         ///< Memory of that plan.
+  Memory memory;                         ///< Memory that the plan of least memory takes.
   std::vector<Remedy> remedies;          ///< At most three, each verified to fit.
   std::optional<KnownOfRun> known = {};  ///< Filled in by choose_plan.
 };

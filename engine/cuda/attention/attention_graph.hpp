@@ -38,7 +38,8 @@ enum class AttentionTensor : std::int64_t {
   starts,
 };
 
-/// Whether a run's gradients of keys and values are complete, or are to be summed over runs.
+/// Whether one run of the attention kernel writes complete gradients of keys and values, or parts
+/// that its caller sums over several runs.
 enum class KeyGradients {
   whole,  ///< Complete: bf16, with the strides of keys and values.
   part,   ///< To be summed: bf16 [length, head_dim] of one head.

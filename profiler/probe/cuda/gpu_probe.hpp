@@ -17,7 +17,7 @@ namespace sluice::profiler {
 
 /// Times and sizes that the probe's parts use.
 struct ProbeBudget {
-  Seconds copy_size;  ///< Time for copies of one size in one direction.
+  Seconds copy_size;  ///< Time to spend on copies of one size in one direction.
   /// Time for one matrix product, and longest time to wait until clocks are those of a long run.
   Seconds product, settle;
   Seconds kernel;             ///< Time for one kernel that is no matrix product.
