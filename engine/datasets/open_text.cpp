@@ -75,15 +75,6 @@ std::unique_ptr<WindowedText> open_bytes(const planner::RunConfig& run,
                                     text.name);
 }
 
-/// Whether a data set of the run is token ids: it says so, or is a .npy file.
-bool has_token_ids(const planner::RunConfig& run) {
-  return std::ranges::any_of(data_sets(run), [](const planner::DataEntry& each) {
-    const DataFormat format = each.format.value_or(DataFormat::automatic);
-    const bool npy = format == DataFormat::automatic && each.name.extension() == ".npy";
-    return npy || format == DataFormat::tokens;
-  });
-}
-
 std::unique_ptr<WindowedText> open_ids(const planner::RunConfig& run,
                                        const TextProgress& progress) {
   const bool narrow = run.data_dtype == planner::TokenType::uint16;
@@ -101,6 +92,14 @@ void require_no_mask(const planner::RunConfig& run) {
 }
 
 }  // namespace
+
+bool has_token_ids(const planner::RunConfig& run) {
+  return std::ranges::any_of(data_sets(run), [](const planner::DataEntry& each) {
+    const DataFormat format = each.format.value_or(DataFormat::automatic);
+    const bool npy = format == DataFormat::automatic && each.name.extension() == ".npy";
+    return npy || format == DataFormat::tokens;
+  });
+}
 
 void fix_date(planner::RunConfig& run) {
   if (run.date_string || run.model.empty() || has_token_ids(run)) return;

@@ -14,6 +14,10 @@ namespace sluice::engine {
 /// chat template asks for it: from a run's first start on, its templates see one date.
 void fix_date(planner::RunConfig& run);
 
+/// Whether a data set of the run is token ids: its format says so, or it is a .npy file without a
+/// stated format.
+[[nodiscard]] bool has_token_ids(const planner::RunConfig& run);
+
 /// The text of a run, cut by the tokenizer of the model's folder, or read as bytes if there is
 /// none. `cache`: folder for cut tokens; `progress` is called while tokens are cut. Throws
 /// BadRequest for data that are refused.

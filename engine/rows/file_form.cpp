@@ -32,7 +32,7 @@ struct OtherFile {
 };
 constexpr std::array kOtherFiles = {
     OtherFile{"version https://git-lfs.github.com/", "a Git LFS pointer, not the data",
-              "git lfs pull"},
+              "run git lfs pull"},
     OtherFile{"\x93NUMPY", "a NumPy array",
               "give token ids as data_format=tokens, or write rows as JSON lines"},
     OtherFile{std::string_view("SQLite format 3\0", 16), "an SQLite database",

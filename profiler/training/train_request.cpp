@@ -92,7 +92,8 @@ TrainRequest read_train_request(planner::RunConfig config, TrainOptions options,
   planner::RunConfig read_as = config;
   const bool automatic = config.data_format == planner::DataFormat::automatic ||
                          config.data_format == planner::DataFormat::text;
-  if (options.resumed && automatic && trained_on_bytes(*options.resumed, config)) {
+  if (options.resumed && automatic && !engine::has_token_ids(config) &&
+      trained_on_bytes(*options.resumed, config)) {
     read_as.data_format = planner::DataFormat::bytes;
   }
   std::unique_ptr<engine::WindowedText> text =

@@ -37,7 +37,7 @@ class Record:
         return f"<sluice.{type(self).__name__} {', '.join(parts)}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object, equal to what the program's ``--json`` prints."""
+        """The JSON object, as the program's ``--json`` prints it; of a model, what its config.json says."""
         return self._fields
 
 

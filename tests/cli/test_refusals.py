@@ -139,9 +139,10 @@ def test_a_wrong_model_is_refused_naming_the_field(refuses, write, changes, text
     refuses(["predict", "--model", config, *SIZES], text)
 
 
-def test_a_model_without_a_size_is_refused(refuses, write):
+def test_a_size_that_is_left_out_is_transformers_default_and_said(run_sluice, write):
     config = {key: value for key, value in CONFIG.items() if key != "hidden_size"}
-    refuses(["predict", "--model", write("config.json", config), *SIZES], "hidden_size")
+    shown = run_sluice("models", "show", write("config.json", config), "--json").json()
+    assert shown["hidden"] == shown["defaults"]["hidden_size"] == 4096
 
 
 def test_an_unknown_model_names_the_nearest(refuses):

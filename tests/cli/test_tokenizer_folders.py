@@ -178,7 +178,7 @@ def test_a_broken_file_is_named(tmp_path, learnt):
     (tmp_path / "merges.txt").unlink()
     (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "LlamaTokenizer"}')
     (tmp_path / "tokenizer.model").write_text("version https://git-lfs.github.com/spec/v1\n")
-    assert "tokenizer.model: is not a model of SentencePiece" in refusal(tmp_path)
+    assert "tokenizer.model: is a Git LFS pointer" in refusal(tmp_path)
 
 
 def test_the_hash_covers_every_file_that_decides_the_ids(tmp_path, learnt):

@@ -22,7 +22,10 @@ def test_lists_are_what_the_program_prints(cli):
 
 
 def test_one_model_and_one_machine_are_what_the_program_prints(cli):
-    assert sluice.model("llama-3.1-8b").to_dict() == cli("models", "llama-3.1-8b", "--json")[1]
+    model, printed = sluice.model("llama-3.1-8b").to_dict(), cli("models", "llama-3.1-8b", "--json")[1]
+    assert {key: printed[key] for key in model} == model
+    files = {"defaults", "dtype", "notes", "source", "template", "tokenizer", "weights"}  # What the program finds on the disk.
+    assert set(printed) - set(model) == files
     assert sluice.machine("h200").to_dict() == cli("machines", "h200", "--json")[1]
     assert sluice.machine("h200")["h2d_bytes_per_s"] == 55.4e9
     assert sluice.model("llama-3.1-8b").layers == 32
