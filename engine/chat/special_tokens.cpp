@@ -118,7 +118,7 @@ SpecialTokens read_special_tokens(const path& folder) {
   for (const auto& [name, text] : found.named) found.all.push_back(text);
   found.all.insert(found.all.end(), found.additional.begin(), found.additional.end());
   std::ranges::sort(found.all);
-  found.all.erase(std::ranges::unique(found.all).begin(), found.all.end());
+  found.all.erase(std::unique(found.all.begin(), found.all.end()), found.all.end());
   return found;
 }
 

@@ -21,8 +21,7 @@ constexpr std::size_t kRowsAtOnce = 256;
 std::vector<TokenId> ids_before(Tokenizer& tokenizer) {
   const std::vector<TokenId> plain = tokenizer.encode("a", Tokenizer::SpecialTokens::none);
   std::vector<TokenId> around = tokenizer.encode("a", Tokenizer::SpecialTokens::around);
-  const auto found = std::ranges::search(around, plain);
-  around.erase(found.begin(), around.end());
+  around.erase(std::search(around.begin(), around.end(), plain.begin(), plain.end()), around.end());
   return around;
 }
 

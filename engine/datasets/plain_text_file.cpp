@@ -13,7 +13,7 @@ std::filesystem::path plain_text_file(const DataFiles& files, const std::filesys
   if (alone && packed_form(files.files.front()) == Packed::no) return files.files.front();
   planner::CanonicalText all("sluice/text");
   for (const auto& file : files.files) all.add("file", read_record(file).sha256);
-  const std::filesystem::path made = cache / (all.hash() + ".text");
+  std::filesystem::path made = cache / (all.hash() + ".text");
   if (std::filesystem::exists(made)) return made;
   FileInWriting out(made);
   std::vector<char> buffer(std::size_t{1} << 20);

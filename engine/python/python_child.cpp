@@ -77,6 +77,7 @@ class Spawned {
   /// Starts the program; 0 or an error number.
   int run(const std::vector<std::string>& words, pid_t& process) {
     std::vector<char*> argv;
+    argv.reserve(words.size() + 1);
     for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);
     return ::posix_spawn(&process, words[0].c_str(), &files_, &attributes_, argv.data(), environ);

@@ -124,7 +124,7 @@ std::string data_extension(const std::filesystem::path& file) {
     std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
     return text;
   };
-  const std::string last = lower(file.extension().string());
+  std::string last = lower(file.extension().string());
   if (last != ".gz" && last != ".zst" && last != ".zstd" && last != ".gzip") return last;
   return lower(file.stem().extension().string());
 }

@@ -22,7 +22,8 @@ void replace_all(std::string& text, std::string_view what, std::string_view by) 
 void fuse(DecodedTokens& tokens) {
   DecodedToken all;
   for (const DecodedToken& token : tokens) all.text += token.text;
-  tokens.assign(1, std::move(all));
+  tokens.clear();
+  tokens.push_back(std::move(all));
 }
 
 class ByteLevelDecoder : public Decoder {

@@ -56,7 +56,7 @@ std::string ranges_text(std::span<const CodePointRange> ranges) {
 }
 
 /// The inside of a class with the members of `set`.
-std::string members_text(CodePointSet set) {
+std::string members_text(const CodePointSet& set) {
   constexpr std::size_t kFewRanges = 12;
   if (set.ranges().size() <= kFewRanges) return ranges_text(set.ranges());
   std::string text;

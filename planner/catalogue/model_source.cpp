@@ -158,6 +158,7 @@ ModelSource find_model_source(const std::string& name) {
   const std::string id = name.substr(0, name.find('@'));
   if (std::ranges::count(id, '/') == 1) return of_hub_id(name);
   std::vector<std::string> names;
+  names.reserve(models.size());
   for (const CatalogueModel& model : models) names.push_back(model.name);
   throw BadRequest("model: \"" + name + "\" is unknown" + sim::did_you_mean(name, names) +
                    " (sluice models lists the names; a config.json or a folder is taken too)");

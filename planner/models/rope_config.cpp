@@ -96,7 +96,7 @@ std::optional<std::string> rope_type_of(const JsonObject& scaling) {
     scaling.fail("type", "\"" + *older + "\", and rope_type is \"" + *type +
                              "\": versions of transformers differ on which counts; give one");
   }
-  const auto named = type ? type : older;
+  auto named = type ? type : older;
   if (named && *named != "default") return named;
   for (const char* key : {"factor", "low_freq_factor", "high_freq_factor", "long_factor",
                           "short_factor", "mrope_section", "beta_fast", "beta_slow", "mscale"}) {

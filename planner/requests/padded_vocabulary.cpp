@@ -1,6 +1,7 @@
 #include "planner/requests/padded_vocabulary.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "planner/costs/cost.hpp"
 #include "sim/units_text.hpp"
@@ -22,7 +23,7 @@ std::optional<PaddedVocabulary> try_padded_vocabulary(const Request& request,
 }
 
 std::string to_text(const PaddedVocabulary& padding) {
-  const auto percent = static_cast<std::int64_t>(padding.gain * 1000 + 0.5);
+  const std::int64_t percent = std::llround(padding.gain * 1000);
   const std::string gain = percent == 0 ? "would win nothing here"
                                         : "would make the step " + format_seconds(padding.step) +
                                               " (" + std::to_string(percent / 10) + "." +
