@@ -172,7 +172,8 @@ std::vector<TokenId> Tokenizer::encode(std::string_view text, SpecialTokens spec
 }
 
 std::vector<PlacedToken> Tokenizer::encode_with_offsets(std::string_view text) {
-  Encoding encoding(*this, text, Places::kept, true, nullptr);
+  const TextProgress silent;
+  Encoding encoding(*this, text, Places::kept, true, silent);
   encoding.run();
   return std::move(encoding.placed);
 }
