@@ -105,9 +105,10 @@ def real(name):
 @once
 @pytest.mark.parametrize("name", REAL)
 def test_real_tokenizers_agree_on_real_text(name):
+    file = real(name)
     texts = [(SHARED_TEXT / "tinyshakespeare.txt").read_text()[:100_000]]
     texts += (SHARED_TEXT / "gsm8k_2000.jsonl").read_text().splitlines()[:100]
-    compare(real(name), texts)
+    compare(file, texts)
 
 
 @pytest.mark.parametrize("name", REAL)
