@@ -14,6 +14,7 @@
 namespace sluice::profiler {
 namespace {
 
+using planner::Fact;
 using planner::MachineProfile;
 
 /// Relative error beyond which a point counts less, since it may be disturbed.
@@ -28,12 +29,15 @@ constexpr int kIterations = 60;
 /// How much better a later start must be: by a share, and by an error of a percent at one point.
 constexpr double kClearly = 0.97, kOnePoint = 1e-4;
 
+/// Weight of a rate's error, 0 to 1: 1 where the rate is known far better than kNoise.
+double certainty(const RateCheck& check) { return kNoise / std::hypot(kNoise, check.uncertainty); }
+
 /// Residuals that a fit minimises: errors, and distances from the usual numbers.
 void misses_of(const MachineProfile& base, const ContentionGrid& points, const ContentionVector& at,
                std::vector<double>& misses) {
   misses.clear();
   for (const RateCheck& check : checks_of(with_parameters(base, at), points)) {
-    misses.push_back(check.error());
+    misses.push_back(check.error() * certainty(check));
   }
   for (const double distance : unusual(base, at)) misses.push_back(kNoise * distance);
 }
@@ -187,6 +191,11 @@ std::string misses_text(const ContentionFit& fit, std::size_t most) {
 }
 
 MachineProfile with_lone_rates(MachineProfile profile, const ContentionGrid& points) {
+  // A copy alone is no slower than beside the optimizer: where it was measured slower, something
+  // else disturbed it.
+  const auto at_least = [](Fact& alone, const Fact& beside) {
+    if (beside.value > alone.value) alone = beside;
+  };
   profile.update.clear();
   for (const ContentionPoint& point : points) {
     if (point.threads > 0 && point.copies == Copies::none) {
@@ -198,6 +207,15 @@ MachineProfile with_lone_rates(MachineProfile profile, const ContentionGrid& poi
     if (point.copies == Copies::both) {
       profile.h2d_duplex = point.h2d;
       profile.d2h_duplex = point.d2h;
+    }
+  }
+  for (const ContentionPoint& point : points) {
+    if (point.threads == 0) continue;
+    if (point.copies == Copies::h2d) at_least(profile.h2d, point.h2d);
+    if (point.copies == Copies::d2h) at_least(profile.d2h, point.d2h);
+    if (point.copies == Copies::both) {
+      at_least(profile.h2d_duplex, point.h2d);
+      at_least(profile.d2h_duplex, point.d2h);
     }
   }
   return profile;

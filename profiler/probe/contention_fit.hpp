@@ -33,7 +33,7 @@ struct ContentionFit {
 ///
 /// Only ratios of DRAM coefficients show in rates, so update_dram stays what the profile has, or 28
 /// bytes. Least squares of relative errors, from several fixed starts: the same grid gives the same
-/// numbers.
+/// numbers. An error counts less where the rate's repetitions differ.
 ///
 /// Points are halved like the squares of a board (threads, copies) and each half is predicted from
 /// the other. Points where something runs alone are facts that both halves have; inner points of
@@ -52,7 +52,7 @@ struct ContentionFit {
 [[nodiscard]] std::string misses_text(const ContentionFit& fit, std::size_t most);
 
 /// `profile` with the measured rates of the points where one thing runs alone, and where copies run
-/// in both directions and nothing else.
+/// in both directions and nothing else; a copy is at least as fast as beside the optimizer.
 [[nodiscard]] planner::MachineProfile with_lone_rates(planner::MachineProfile profile,
                                                       const ContentionGrid& points);
 

@@ -44,6 +44,8 @@ struct RepetitionCounts {
 [[nodiscard]] bool is_sure(const LoadMixSamples& samples);
 /// Mean of the middle three fifths of `samples`: an estimate of the rate over a long time. Short
 /// windows see one or another of the rate's speeds, which a median of few windows does not average.
+/// Of fewer than five samples, those more than 5 % below the fastest are left out instead: what
+/// else runs on the host only slows a rate.
 [[nodiscard]] double usual_rate(Samples samples);
 
 /// Grid for the contention fit: a point for each load mix without products, with the rates over all
@@ -58,8 +60,9 @@ struct RepetitionCounts {
 [[nodiscard]] std::vector<LoadMix> product_load_mixes(const std::vector<std::int64_t>& threads);
 
 /// Interference between lanes that share no link: of h2d, d2h and cpu on compute, and of compute on
-/// h2d, d2h and cpu; each factor is at most 1. `threads` is the optimizer's number of threads in
-/// the load mixes with products.
+/// h2d, d2h and cpu; each factor is at most 1. A measured factor is drawn towards the usual one,
+/// the more the fewer windows it rests on and the more they differ. `threads` is the optimizer's
+/// number of threads in the load mixes with products.
 [[nodiscard]] std::vector<planner::MachineProfile::Interference> product_interference(
     const std::vector<LoadMixSamples>& samples, std::int64_t threads);
 

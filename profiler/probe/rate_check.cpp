@@ -2,8 +2,10 @@
 
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "profiler/probe/contention_model.hpp"
+#include "profiler/probe/sampling.hpp"
 
 namespace sluice::profiler {
 namespace {
@@ -13,6 +15,30 @@ constexpr std::array kRates = {ContendedRate::update, ContendedRate::h2d, Conten
 const planner::Fact& fact_of(const ContentionPoint& point, ContendedRate rate) {
   if (rate == ContendedRate::update) return point.update;
   return rate == ContendedRate::h2d ? point.h2d : point.d2h;
+}
+
+/// Median over all rates of the relative standard deviation of one repetition; 0 where every rate
+/// was measured once.
+double usual_spread(const ContentionGrid& points) {
+  std::vector<double> spreads;
+  for (const ContentionPoint& point : points) {
+    for (const ContendedRate rate : kRates) {
+      const planner::Fact& fact = fact_of(point, rate);
+      if (fact.value > 0 && fact.count > 1) spreads.push_back(fact.deviation / fact.value);
+    }
+  }
+  return spreads.empty() ? 0 : median(std::move(spreads));
+}
+
+/// Relative standard deviation of the mean of a rate's repetitions. Two that happen to agree are no
+/// surer than the grid's others: `usual` counts as four repetitions besides.
+double uncertainty(const planner::Fact& fact, double usual) {
+  if (fact.count < 2) return usual;
+  constexpr double kUsual = 4;
+  const auto count = static_cast<double>(fact.count);
+  const double own = fact.deviation / fact.value;
+  const double variance = (kUsual * usual * usual + (count - 1) * own * own) / (kUsual + count - 1);
+  return std::sqrt(variance / count);
 }
 
 double rate_of(const ContentionRates& rates, ContendedRate rate) {
@@ -50,13 +76,15 @@ std::vector<RateResiduals> residuals(const std::vector<RateCheck>& checks) {
 std::vector<RateCheck> checks_of(const planner::MachineProfile& profile,
                                  const ContentionGrid& points) {
   const planner::ProfileCostModel model(profile, {});
+  const double usual = usual_spread(points);
   std::vector<RateCheck> checks;
   for (const ContentionPoint& point : points) {
     const ContentionRates rates = contention_rates(model, point.threads, point.copies);
     for (const ContendedRate rate : kRates) {
       const double measured = fact_of(point, rate).value;
       if (measured > 0) {
-        checks.push_back({point.threads, point.copies, rate, measured, rate_of(rates, rate)});
+        checks.push_back({point.threads, point.copies, rate, measured, rate_of(rates, rate),
+                          uncertainty(fact_of(point, rate), usual)});
       }
     }
   }

@@ -20,6 +20,9 @@ struct RateCheck {
   Copies copies;
   ContendedRate rate;
   double measured, predicted;
+  /// Standard deviation of the measured mean over that mean; 0 where one repetition is all there
+  /// is.
+  double uncertainty = 0;
   [[nodiscard]] double error() const { return predicted / measured - 1; }
 };
 

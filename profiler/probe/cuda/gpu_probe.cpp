@@ -33,8 +33,8 @@ ProbeBudget budget_of(ProbeDepth depth) {
             .settle = Seconds(1.5),
             .kernel = Seconds(0.1),
             .window = Seconds(0.1),
-            .grid = {.least = 2, .most = 2},
-            .products = {.least = 2, .most = 2},
+            .grid = {.least = 2, .most = 6, .more = Seconds(8)},
+            .products = {.least = 4, .most = 4},
             .parameters = std::int64_t{64} << 20,
             .dram = 512_MiB,
             .disk = {.drive = {}, .file = 1_GiB, .budget = Seconds(1)}};

@@ -58,6 +58,15 @@ TEST(ContentionGrid, HasTheUsualRateOfItsRoundsAndKeepsThem) {
   EXPECT_TRUE(again[0].repetitions.d2h.empty());
 }
 
+TEST(ContentionGrid, OfFewRoundsLeavesOutThoseThatSomethingElseSlowed) {
+  LoadMixSamples each = sample({0, Copies::both, Products::none}, 0, 1, 1, 0);
+  each.h2d = {44e9, 22e9};
+  each.d2h = {49e9, 50e9};
+  const ContentionGrid grid = contention_grid({each});
+  EXPECT_EQ(grid[0].h2d.value, 44e9);
+  EXPECT_EQ(grid[0].d2h.value, 49.5e9);
+}
+
 TEST(RepetitionCounts, GoOnUntilEveryMeanIsSure) {
   EXPECT_EQ(relative_error({}), 1);
   EXPECT_EQ(relative_error({7}), 1);  // once says nothing of the next time
@@ -72,21 +81,41 @@ TEST(RepetitionCounts, GoOnUntilEveryMeanIsSure) {
   EXPECT_FALSE(is_sure(each));
 }
 
-TEST(ProductInterference, IsTheSpeedBesideOverTheSpeedAlone) {
-  const auto pairs =
-      product_interference({sample({0, Copies::none, Products::run}, 0, 0, 0, 7e14),
-                            sample({0, Copies::h2d, Products::run}, 0, 54e9, 0, 6.86e14),
-                            sample({14, Copies::none, Products::run}, 5e9, 0, 0, 7.1e14),
-                            sample({0, Copies::h2d, Products::none}, 0, 55e9, 0, 0)},
-                           14);
-  ASSERT_EQ(pairs.size(), 3u);  // what was not measured is not there
+/// The mix's rates, each as often as the count says.
+LoadMixSamples repeated(LoadMixSamples once, std::size_t count) {
+  for (Samples* rate : {&once.update, &once.h2d, &once.d2h, &once.products}) {
+    if (!rate->empty()) rate->assign(count, rate->front());
+  }
+  return once;
+}
+
+TEST(ProductInterference, OfManyAgreeingWindowsIsTheSpeedBesideOverTheSpeedAlone) {
+  const auto pairs = product_interference(
+      {repeated(sample({0, Copies::none, Products::run}, 0, 0, 0, 7e14), 400),
+       repeated(sample({0, Copies::h2d, Products::run}, 0, 54e9, 0, 6.65e14), 400),
+       repeated(sample({14, Copies::none, Products::run}, 5e9, 0, 0, 7.1e14), 400),
+       repeated(sample({0, Copies::h2d, Products::none}, 0, 55e9, 0, 0), 400)},
+      14);
+  ASSERT_EQ(pairs.size(), 3u);  // What was not measured is not there.
   EXPECT_EQ(pairs[0].on, "compute");
   EXPECT_EQ(pairs[0].from, "h2d");
-  EXPECT_NEAR(pairs[0].factor.value, 0.98, 1e-12);
+  EXPECT_NEAR(pairs[0].factor.value, 0.95, 2e-3);
   EXPECT_EQ(pairs[1].from, "cpu");
-  EXPECT_EQ(pairs[1].factor.value, 1);  // noise makes nothing faster
+  EXPECT_LE(pairs[1].factor.value, 1);  // Noise makes nothing faster.
+  EXPECT_NEAR(pairs[1].factor.value, 1, 1e-3);
   EXPECT_EQ(pairs[2].on, "h2d");
-  EXPECT_NEAR(pairs[2].factor.value, 54.0 / 55, 1e-12);
+  EXPECT_NEAR(pairs[2].factor.value, 54.0 / 55, 1e-3);
+}
+
+TEST(ProductInterference, OfTwoWindowsThatDifferIsNearTheUsualOne) {
+  LoadMixSamples alone = sample({0, Copies::none, Products::run}, 0, 0, 0, 7e14);
+  LoadMixSamples beside = sample({0, Copies::d2h, Products::run}, 0, 0, 54e9, 7e14);
+  alone.products = {7.4e14, 7.0e14};
+  beside.products = {6.9e14, 6.3e14};
+  const auto pairs = product_interference({alone, beside}, 14);
+  ASSERT_EQ(pairs.size(), 1u);
+  EXPECT_GT(pairs[0].factor.value, 0.97);
+  EXPECT_LT(pairs[0].factor.value, 0.99);
 }
 
 TEST(RateWithin, CountsWholeTurnsBetweenFirstAndLastEnd) {
