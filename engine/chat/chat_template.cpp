@@ -88,9 +88,9 @@ void require_date(const TemplateSources& sources, const LoadedTemplate& known) {
                    " writes no date: leave it out");
 }
 
-std::shared_ptr<const ChatTemplate::Parts> compiled(TemplateSources sources, const path& folder,
+std::shared_ptr<const ChatTemplate::Parts> compiled(TemplateSources sources,
+                                                    const SpecialTokens& tokens,
                                                     const std::optional<std::string>& date) {
-  const SpecialTokens tokens = read_special_tokens(folder);
   auto parts = std::make_shared<ChatTemplate::Parts>();
   parts->key = planner::sha256_hex(load_request(sources, tokens, date, "")).substr(0, 16);
   parts->load = load_request(sources, tokens, date, parts->key);
@@ -101,11 +101,11 @@ std::shared_ptr<const ChatTemplate::Parts> compiled(TemplateSources sources, con
 
 /// Says where the chosen template and the folder's own write different texts.
 void compare_with_folder(const ChatTemplate& chosen, const path& folder,
-                         const std::optional<std::string>& date) {
+                         const SpecialTokens& tokens, const std::optional<std::string>& date) {
   try {
     auto own = folder_template(folder);
     if (!own) return;
-    const ChatTemplate other(compiled(std::move(*own), folder, date));
+    const ChatTemplate other(compiled(std::move(*own), tokens, date));
     if (const auto difference = template_difference(chosen, other)) {
       sim::warn("template: " + *difference + ": leave template out to train as the model was");
     }
@@ -172,11 +172,12 @@ ChatTemplate chat_template_of(const path& folder, const std::optional<std::strin
                      "template=NAME (" +
                      shipped_template_names() + "), or the path of a .jinja file");
   }
-  const auto parts = compiled(std::move(*sources), folder, date);
+  const SpecialTokens tokens = read_special_tokens(folder);
+  const auto parts = compiled(std::move(*sources), tokens, date);
   require_tokens(parts->sources, parts->known, folder);
   if (date) require_date(parts->sources, parts->known);
   ChatTemplate chosen(parts);
-  if (name) compare_with_folder(chosen, folder, date);
+  if (name) compare_with_folder(chosen, folder, tokens, date);
   return chosen;
 }
 

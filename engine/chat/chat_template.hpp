@@ -13,8 +13,8 @@
 namespace sluice::engine {
 
 /// A part of a rendered conversation. Learnt are the assistant's words and the token that ends its
-/// turn, but not the line feed behind that token; this is what TRL's templates mark with {%
-/// generation %}.
+/// turn, but not the line feed behind that token: the text that templates of TRL (Hugging Face's
+/// library for training language models) mark with {% generation %}.
 struct ChatPiece {
   std::string text;
   bool learnt = false;
@@ -46,7 +46,7 @@ class ChatTemplate {
   [[nodiscard]] std::string render_prompt(const Conversation& conversation) const;
   /// Text of the special token that ends the assistant's turns, if the template writes one.
   [[nodiscard]] std::optional<std::string> turn_end() const;
-  /// What 0.1.0 hashed in place of canonical(); none for templates that it refused.
+  /// Text that Sluice 0.1.0 hashed in place of canonical(); none for templates that it refused.
   [[nodiscard]] std::optional<std::string> canonical_of_0_1_0() const;
   /// Version of the jinja2 that runs the template.
   [[nodiscard]] std::string jinja2() const;
@@ -59,6 +59,7 @@ class ChatTemplate {
 struct SpecialTokenNames {
   std::optional<std::string> bos, eos;
 };
+/// Reads the names; errors are those of read_special_tokens().
 [[nodiscard]] SpecialTokenNames special_token_names(const std::filesystem::path& model_folder);
 
 /// Whether the template that chat_template_of() would open asks for the date of today: its source
@@ -67,8 +68,8 @@ struct SpecialTokenNames {
                                   const std::optional<std::string>& name);
 
 /// The template called `name` (one that is shipped, a .jinja file's path, or one of several that
-/// the folder has), or without a name
-/// that of the folder (chat_template.jinja, chat_template.json or tokenizer_config.json).
+/// the folder has), or without a name that of the folder (chat_template.jinja, chat_template.json
+/// or tokenizer_config.json).
 /// `date_string` is the date that the template sees: its variable of that name, and the day that
 /// strftime_now() writes; without one that is 26 Jul 2024, as Llama's templates fall back to.
 /// Warns on stderr with an example where a named template and the folder's own write different

@@ -8,11 +8,11 @@ namespace sluice::engine {
 
 /// One turn as the data gave it.
 struct ChatMessage {
-  /// What a template sees, as the text of one JSON object: "role", "content" and whatever else the
-  /// data has (tool_calls, reasoning_content, name, ...) in the file's order. Roles are a
+  /// The turn as a template sees it, the text of one JSON object: "role", "content" and all else
+  /// the data have (tool_calls, reasoning_content, name, ...) in the file's order. Roles are a
   /// template's words: system, user, assistant, tool, developer.
   std::string fields;
-  /// Whether this turn is learnt if it is the assistant's; no other turn ever is.
+  /// Whether this turn is learnt if it is the assistant's; turns of other roles are never learnt.
   bool learnt = true;
 };
 

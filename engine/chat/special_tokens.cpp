@@ -15,12 +15,13 @@ namespace {
 using nlohmann::json;
 using std::filesystem::path;
 
+constexpr const char* kConfigName = "tokenizer_config.json";
 constexpr std::array kNames = {"bos_token", "eos_token", "unk_token", "sep_token",
                                "pad_token", "cls_token", "mask_token"};
 
-/// What a tokenizer class of transformers 5.24 takes for tokens that no file states.
+/// Special tokens that a tokenizer class of transformers 5.24 has where no file states them.
 struct ClassTokens {
-  std::string_view prefix;  ///< How the class's name begins.
+  std::string_view prefix;  ///< Beginning of the class's name.
   const char *bos, *eos, *unk, *pad;
 };
 constexpr std::array kClasses = {
@@ -98,20 +99,25 @@ void take_tokenizers(const path& folder, SpecialTokens& found) {
   }
 }
 
-}  // namespace
-
-SpecialTokens read_special_tokens(const path& folder) {
+/// The tokens that files name, without `all`; `config` is that of tokenizer_config.json.
+SpecialTokens named_tokens(const path& folder, const json& config) {
   SpecialTokens found;
   std::map<std::string, bool> seen;
-  const path file = folder / "tokenizer_config.json";
-  const json config = folder_json(file);
-  take_named(config, file, seen, found);
+  take_named(config, folder / kConfigName, seen, found);
   const path map = folder / "special_tokens_map.json";
   take_named(folder_json(map), map, seen, found);
   const auto kind = config.find("tokenizer_class");
   if (kind != config.end() && kind->is_string()) {
     take_defaults(kind->get<std::string>(), seen, found);
   }
+  return found;
+}
+
+}  // namespace
+
+SpecialTokens read_special_tokens(const path& folder) {
+  const json config = folder_json(folder / kConfigName);
+  SpecialTokens found = named_tokens(folder, config);
   const auto added = config.find("added_tokens_decoder");
   if (added != config.end() && added->is_object()) take_added(*added, found);
   if (found.all.empty()) take_tokenizers(folder, found);
@@ -123,7 +129,7 @@ SpecialTokens read_special_tokens(const path& folder) {
 }
 
 SpecialTokenNames special_token_names(const path& folder) {
-  const SpecialTokens tokens = read_special_tokens(folder);
+  const SpecialTokens tokens = named_tokens(folder, folder_json(folder / kConfigName));
   const auto text = [&tokens](const char* name) {
     const auto found = tokens.named.find(name);
     return found == tokens.named.end() ? std::nullopt : std::optional(found->second);

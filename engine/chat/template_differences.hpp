@@ -1,4 +1,4 @@
-// Where two chat templates write different texts.
+// The first difference between the texts of two chat templates.
 #pragma once
 
 #include <optional>

@@ -15,21 +15,22 @@
 
 namespace sluice::engine {
 
-/// What is known of a template once it is compiled.
+/// Facts about a template that the Python process has compiled.
 struct LoadedTemplate {
   std::string jinja2;                   ///< Version of the library.
   std::set<std::string> reads;          ///< Names of tokens and dates that the template reads.
   std::set<std::string> missing;        ///< Tokens that it writes and was not given.
   std::optional<std::string> turn_end;  ///< Special token that ends the assistant's turns.
-  std::optional<std::string> earlier;   ///< What 0.1.0 hashed in its place, if it knew it.
-  std::string refusal;  ///< Why it refuses a question with its answer; empty if it renders them.
+  std::optional<std::string> earlier;   ///< Text that Sluice 0.1.0 hashed for it, if known there.
+  /// Reason why the template refuses a question with its answer; empty if it renders them.
+  std::string refusal;
 };
 
 /// The process in which all templates of the program run. It starts with the first template, and
 /// again after a failure. Any thread may call; one request is served at a time.
 class TemplateProcess {
  public:
-  /// The one of the program: starting Python takes longer than rendering thousands of rows.
+  /// The one process that all templates of this program share, so that Python starts once.
   static TemplateProcess& of_program();
 
   /// Compiles the template of a request made by load_request(). Throws BadRequest `WHERE: ...` if

@@ -1,4 +1,4 @@
-// Where the source of a chat template comes from: shipped with Sluice, a file, or a model folder.
+// Sources of chat templates: shipped with Sluice, in a file, or in a model folder.
 #pragma once
 
 #include <filesystem>

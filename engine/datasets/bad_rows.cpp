@@ -28,21 +28,20 @@ std::string kind_of_reason(const std::string& reason) {
   return kind;
 }
 
-void BadRows::count(std::vector<Kind>& kinds, const std::string& where, const std::string& reason,
-                    bool of_file) {
-  const std::string kind = kind_of_reason(reason);
-  auto found = std::ranges::find(kinds, kind, &Kind::reason);
-  if (found == kinds.end()) {
-    found = kinds.insert(kinds.end(), {.reason = kind, .of_file = of_file, .first_places = {}});
+void BadRows::count(const std::string& where, const std::string& kind, bool of_file) {
+  auto found = std::ranges::find(of_this_file_, kind, &Kind::reason);
+  if (found == of_this_file_.end()) {
+    found = of_this_file_.insert(of_this_file_.end(),
+                                 {.reason = kind, .of_file = of_file, .first_places = {}});
   }
   ++found->rows;
   if (found->first_places.size() < kPlacesShown) found->first_places.push_back(where);
 }
 
 void BadRows::add(const std::string& where, const std::string& reason) {
-  count(of_this_file_, where, reason, false);
-  if (strict_ && listed_.size() <= kMostListed) listed_.push_back(where + ": " + reason);
   const std::string kind = kind_of_reason(reason);
+  count(where, kind, false);
+  if (strict_ && listed_.size() <= kMostListed) listed_.push_back(where + ": " + reason);
   auto found = std::ranges::find(left_out_, kind, &LeftOutRows::reason);
   if (found == left_out_.end()) {
     found = left_out_.insert(left_out_.end(), {.reason = kind, .first = where});
@@ -52,7 +51,7 @@ void BadRows::add(const std::string& where, const std::string& reason) {
 
 void BadRows::add_of_file(const std::string& where, const std::string& reason) {
   ++of_file_;
-  count(of_this_file_, where, reason, true);
+  count(where, kind_of_reason(reason), true);
 }
 
 void BadRows::end_file(const std::string& file, std::int64_t rows) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -41,8 +40,8 @@ class BadRows {
     bool of_file = false;
     std::vector<std::string> first_places;
   };
-  void count(std::vector<Kind>& kinds, const std::string& where, const std::string& reason,
-             bool of_file);
+  /// Counts a row of the present file whose fault is of `kind`.
+  void count(const std::string& where, const std::string& kind, bool of_file);
 
   bool strict_;
   std::int64_t of_file_ = 0;

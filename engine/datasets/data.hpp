@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/datasets/data_summary.hpp"
+#include "engine/datasets/sequence_layout.hpp"
 #include "engine/datasets/token_source.hpp"
 #include "sim/units.hpp"
 
@@ -27,12 +28,7 @@ struct ShuffleKey {
 /// walking: J. Black, P. Rogaway 2002). Needs no memory.
 [[nodiscard]] std::int64_t shuffled(std::int64_t index, std::int64_t size, ShuffleKey key);
 
-/// What packing several documents into a sequence would make of sequences that hold one each.
-struct PackedSequences {
-  std::int64_t training = 0, validation = 0;
-};
-
-/// What rendered a text's conversations.
+/// Facts about the chat template that rendered a text's conversations.
 struct ChatFacts {
   std::string jinja2;                   ///< Version of the library.
   std::optional<std::string> turn_end;  ///< Special token that ends the assistant's turns.
@@ -99,6 +95,8 @@ class WindowedText : public TokenSource {
 
  protected:
   WindowedText(std::int64_t seq_len, std::int64_t seed);
+  /// The fields of a summary that any text has: its tokens, sequences and places.
+  [[nodiscard]] DataSummary sizes() const;
   /// Sets the number of windows from the number of `tokens`. Throws BadRequest naming `file` if
   /// they make fewer than two windows; the message calls tokens `token_name`, such as "bytes".
   void cut(const std::filesystem::path& file, std::int64_t tokens, const char* token_name);

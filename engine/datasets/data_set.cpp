@@ -58,7 +58,7 @@ ExampleFormat suggested_format(const Json& row, const std::string& where) {
   throw BadRequest("data: " + where + ": " + advice_on_fields(row));
 }
 
-/// Whether the entry, its columns or the registry decide the kind of the rows.
+/// Format that the entry, its columns or the registry decide; none if they decide nothing.
 std::optional<ExampleFormat> stated_format(const DataEntry& entry, const Dataset& dataset) {
   DataFormat given = entry.format.value_or(DataFormat::automatic);
   if (given == DataFormat::bytes) given = DataFormat::text;

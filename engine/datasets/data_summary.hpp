@@ -1,4 +1,4 @@
-// What a run's data amount to: what is read, learnt and left out, and the first rows as they are
+// Summary of a run's data: what is read, learnt and left out, and the first rows as they are
 // trained.
 #pragma once
 
@@ -24,7 +24,7 @@ struct DataSetSummary {
   std::string name;                          ///< The file, folder, glob, hub id or registered name.
   std::vector<std::filesystem::path> files;  ///< Files in the order in which they are read.
   std::string format;  ///< "messages", "alpaca", "prompt_completion", "jsonl", "text", ...
-  double weight = 1;   ///< How often its rows are repeated in an epoch.
+  double weight = 1;   ///< Number of times that its rows are read in an epoch.
   std::int64_t rows_read = 0;
   std::int64_t rows_used = 0;  ///< Rows that became documents, each counted once.
   std::vector<LeftOutRows> left_out;

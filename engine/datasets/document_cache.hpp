@@ -33,7 +33,7 @@ class DocumentCache {
   [[nodiscard]] std::int64_t start(std::int64_t index) const {
     return starts_[static_cast<std::size_t>(index)];
   }
-  /// What `make` returned; empty in files of 0.1.0.
+  /// The note that `make` returned; empty in files of Sluice 0.1.0.
   [[nodiscard]] std::string_view note() const { return note_; }
   [[nodiscard]] std::span<const LearntToken> document(std::int64_t index) const {
     const auto first = static_cast<std::size_t>(start(index));

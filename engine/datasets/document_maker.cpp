@@ -54,12 +54,12 @@ class DocumentMaker {
     for (const auto& file : rows_.files.files) {
       all += static_cast<std::int64_t>(std::filesystem::file_size(file));
     }
+    tell_ = [&progress, all](std::int64_t bytes) {
+      if (progress) progress(std::min(bytes, all), all);
+    };
     std::int64_t before = 0;
     for (const auto& file : rows_.files.files) {
       const std::int64_t first_row = counts_.read;
-      tell_ = [&](std::int64_t bytes) {
-        if (progress) progress(std::min(bytes, all), all);
-      };
       read_file(file, [&](std::int64_t bytes) { done_ = before + bytes; });
       flush();
       // A beginning that is only shown is not judged: the whole file was.
@@ -211,25 +211,29 @@ class DocumentMaker {
 
 }  // namespace
 
-std::string DocumentRows::hash(const DocumentTokens& tokens) const {
-  return hash(tokens,
-              format.conversations() ? tokens.chat.canonical() : tokens.end_of_text.value_or(""));
-}
-
-std::string DocumentRows::hash(const DocumentTokens& tokens, const std::string& chat) const {
-  planner::CanonicalText text("sluice/documents");
-  text.add("version", kDocumentVersion);
-  for (const auto& file : files.files) text.add("records", read_record(file).sha256);
-  text.add("tokenizer", tokens.tokenizer.hash())
-      .add("format", format.canonical())
-      .add("template", chat);
-  // JSON alone was read when this text was fixed: its hashes stay.
-  if (files.form != FileForm::json) text.add("form", to_string(files.form));
-  if (files.form == FileForm::csv && data_extension(files.files.front()) == ".tsv") {
-    text.add("separator", "tab");
+DocumentHashes DocumentRows::hashes(const DocumentTokens& tokens) const {
+  std::vector<std::string> records;
+  for (const auto& file : files.files) records.push_back(read_record(file).sha256);
+  const std::string tokenizer = tokens.tokenizer.hash();
+  const auto with_template = [&](const std::string& chat) {
+    planner::CanonicalText text("sluice/documents");
+    text.add("version", kDocumentVersion);
+    for (const std::string& record : records) text.add("records", record);
+    text.add("tokenizer", tokenizer).add("format", format.canonical()).add("template", chat);
+    // JSON alone was read when this text was fixed: its hashes stay.
+    if (files.form != FileForm::json) text.add("form", to_string(files.form));
+    if (files.form == FileForm::csv && data_extension(files.files.front()) == ".tsv") {
+      text.add("separator", "tab");
+    }
+    if (max_samples) text.add("max_samples", *max_samples);
+    return text.hash();
+  };
+  if (!format.conversations()) return {.now = with_template(tokens.end_of_text.value_or(""))};
+  DocumentHashes hashes{.now = with_template(tokens.chat.canonical())};
+  if (const auto earlier = tokens.chat.canonical_of_0_1_0()) {
+    hashes.of_0_1_0 = with_template(*earlier);
   }
-  if (max_samples) text.add("max_samples", *max_samples);
-  return text.hash();
+  return hashes;
 }
 
 std::string RowCounts::text() const {

@@ -18,12 +18,20 @@
 
 namespace sluice::engine {
 
-/// How text becomes tokens, the same for all data sets of a run.
+/// Tokenizer, template and end of text by which text becomes tokens, the same for all data sets of
+/// a run.
 struct DocumentTokens {
   TokenizerFolder tokenizer;
   ChatTemplate chat = {};  ///< Template for conversations, if any set has them.
   /// Token appended to each text and completion whose tokens do not already end with it.
   std::optional<std::string> end_of_text = std::nullopt;
+};
+
+/// SHA-256 of everything that the documents of a data set depend on.
+struct DocumentHashes {
+  std::string now;
+  /// Hash that Sluice 0.1.0 had for a chat template that it knew; none for other documents.
+  std::optional<std::string> of_0_1_0 = std::nullopt;
 };
 
 /// One data set: its files, what their rows mean, and how many of them are read.
@@ -32,17 +40,15 @@ struct DocumentRows {
   DataFiles files;
   ExampleFormat format;
   std::optional<std::int64_t> max_samples = std::nullopt;  ///< Rows that are read at most.
-  double weight = 1;  ///< How often its rows are read in a pass.
+  double weight = 1;  ///< Number of times that its rows are read in a pass.
   std::optional<std::int64_t> num_samples = std::nullopt;  ///< Rows that a pass reads, if stated.
   bool strict = false;
 
-  /// SHA-256 of everything that its documents depend on.
-  [[nodiscard]] std::string hash(const DocumentTokens& tokens) const;
-  /// The same hash with another text in place of the chat template's canonical one.
-  [[nodiscard]] std::string hash(const DocumentTokens& tokens, const std::string& chat) const;
+  /// Hashes of its documents. Reads all files, and those of the tokenizer.
+  [[nodiscard]] DocumentHashes hashes(const DocumentTokens& tokens) const;
 };
 
-/// What came of the rows of one data set.
+/// Numbers of rows of one data set that were read, used and left out.
 struct RowCounts {
   std::int64_t read = 0;
   std::int64_t used = 0;

@@ -66,7 +66,8 @@ void DocumentText::open_sets(const TextProgress& progress) {
   std::vector<std::unique_ptr<DocumentCache>> opened;
   planner::CanonicalText mixture("sluice/mixture");
   for (const DocumentRows& rows : source_.sets) {
-    const std::string hash = rows.hash(source_.tokens);
+    const DocumentHashes hashes = rows.hashes(source_.tokens);
+    const std::string& hash = hashes.now;
     opened.push_back(std::make_unique<DocumentCache>(
         source_.cache / (hash + ".documents"), [&](const DocumentCache::AddDocument& add) {
           return make_documents(rows, source_.tokens, add, progress).text();
@@ -82,6 +83,7 @@ void DocumentText::open_sets(const TextProgress& progress) {
     tell_of(rows, counts);
     counts_.push_back(std::move(counts));
     tokens_hash_ = hash;
+    tokens_hash_of_0_1_0_ = hashes.of_0_1_0;
     mixture.add("documents", hash)
         .add("weight", rows.weight)
         .add("samples", rows.num_samples.value_or(0));
@@ -191,16 +193,9 @@ void DocumentText::cut_pieces() {
   const std::size_t twentieth = std::max<std::size_t>(1, documents.size() / 20);
   const bool divided = training > 0 && training < documents.size();
   if (!divided) training = documents.size() - twentieth;
-  const auto joined = [&documents](std::size_t begin, std::size_t end) {
-    std::vector<DocumentPiece> all;
-    for (std::size_t i = begin; i < end; ++i) {
-      all.insert(all.end(), documents[i].begin(), documents[i].end());
-    }
-    return all;
-  };
-  const std::int64_t trained = layout_.add(joined(0, training));
-  set_windows(trained, layout_.add(joined(training, documents.size())),
-              std::ssize(cache_->tokens()));
+  const std::span all(documents);
+  const std::int64_t trained = layout_.add(all.first(training));
+  set_windows(trained, layout_.add(all.subspan(training)), std::ssize(cache_->tokens()));
 }
 
 void DocumentText::read_piece(const DocumentPiece& piece, std::int32_t* inputs,
@@ -230,10 +225,9 @@ std::string DocumentText::hash() const {
 
 std::optional<std::string> DocumentText::hash_of_all_windows() const {
   if (is_mixture()) return std::nullopt;
-  const auto chat = has_conversations() ? source_.tokens.chat.canonical_of_0_1_0() : std::nullopt;
-  if (left_out_windows() == 0 && !chat) return std::nullopt;
+  if (left_out_windows() == 0 && !tokens_hash_of_0_1_0_) return std::nullopt;
   return planner::CanonicalText("sluice/sequences")
-      .add("documents", chat ? source_.sets.front().hash(source_.tokens, *chat) : tokens_hash_)
+      .add("documents", tokens_hash_of_0_1_0_.value_or(tokens_hash_))
       .add("packing", planner::to_string(packing_))
       .hash();
 }
@@ -258,11 +252,7 @@ double DocumentText::unigram_entropy() const {
 }
 
 std::optional<PackedSequences> DocumentText::if_packed() const {
-  if (packing_ != Packing::off) return std::nullopt;
-  const auto training = static_cast<std::size_t>(training_windows());
-  const std::span<const DocumentPiece> pieces = layout_.pieces();
-  return PackedSequences{.training = packed_sequences(pieces.first(training), seq_len()),
-                         .validation = packed_sequences(pieces.subspan(training), seq_len())};
+  return layout_.if_packed(training_windows());
 }
 
 std::int64_t DocumentText::used_places() const {
@@ -270,8 +260,7 @@ std::int64_t DocumentText::used_places() const {
 }
 
 std::string DocumentText::description() const {
-  const bool chat = std::ranges::any_of(
-      source_.sets, [](const DocumentRows& set) { return set.format.conversations(); });
+  const bool chat = has_conversations();
   std::string text = std::to_string(cache_->documents()) +
                      (chat ? " conversations of " : " documents of ") + names() + " by " +
                      source_.tokens.tokenizer.main_file().string();

@@ -67,6 +67,8 @@ class DocumentText : public WindowedText {
   Source source_;
   planner::Packing packing_;
   std::string tokens_hash_;
+  /// Hash of the one data set's tokens in Sluice 0.1.0, where another hash stands for them now.
+  std::optional<std::string> tokens_hash_of_0_1_0_;
   std::unique_ptr<DocumentCache> cache_;
   std::vector<RowCounts> counts_;  ///< One for each set.
   /// Number of documents of a mixture that are trained; those behind them are validation.

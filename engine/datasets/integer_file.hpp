@@ -45,7 +45,7 @@ class IntegerFile {
 
   std::unique_ptr<MappedFile> file_;
   IntegerType type_;
-  std::int64_t offset_ = 0;  ///< Where the values begin, in bytes.
+  std::int64_t offset_ = 0;  ///< Byte at which the values begin.
   bool has_rows_ = false;
   std::int64_t rows_ = 1, columns_ = 0;
 };

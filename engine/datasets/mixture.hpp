@@ -10,7 +10,7 @@ namespace sluice::engine {
 /// One data set of a mixture.
 struct MixedSet {
   std::int64_t documents = 0;
-  double passes = 1;  ///< How often its training documents are read in a pass over the mixture.
+  double passes = 1;  ///< Readings of its training documents in a pass over the mixture.
 };
 
 /// A document of one of the sets.

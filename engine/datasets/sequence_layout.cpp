@@ -37,6 +37,20 @@ std::int64_t SequenceLayout::add(std::span<const DocumentPiece> pieces) {
   return sequences() - before;
 }
 
+std::int64_t SequenceLayout::add(std::span<const std::vector<DocumentPiece>> documents) {
+  std::vector<DocumentPiece> all;
+  for (const auto& pieces : documents) all.insert(all.end(), pieces.begin(), pieces.end());
+  return add(all);
+}
+
+std::optional<PackedSequences> SequenceLayout::if_packed(std::int64_t training) const {
+  if (packing_ != planner::Packing::off) return std::nullopt;
+  const auto trained = static_cast<std::size_t>(training);
+  return PackedSequences{
+      .training = std::ssize(packed_pieces(pieces().first(trained), seq_len_)),
+      .validation = std::ssize(packed_pieces(pieces().subspan(trained), seq_len_))};
+}
+
 std::span<const DocumentPiece> SequenceLayout::pieces_of(std::int64_t sequence) const {
   const auto begin = static_cast<std::size_t>(begins_[static_cast<std::size_t>(sequence)]);
   const auto end = static_cast<std::size_t>(begins_[static_cast<std::size_t>(sequence) + 1]);
@@ -52,10 +66,6 @@ void SequenceLayout::pad(std::int64_t from, std::int32_t* inputs, std::int32_t* 
   std::fill(inputs + from, inputs + seq_len_, 0);
   std::fill(targets + from, targets + seq_len_, kPaddingTarget);
   mark(inputs + from);
-}
-
-std::int64_t packed_sequences(std::span<const DocumentPiece> pieces, std::int64_t seq_len) {
-  return std::ssize(packed_pieces(pieces, seq_len));
 }
 
 }  // namespace sluice::engine

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,6 +16,11 @@ struct DocumentPiece {
   friend bool operator==(const DocumentPiece&, const DocumentPiece&) = default;
 };
 
+/// Numbers of sequences that packing several documents into each would make.
+struct PackedSequences {
+  std::int64_t training = 0, validation = 0;
+};
+
 /// Sequences of at most `seq_len` places. Packing::documents packs several pieces into a sequence;
 /// Packing::off leaves each alone.
 class SequenceLayout {
@@ -24,6 +30,9 @@ class SequenceLayout {
 
   /// Appends sequences made of `pieces`, each of at most seq_len places; returns their number.
   std::int64_t add(std::span<const DocumentPiece> pieces);
+  /// Appends sequences made of the pieces of `documents`, one document after another; returns their
+  /// number.
+  std::int64_t add(std::span<const std::vector<DocumentPiece>> documents);
 
   [[nodiscard]] std::int64_t sequences() const { return std::ssize(begins_) - 1; }
   /// Pieces of a sequence, in order.
@@ -31,6 +40,9 @@ class SequenceLayout {
   [[nodiscard]] std::span<const DocumentPiece> pieces() const { return pieces_; }
   /// Number of places that hold tokens; the others, of sequences() * seq_len, are padding.
   [[nodiscard]] std::int64_t places() const { return places_; }
+  /// The sequences that Packing::documents would make of pieces that stand alone, the first
+  /// `training` of which are trained; none where pieces are packed already.
+  [[nodiscard]] std::optional<PackedSequences> if_packed(std::int64_t training) const;
 
   /// Fills a sequence's [seq_len] inputs and targets: `read(piece, inputs, targets)` writes the
   /// places of each piece, and padding follows them. With Packing::documents the first input of
@@ -58,9 +70,5 @@ class SequenceLayout {
   std::vector<std::int64_t> begins_ = {0};
   std::int64_t places_ = 0;
 };
-
-/// Number of sequences of `seq_len` places that packing `pieces` takes.
-[[nodiscard]] std::int64_t packed_sequences(std::span<const DocumentPiece> pieces,
-                                            std::int64_t seq_len);
 
 }  // namespace sluice::engine

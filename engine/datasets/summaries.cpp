@@ -7,22 +7,9 @@
 namespace sluice::engine {
 namespace {
 
-/// What a summary states of any data.
-DataSummary summary_of(const WindowedText& text) {
-  DataSummary summary;
-  summary.seq_len = text.seq_len();
-  summary.tokens = text.tokens();
-  summary.training_sequences = text.training_windows();
-  summary.validation_sequences = text.validation_windows();
-  summary.places = (text.training_windows() + text.validation_windows()) * text.seq_len();
-  summary.used_places = text.used_places();
-  return summary;
-}
-
-/// The summary of one text whose tokens are all learnt.
-DataSummary summary_of_text(const WindowedText& text, const std::filesystem::path& file,
+/// The summary of one text whose tokens are all learnt, from its sizes.
+DataSummary summary_of_text(DataSummary summary, const std::filesystem::path& file,
                             const std::filesystem::path& name) {
-  DataSummary summary = summary_of(text);
   DataSetSummary set;
   set.name = name.string();
   set.files = {file};
@@ -30,20 +17,31 @@ DataSummary summary_of_text(const WindowedText& text, const std::filesystem::pat
   set.rows_read = set.rows_used = 1;
   summary.sets.push_back(std::move(set));
   summary.packing = "stream";
-  summary.lengths = {text.tokens()};
-  summary.learnt_tokens = text.tokens();
+  summary.lengths = {summary.tokens};
+  summary.learnt_tokens = summary.tokens;
   summary.learnt_places = summary.places;
   return summary;
 }
 
 }  // namespace
 
+DataSummary WindowedText::sizes() const {
+  DataSummary summary;
+  summary.seq_len = seq_len();
+  summary.tokens = tokens();
+  summary.training_sequences = training_windows();
+  summary.validation_sequences = validation_windows();
+  summary.places = (training_windows() + validation_windows()) * seq_len();
+  summary.used_places = used_places();
+  return summary;
+}
+
 DataSummary ByteText::summary(std::int64_t /*shown_rows*/) const {
-  return summary_of_text(*this, file_, name_);
+  return summary_of_text(sizes(), file_, name_);
 }
 
 DataSummary TokenText::summary(std::int64_t shown_rows) const {
-  DataSummary summary = summary_of_text(*this, files_.text, name());
+  DataSummary summary = summary_of_text(sizes(), files_.text, name());
   summary.tokenizer = files_.tokenizer.main_file();
   const std::int64_t windows = std::min(shown_rows, training_windows() + validation_windows());
   for (std::int64_t window = 0; window < windows; ++window) {
@@ -55,7 +53,7 @@ DataSummary TokenText::summary(std::int64_t shown_rows) const {
 }
 
 DataSummary DocumentText::summary(std::int64_t shown_rows) const {
-  DataSummary summary = summary_of(*this);
+  DataSummary summary = sizes();
   for (std::size_t i = 0; i < source_.sets.size(); ++i) {
     const DocumentRows& rows = source_.sets[i];
     DataSetSummary set;

@@ -195,17 +195,11 @@ void TokenIds::cut_rows() {
                      "seq_len");
   }
   const std::size_t validation = std::max<std::size_t>(1, documents.size() / 20);
-  const auto add = [&](std::size_t begin, std::size_t end) {
-    std::vector<DocumentPiece> all;
-    for (std::size_t i = begin; i < end; ++i) {
-      all.insert(all.end(), documents[i].begin(), documents[i].end());
-    }
-    return layout_.add(all);
-  };
-  const std::int64_t training = add(0, documents.size() - validation);
+  const std::span all(documents);
+  const std::int64_t training = layout_.add(all.first(documents.size() - validation));
   std::int64_t tokens = 0;
   for (const Row& row : rows_) tokens += row.tokens;
-  set_windows(training, add(documents.size() - validation, documents.size()), tokens);
+  set_windows(training, layout_.add(all.last(validation)), tokens);
 }
 
 TokenIds::Part::Part(std::int64_t most)
@@ -267,11 +261,7 @@ std::optional<std::string> TokenIds::token_beyond(std::int64_t vocabulary) const
 }
 
 std::optional<PackedSequences> TokenIds::if_packed() const {
-  if (packing_ != Packing::off) return std::nullopt;
-  const auto training = static_cast<std::size_t>(training_windows());
-  const std::span<const DocumentPiece> pieces = layout_.pieces();
-  return PackedSequences{.training = packed_sequences(pieces.first(training), seq_len()),
-                         .validation = packed_sequences(pieces.subspan(training), seq_len())};
+  return layout_.if_packed(training_windows());
 }
 
 std::int64_t TokenIds::used_places() const {
@@ -325,7 +315,7 @@ std::int64_t TokenIds::learnt_places() const {
 }
 
 DataSummary TokenIds::summary(std::int64_t shown_rows) const {
-  DataSummary summary;
+  DataSummary summary = sizes();
   DataSetSummary set;
   set.name = ids_.path().string();
   set.files = {ids_.path()};
@@ -338,18 +328,12 @@ DataSummary TokenIds::summary(std::int64_t shown_rows) const {
   }
   summary.sets.push_back(std::move(set));
   summary.packing = planner::to_string(packing_);
-  summary.seq_len = seq_len();
   for (const Row& row : rows_) summary.lengths.push_back(row.tokens);
-  summary.tokens = tokens();
   summary.learnt_tokens = learnt_;
-  summary.training_sequences = training_windows();
-  summary.validation_sequences = validation_windows();
-  const std::int64_t sequences = training_windows() + validation_windows();
-  summary.places = sequences * seq_len();
-  summary.used_places = used_places();
   summary.learnt_places = learnt_places();
   summary.cut_off = cut_off_;
   summary.nothing_within = nothing_within_;
+  const std::int64_t sequences = training_windows() + validation_windows();
   const std::int64_t rows = packing_ == Packing::stream ? sequences : std::ssize(rows_);
   for (std::int64_t row = 0; row < std::min(rows, shown_rows); ++row) {
     summary.first_rows.push_back({.pieces = {}, .tokens = shown_tokens(row)});

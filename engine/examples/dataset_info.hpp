@@ -10,14 +10,14 @@
 
 namespace sluice::engine {
 
-/// What a data set's name stands for; without a format, the first example decides.
+/// A data set that a name stands for. Without a format, the first example decides it.
 struct Dataset {
   /// A file, a folder, a glob, or the id of a data set in the hub's local cache.
   std::filesystem::path data;
   DataPart part = {};
   std::optional<ExampleFormat> format = {};
-  std::optional<std::int64_t> num_samples =
-      {};  ///< Rows that a pass reads of it, repeated or thinned.
+  /// Number of rows that a pass reads of it, repeated or thinned.
+  std::optional<std::int64_t> num_samples = {};
 };
 
 /// The entry `name` of a registry: file_name (beside the registry) or hf_hub_url (in the local

@@ -18,7 +18,7 @@ struct PromptAndCompletion {
 /// A text to continue, a prompt with its completion, or a conversation.
 using Example = std::variant<std::string, PromptAndCompletion, Conversation>;
 
-/// Why a row is no example.
+/// Reason why a row is no example.
 struct BadExample {
   std::string reason;  ///< Field and fault: "output: is empty".
   /// Whether the file as a whole is of a kind that is not trained here, such as preference data, so
@@ -37,10 +37,12 @@ struct BadExample {
 /// its turns use for role and content if `open` (the owner stated neither).
 [[nodiscard]] ExampleFormat settled_format(ExampleFormat format, const Json& row, bool open);
 
-/// What to write for a row without known fields, in one line that names the fields found.
+/// Advice for a row without known fields: one line that names the fields found and the setting that
+/// says what they mean.
 [[nodiscard]] std::string advice_on_fields(const Json& row);
 
-/// Why a row is preference data or another kind that is not trained here, if it is.
+/// Reason why a row is preference data or of another kind that is not trained here; none for other
+/// rows.
 [[nodiscard]] std::optional<BadExample> other_kind_of_data(const Json& row);
 
 }  // namespace sluice::engine

@@ -26,8 +26,8 @@ struct ExampleFormat {
   std::string messages = "messages";
   std::string role = "role", content = "content";
   std::string learnt = {};  ///< Field of a turn that says whether it is learnt, beside the usual.
-  /// What a turn's word for its role means: a template's role, or "function_call" for a turn whose
-  /// content is a call of a tool as JSON.
+  /// Meaning of each word that turns use for their role: a template's role, or "function_call" for
+  /// a turn whose content is a call of a tool as JSON.
   std::vector<std::pair<std::string, std::string>> roles = {};
   /// Whether prompt and completion are lists of messages; else they are texts.
   bool lists = false;

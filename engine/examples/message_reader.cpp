@@ -26,7 +26,7 @@ bool is_filled(const Json& message, const char* field) {
          !(found->is_string() && found->get_ref<const std::string&>().empty());
 }
 
-/// What a mask says; none where it is null.
+/// Value of a mask; none where it is null.
 std::optional<bool> mask_value(const Json& value, const std::string& field) {
   if (value.is_null()) return std::nullopt;
   if (value.is_boolean()) return value.get<bool>();
@@ -212,6 +212,7 @@ class Turn {
 
   /// Turns the text of a function_call turn into the call that it is.
   void take_call() {
+    if (!seen_["content"].is_string()) fault(content_field(), "must be a call of a tool as JSON");
     seen_["tool_calls"] = calls_in(seen_["content"].get<std::string>(), content_field());
     seen_["content"] = "";
   }

@@ -11,14 +11,14 @@
 
 namespace sluice::engine {
 
-/// Reader of an entry; every refusal names `where` (the file and the entry) and the field.
+/// Reader of an entry. Every refusal names `where` (the file and the entry) and the field.
 class RegistryEntry {
  public:
   /// `entry` must outlive this. Throws BadRequest if it states what is not trained or not known.
   RegistryEntry(const nlohmann::json& entry, std::string where);
 
-  /// What the entry stands for; a file_name lies in `folder`. Throws BadRequest if the hub's local
-  /// cache lacks it.
+  /// The data set that the entry stands for; a file_name lies in `folder`. Throws BadRequest if the
+  /// hub's local cache lacks it.
   [[nodiscard]] Dataset dataset(const std::filesystem::path& folder) const;
 
  private:

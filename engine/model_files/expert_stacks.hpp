@@ -10,7 +10,7 @@
 
 namespace sluice::engine {
 
-/// Where a tensor's elements lie: element [r, c] is number first + r row_step + c col_step of the
+/// Layout of a tensor's elements: element [r, c] is number first + r row_step + c col_step of the
 /// entry's elements.
 struct TensorPlace {
   const SafetensorsFile* file = nullptr;

@@ -131,8 +131,8 @@ std::string conversion_of(const path& folder) {
          "-safetensors')\", and copy the tokenizer's files";
 }
 
-/// Why a file whose name is not that of a model's weights is none, and what to do; none for files
-/// that hold no weights.
+/// Reason why a file with another name than that of a model's weights cannot be read, and the fix;
+/// none for files that hold no weights.
 std::optional<std::string> fault_of_other_format(const path& folder, const std::string& name) {
   if (name == "adapter_model.safetensors" || name == "adapter_model.bin") {
     return " is an adapter, not a model: merge it into its base";

@@ -144,7 +144,7 @@ void check_places(const SafetensorsHeader& header, std::size_t data_bytes,
   }
 }
 
-/// What a file is that is no safetensors file, by the bytes that it begins with.
+/// Kind of a file that is no safetensors file, by the bytes that it begins with.
 std::string kind_by_beginning(std::string_view text, std::uint64_t length) {
   struct Beginning {
     std::string_view bytes;

@@ -1,4 +1,4 @@
-// Where the tokenizer of a run's model lies, and what stands for one where there is none.
+// The folder of a run's tokenizer, and whether bytes may stand for tokens without one.
 #pragma once
 
 #include <filesystem>
@@ -9,6 +9,7 @@
 
 namespace sluice::engine {
 
+/// Place of a tokenizer.
 struct TokenizerPlace {
   /// Folder whose files may hold a tokenizer and a chat template; none where the model is a shape.
   std::optional<std::filesystem::path> folder;

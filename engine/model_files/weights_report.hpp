@@ -1,4 +1,4 @@
-// What a folder's weights are, from the headers of its files, without reading weights.
+// Report on a folder's weights, from the headers of its files, without reading weights.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,7 @@ struct TensorMisfit {
 };
 
 struct WeightsReport {
-  /// Why the weights cannot be read, as training would refuse them; empty where they can.
+  /// Reason why the weights cannot be read, as training would refuse them; empty where they can.
   std::string refused;
   std::size_t files = 0;
   Bytes bytes{0};                             ///< Bytes of all tensors in the files.

@@ -6,12 +6,10 @@
 #include <mutex>
 #include <sstream>
 
-#include "engine/python/python_child.hpp"
-
 namespace sluice::engine {
 namespace {
 
-/// The interpreter that the process itself runs in: there is one at most in a process.
+/// The interpreter that the process itself runs in; a process has one at most.
 struct OwnInterpreter {
   std::mutex mutex;
   std::string path;

@@ -4,7 +4,6 @@
 #include <sys/types.h>
 
 #include <chrono>
-#include <filesystem>
 #include <functional>
 #include <span>
 #include <string>
@@ -25,19 +24,16 @@ struct PythonModule {
 /// A script that is compiled into the program. It runs behind engine/python/prelude.py, which
 /// imports `modules`, applies the limits, and defines requests() and reply().
 struct PythonScript {
-  std::string purpose;  ///< What it serves, for messages: "the chat template".
+  std::string purpose;  ///< Things that the script reads, for messages: "chat templates".
   std::string_view text;
   std::vector<PythonModule> modules;
 };
 
-/// What the process may take.
+/// Limits of the process.
 struct PythonLimits {
   Bytes memory = Bytes(2LL << 30);                             ///< Address space of the process.
-  std::chrono::milliseconds start = std::chrono::seconds(60);  ///< Until the modules are imported.
+  std::chrono::milliseconds start = std::chrono::seconds(60);  ///< Longest wait for the imports.
 };
-
-/// Makes `interpreter` the first that is tried: the one that Sluice's own Python module runs in.
-void prefer_python(const std::filesystem::path& interpreter);
 
 /// A running script. Every failure of the process (it dies, hangs, writes what is no reply) throws
 /// EnvironmentError of one line that names the interpreter, and ends the process.
@@ -77,7 +73,7 @@ class PythonChild {
                 const PythonLimits& limits);
   [[nodiscard]] std::string read_line(std::chrono::milliseconds limit);
   void send_some(std::span<const std::string> requests, Position& at);
-  /// Hands out whole lines until `reply` says that they are complete; whether it did.
+  /// Hands out whole lines until `reply` says that they are complete. Returns whether it did.
   bool take_lines(const std::function<Replies(std::string_view)>& reply);
   void stop() noexcept;
   [[noreturn]] void fail(const std::string& what);
@@ -88,7 +84,7 @@ class PythonChild {
   std::string missing_;  ///< A module that the interpreter tried last lacks.
   pid_t process_ = -1;
   int socket_ = -1;  ///< Requests and replies.
-  int errors_ = -1;  ///< What the process writes to stderr.
+  int errors_ = -1;  ///< Read end of the process's stderr.
   std::string received_;
   std::size_t searched_ = 0;  ///< Bytes of `received_` that are known to hold no line feed.
 };

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 
@@ -23,7 +22,7 @@ class ByteStream {
   [[nodiscard]] virtual std::int64_t bytes_read() const = 0;
 };
 
-/// How a file is packed, by its first bytes.
+/// Packing of a file, known by its first bytes.
 enum class Packed { no, gzip, zstd };
 
 /// Opens `file`, which is unpacked if its first bytes are those of gzip or zstd, whatever its name.
@@ -31,7 +30,7 @@ enum class Packed { no, gzip, zstd };
 /// program (with the command that unpacks it).
 [[nodiscard]] std::unique_ptr<ByteStream> open_byte_stream(const std::filesystem::path& file);
 
-/// How `file` is packed. Throws as open_byte_stream does.
+/// The packing of `file`. Throws as open_byte_stream does.
 [[nodiscard]] Packed packed_form(const std::filesystem::path& file);
 
 }  // namespace sluice::engine

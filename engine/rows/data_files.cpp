@@ -6,10 +6,12 @@
 #include <array>
 #include <cctype>
 #include <map>
+#include <ranges>
 #include <regex>
 #include <set>
 #include <utility>
 
+#include "planner/catalogue/hugging_face_cache.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -48,13 +50,23 @@ bool is_held_out(const std::set<std::string>& words) {
       kHeldOut, [&](std::string_view each) { return words.contains(std::string(each)); });
 }
 
-/// What a shard's name says before its number, such as "train_sft"; none for other files.
-std::optional<std::string> shard_label(const path& file) {
-  static const std::regex kShard("(.*)-[0-9]{5}-of-[0-9]{5}.*");
-  const std::string name = file.filename().string();
+/// Parts of a shard's name, LABEL-NUMBER-of-COUNT and the rest: "train-00000-of-00004.parquet".
+struct Shard {
+  std::string label, number, count, rest;
+};
+
+std::optional<Shard> shard_of(const std::string& name) {
+  static const std::regex kShard("(.*)-([0-9]{5})-of-([0-9]{5})(.*)");
   std::smatch parts;
   if (!std::regex_match(name, parts, kShard)) return std::nullopt;
-  return parts[1].str();
+  return Shard{parts[1].str(), parts[2].str(), parts[3].str(), parts[4].str()};
+}
+
+/// Label of a shard: the part of its name before its number, such as "train_sft"; none for other
+/// files.
+std::optional<std::string> shard_label(const path& file) {
+  const auto shard = shard_of(file.filename().string());
+  return shard ? std::optional(shard->label) : std::nullopt;
 }
 
 std::vector<path> data_files_in(const path& folder) {
@@ -130,16 +142,14 @@ void require_one_subset(const std::vector<path>& files, const path& folder) {
 
 /// Refuses files that are numbered shards of which one is missing.
 void require_all_shards(const std::vector<path>& files) {
-  static const std::regex kShard("(.*)-([0-9]{5})-of-([0-9]{5})(.*)");
   std::map<std::string, std::set<long>> found;
   std::map<std::string, long> counts;
   for (const path& file : files) {
-    const std::string name = file.string();
-    std::smatch parts;
-    if (!std::regex_match(name, parts, kShard)) continue;
-    const std::string kind = parts[1].str() + "-%-of-" + parts[3].str() + parts[4].str();
-    found[kind].insert(std::stol(parts[2].str()));
-    counts[kind] = std::stol(parts[3].str());
+    const auto shard = shard_of(file.string());
+    if (!shard) continue;
+    const std::string kind = shard->label + "-%-of-" + shard->count + shard->rest;
+    found[kind].insert(std::stol(shard->number));
+    counts[kind] = std::stol(shard->count);
   }
   for (const auto& [kind, count] : counts) {
     for (long shard = 0; shard < count; ++shard) {
@@ -159,7 +169,7 @@ DataFiles of_one_form(std::vector<path> files) {
   require_all_shards(files);
   DataFiles out{.files = std::move(files)};
   out.form = file_form(out.files.front());
-  for (const path& file : out.files) {
+  for (const path& file : out.files | std::views::drop(1)) {
     const FileForm form = file_form(file);
     if (form == out.form) continue;
     throw BadRequest("data: " + out.files.front().string() + " is " + to_string(out.form) +
@@ -211,19 +221,6 @@ std::optional<DataFiles> of_glob(const path& pattern) {
   return of_one_form(std::move(files));
 }
 
-std::optional<path> hub_cache() {
-  const auto variable = [](const char* name) -> std::optional<path> {
-    const char* value = std::getenv(name);
-    if (value == nullptr || *value == '\0') return std::nullopt;
-    return value;
-  };
-  if (auto hub = variable("HF_HUB_CACHE")) return hub;
-  if (const auto home = variable("HF_HOME")) return *home / "hub";
-  if (const auto cache = variable("XDG_CACHE_HOME")) return *cache / "huggingface/hub";
-  if (const auto home = variable("HOME")) return *home / ".cache/huggingface/hub";
-  return std::nullopt;
-}
-
 std::string first_word_of(const path& file) {
   std::FILE* opened = std::fopen(file.c_str(), "r");
   if (opened == nullptr) return {};
@@ -266,7 +263,7 @@ std::optional<path> cached_data_set(const std::string& hub_id) {
   const std::size_t slash = hub_id.find('/');
   const bool is_id = slash != std::string::npos && slash > 0 && slash + 1 < hub_id.size() &&
                      hub_id.find('/', slash + 1) == std::string::npos && hub_id[0] != '.';
-  const auto cache = hub_cache();
+  const auto cache = planner::hub_folder();
   if (!is_id || !cache) return std::nullopt;
   const path folder =
       *cache / ("datasets--" + hub_id.substr(0, slash) + "--" + hub_id.substr(slash + 1));

@@ -16,7 +16,7 @@ struct DataFiles {
   FileForm form = FileForm::text;
 };
 
-/// What narrows a folder or a data set of the hub to a part of it.
+/// Part of a folder, or of a data set of the Hugging Face hub, that is read.
 struct DataPart {
   std::optional<std::string> split;   ///< "train" where none is given.
   std::optional<std::string> subset;  ///< Folder of that name within it.

@@ -1,4 +1,4 @@
-// What a data file is, by its first bytes and its name.
+// The form of a data file, by its first bytes and its name.
 #pragma once
 
 #include <filesystem>
@@ -26,7 +26,7 @@ const char* to_string(FileForm form);
 /// Last extension of a name in lower case, without that of a packer: ".jsonl" of "a.JSONL.gz".
 [[nodiscard]] std::string data_extension(const std::filesystem::path& file);
 
-/// Whether a name is one of a data file: .jsonl, .json, .csv, .parquet, .arrow, .txt, ...
+/// Whether a name has the extension of a data file, such as .jsonl, .csv or .parquet.
 [[nodiscard]] bool named_as_data(const std::filesystem::path& file);
 
 /// Form of the text that begins with `begin`, `whole` if nothing follows it. `where` is for

@@ -119,7 +119,7 @@ class RowBuilder {
   bool mended_;
   Json root_;
   std::vector<Json*> open_;  ///< Lists and objects around the next value; they do not move.
-  Json* member_ = nullptr;   ///< Where the next value goes, if it has a name.
+  Json* member_ = nullptr;   ///< Place of the next value, if it has a name.
   std::size_t error_at_ = 0;
   bool too_deep_ = false;
 };
@@ -207,7 +207,7 @@ Mended mended(std::string_view text) {
   return out;
 }
 
-/// Why `text` is not JSON, in one clause.
+/// Reason why `text` is not JSON, in one clause.
 std::string fault_of(std::string_view text, std::size_t at) {
   if (const auto byte = sim::first_not_utf8(text)) {
     return "is not UTF-8 (at byte " + std::to_string(*byte + 1) + ")";

@@ -77,7 +77,7 @@ class JsonScan {
   }
 
  private:
-  /// How a text that begins with an object goes on.
+  /// Forms of a text that begins with an object.
   enum class Objects { lines, several, one };
 
   Objects form_of_objects() {

@@ -1,4 +1,4 @@
-// Who is told of the rows of a data file.
+// The functions that are called with the rows of a data file.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 namespace sluice::engine {
 
+/// Answer of a visitor: whether it wants further rows.
 enum class Reading { goes_on, stops };
 
 /// One row of a file.
@@ -19,7 +20,7 @@ struct Row {
   std::int64_t replaced_surrogates = 0;  ///< Lone surrogates that were read as U+FFFD.
 };
 
-/// Called for each row in order, and for what should be a row and is none.
+/// Functions that are called in order with each row, and with the place of each row that is bad.
 struct RowVisitor {
   std::function<Reading(Row& row)> row;
   /// `reason` is one clause without the place: "is not JSON (at byte 12)".

@@ -1,4 +1,4 @@
-// Decoders: what makes text of tokens.
+// Decoders: steps that turn tokens back into text.
 #pragma once
 
 #include <memory>

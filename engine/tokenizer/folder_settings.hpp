@@ -1,4 +1,4 @@
-// What a model's folder says about its tokenizer beside the vocabulary: tokenizer_config.json,
+// Settings of a tokenizer beside its vocabulary, in a model's folder: tokenizer_config.json,
 // special_tokens_map.json, added_tokens.json and the model_type of config.json.
 #pragma once
 
@@ -48,8 +48,9 @@ class FolderSettings {
 /// file.
 [[nodiscard]] nlohmann::json from_sentencepiece(const std::filesystem::path& folder);
 
-/// Whether the class has a conversion of its kind here.
+/// Whether vocab.json and merges.txt of a tokenizer of this class can be converted.
 [[nodiscard]] bool converts_merges(const std::string& tokenizer_class);
+/// Whether the tokenizer.model of a tokenizer of this class can be converted.
 [[nodiscard]] bool converts_sentencepiece(const std::string& tokenizer_class);
 
 }  // namespace sluice::engine

@@ -121,7 +121,7 @@ class Precompiled : public Normalizer {
     return unit >> 10U << ((unit & 1U << 9U) >> 6U);
   }
 
-  /// What the shortest beginning of `key` that the trie holds is replaced by.
+  /// Replacement of the shortest beginning of `key` that the trie holds.
   std::optional<std::string_view> replacement(std::string_view key) const {
     if (units_.empty()) return std::nullopt;
     std::uint32_t node = offset(units_[0]);

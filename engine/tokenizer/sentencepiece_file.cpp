@@ -60,7 +60,7 @@ SentencePieceFile read_file(const std::filesystem::path& file) {
   return model;
 }
 
-/// Where the characters of `text` begin, and its end.
+/// Bytes at which the characters of `text` begin, and its end.
 std::vector<std::size_t> bounds_of(std::string_view text) {
   std::vector<std::size_t> bounds;
   for (std::size_t at = 0; at < text.size();) {

@@ -1,4 +1,4 @@
-// What becomes of the matches by which a text is cut.
+// Behaviours of a split: the fate of the matches at which a text is cut.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Models: what turns a piece of text into tokens.
+// Models: objects that turn a piece of text into tokens.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,9 @@ using TextMap = std::unordered_map<std::string, Value, TextHash, std::equal_to<>
 /// Tokens and their ids.
 using Vocabulary = TextMap<TokenId>;
 
-/// No token, where an id is kept in a table.
+/// Value in a table of ids that stands for no token.
 inline constexpr TokenId kNoToken = -1;
-/// How many pieces a model remembers with their tokens, and how long they may be in bytes.
+/// Number of pieces that a model remembers with their tokens, and their greatest length in bytes.
 inline constexpr std::size_t kMostWords = std::size_t{1} << 18, kLongestRemembered = 64;
 
 /// A token of a piece, and the bytes [begin, end) of the piece that it stands for.
@@ -56,7 +56,7 @@ class JsonStep;
 /// Whether the model is byte-pair encoding whose every token is made of letters of bytes alone.
 [[nodiscard]] bool can_read_bytes(const JsonStep& model);
 
-/// The model of one kind.
+/// Reads the model of one kind: BPE (byte-pair encoding), Unigram, WordLevel or WordPiece.
 [[nodiscard]] std::unique_ptr<TokenModel> read_byte_pairs(const JsonStep& model, bool bytes);
 [[nodiscard]] std::unique_ptr<TokenModel> read_unigram(const JsonStep& model);
 [[nodiscard]] std::unique_ptr<TokenModel> read_word_level(const JsonStep& model);

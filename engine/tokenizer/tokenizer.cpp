@@ -131,7 +131,7 @@ class Tokenizer::Encoding {
   Places places_;
   bool wants_places_;
   const TextProgress& progress_;
-  std::vector<PieceSink> sinks_;  ///< What each pre-tokenizer hands its pieces to.
+  std::vector<PieceSink> sinks_;  ///< Receiver of each pre-tokenizer's pieces.
   std::vector<PieceToken> tokens_;
   std::int64_t done_ = 0, told_ = 0;  ///< Bytes done, counted in the normalised text.
 };

@@ -15,7 +15,7 @@
 namespace sluice::engine {
 namespace {
 
-/// What an unknown character scores below the least probable token.
+/// Distance of an unknown character's score below that of the least probable token.
 constexpr double kUnknownPenalty = 10;
 
 struct UnigramParts {

@@ -29,15 +29,6 @@ std::optional<path> folder_variable(const char* name) {
   return path(text);
 }
 
-std::optional<path> hub_folder() {
-  if (auto hub = folder_variable("HF_HUB_CACHE")) return hub;
-  if (auto hub = folder_variable("HUGGINGFACE_HUB_CACHE")) return hub;
-  if (const auto home = folder_variable("HF_HOME")) return *home / "hub";
-  if (const auto cache = folder_variable("XDG_CACHE_HOME")) return *cache / "huggingface/hub";
-  if (const auto home = folder_variable("HOME")) return *home / ".cache/huggingface/hub";
-  return std::nullopt;
-}
-
 /// Folders that may hold models, in the order in which they are searched.
 std::vector<path> cache_folders() {
   std::vector<path> folders;
@@ -77,6 +68,15 @@ std::optional<path> snapshot_of_commit(const path& folder, const std::string& di
 }
 
 }  // namespace
+
+std::optional<path> hub_folder() {
+  if (auto hub = folder_variable("HF_HUB_CACHE")) return hub;
+  if (auto hub = folder_variable("HUGGINGFACE_HUB_CACHE")) return hub;
+  if (const auto home = folder_variable("HF_HOME")) return *home / "hub";
+  if (const auto cache = folder_variable("XDG_CACHE_HOME")) return *cache / "huggingface/hub";
+  if (const auto home = folder_variable("HOME")) return *home / ".cache/huggingface/hub";
+  return std::nullopt;
+}
 
 std::optional<path> snapshot_in(const path& folder, const std::string& hub_id,
                                 const std::optional<std::string>& revision) {

@@ -8,12 +8,15 @@
 
 namespace sluice::planner {
 
+/// The cache's folder: $HF_HUB_CACHE, $HUGGINGFACE_HUB_CACHE, $HF_HOME/hub,
+/// $XDG_CACHE_HOME/huggingface/hub or ~/.cache/huggingface/hub. None without a home folder.
+[[nodiscard]] std::optional<std::filesystem::path> hub_folder();
+
 /// The snapshot of "OWNER/NAME" that `revision` (a branch, tag or commit; none for main) stands
 /// for: the one that refs/REVISION names, as transformers takes it. Without refs/main, the only
-/// snapshot there is. None where the cache ($HF_HUB_CACHE, $HUGGINGFACE_HUB_CACHE, $HF_HOME/hub,
-/// $XDG_CACHE_HOME/huggingface/hub, ~/.cache/huggingface/hub, then $TRANSFORMERS_CACHE) does not
-/// have it. Throws BadRequest where several snapshots could be meant, or the one that is named is
-/// not there.
+/// snapshot there is. None where the cache (hub_folder(), then $TRANSFORMERS_CACHE) does not have
+/// it. Throws BadRequest where several snapshots could be meant, or the one that is named is not
+/// there.
 [[nodiscard]] std::optional<std::filesystem::path> cached_snapshot(
     const std::string& hub_id, const std::optional<std::string>& revision);
 

@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include "engine/python/python_child.hpp"
+#include "engine/python/interpreters.hpp"
 #include "planner/costs/cost_switches.hpp"
 #include "planner/requests/prediction_json.hpp"
 #include "planner/requests/run_arguments.hpp"

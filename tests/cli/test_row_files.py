@@ -195,6 +195,8 @@ def test_a_hub_id_is_the_snapshot_of_its_main_branch(read, refused, tmp_path):
     (folder / "refs" / "main").write_text("new")
     assert "hello 4" in read("someone/rows", env=env).texts()[0]
     refused("someone/other", "hf download someone/other --repo-type dataset", env=env)
+    older = {"HF_HUB_CACHE": "", "HUGGINGFACE_HUB_CACHE": "~/hub", "HOME": str(tmp_path)}
+    assert "hello 4" in read("someone/rows", env=older).texts()[0]
 
 
 def test_parquet_and_arrow_are_read_through_pyarrow(read, refused, tmp_path):

@@ -1,6 +1,4 @@
 // Rows: JSON and CSV files, and what each row means in every format.
-#include <algorithm>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "engine/examples/example.hpp"
@@ -8,28 +6,12 @@
 #include "engine/rows/file_form.hpp"
 #include "engine/rows/json_rows.hpp"
 #include "engine/rows/text_window.hpp"
+#include "tests/engine/rows/slow_text.hpp"
 #include "tests/fuzz/fuzzed.hpp"
 
 namespace {
 
 using namespace sluice;
-
-/// Text that is read a few bytes at a time.
-class Text : public engine::ByteStream {
- public:
-  explicit Text(std::string text) : text_(std::move(text)) {}
-  std::size_t read(std::span<char> out) override {
-    const std::size_t count = std::min({out.size(), text_.size() - at_, std::size_t{61}});
-    std::memcpy(out.data(), text_.data() + at_, count);
-    at_ += count;
-    return count;
-  }
-  [[nodiscard]] std::int64_t bytes_read() const override { return static_cast<std::int64_t>(at_); }
-
- private:
-  std::string text_;
-  std::size_t at_ = 0;
-};
 
 void read_every_way(const engine::Json& row) {
   using planner::DataFormat;
@@ -70,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                        }};
   fuzz::may_refuse([&] { (void)engine::form_of(text, true, ".txt", "f"); });
   fuzz::may_refuse([&] {
-    Text stream(text);
+    engine::test::SlowText stream(text, 61);
     engine::TextWindow window(stream, "f");
     if (data[0] % 2 == 0) {
       engine::read_json_rows(window, visitor);

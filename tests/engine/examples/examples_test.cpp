@@ -138,6 +138,9 @@ TEST(Example, ABadRowIsToldByItsField) {
   EXPECT_EQ(told(DataFormat::messages,
                  R"({"messages":[{"role":"assistant","content":"x","function_call":{}}]})"),
             "row: messages[0].function_call: is OpenAI's older form: write tool_calls");
+  EXPECT_EQ(written(R"({"conversations":[{"from":"function_call","tool_calls":[{"name":"f"}]}]})",
+                    DataFormat::sharegpt),
+            "row: conversations[0].value: must be a call of a tool as JSON");
   EXPECT_EQ(told(DataFormat::messages,
                  R"({"messages":[{"role":"assistant","content":"x"}],"images":["a"]})"),
             "row: images: is not read: text alone is learnt");

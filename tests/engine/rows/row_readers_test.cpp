@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -10,26 +9,10 @@
 #include "engine/rows/json_rows.hpp"
 #include "engine/rows/text_window.hpp"
 #include "sim/error.hpp"
+#include "tests/engine/rows/slow_text.hpp"
 
 namespace sluice::engine::test {
 namespace {
-
-/// A text that is read a few bytes at a time, so that every value lies across reads.
-class SlowText : public ByteStream {
- public:
-  explicit SlowText(std::string text) : text_(std::move(text)) {}
-  std::size_t read(std::span<char> out) override {
-    const std::size_t count = std::min({out.size(), text_.size() - at_, std::size_t{3}});
-    std::memcpy(out.data(), text_.data() + at_, count);
-    at_ += count;
-    return count;
-  }
-  [[nodiscard]] std::int64_t bytes_read() const override { return static_cast<std::int64_t>(at_); }
-
- private:
-  std::string text_;
-  std::size_t at_ = 0;
-};
 
 /// "f:LINE VALUE" of each row, and "f:LINE REASON" of what is none.
 std::vector<std::string> rows_of(const std::string& text,
@@ -45,7 +28,7 @@ std::vector<std::string> rows_of(const std::string& text,
                                  found.push_back(where + " bad: " + reason);
                                  return Reading::goes_on;
                                }};
-  SlowText stream(text);
+  SlowText stream(text, 3);
   TextWindow window(stream, "f");
   try {
     read(window, visitor);
