@@ -7,6 +7,7 @@
 
 #include "engine/cuda/products/gemm_table.hpp"
 #include "planner/machines/machine.hpp"
+#include "profiler/probe/cuda/pass_clock.hpp"
 #include "profiler/probe/probed_blocks.hpp"
 #include "profiler/probe/sampling.hpp"
 
