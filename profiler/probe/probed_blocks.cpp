@@ -204,8 +204,8 @@ ProbedMemory probed_memory(const planner::Job& job) {
     memory.weights[unit] = offsets.take(Bytes(2 * size));
     memory.gradients[unit] = offsets.take(Bytes(4 * size));
   }
-  memory.tied_gradient = offsets.take(
-      Bytes(job.model.tied_head ? 4 * planner::unit_padded_size(job.model, 0) : 0));
+  memory.tied_gradient =
+      offsets.take(Bytes(job.model.tied_head ? 4 * planner::unit_padded_size(job.model, 0) : 0));
   const planner::BlockRecord record = planner::block_record(job);
   for (Bytes& place : memory.records) place = offsets.take(record.all_bytes);
   memory.head_input = offsets.take(planner::stream_bytes(job));

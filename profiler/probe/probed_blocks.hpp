@@ -44,9 +44,9 @@ struct ProbedMemory {
   std::array<Bytes, kUnits> gradients;  ///< Offset of each unit's gradient, fp32.
   Bytes tied_gradient;  ///< Offset of the output matrix's gradient where it is tied, fp32.
   std::array<Bytes, kProbedLayers> records;  ///< Offset of each block's whole record.
-  Bytes head_input;                     ///< Offset of the residual stream behind the last block.
-  Bytes stream_gradient;                ///< Offset of the residual stream's gradient.
-  Bytes workspace;                      ///< Offset of the scratch of one pass.
+  Bytes head_input;       ///< Offset of the residual stream behind the last block.
+  Bytes stream_gradient;  ///< Offset of the residual stream's gradient.
+  Bytes workspace;        ///< Offset of the scratch of one pass.
   /// Offsets of int32 [tokens]: inputs and targets.
   Bytes tokens, targets;
   /// Offsets of the rest of the first block's optimizer state: low halves, m and v.

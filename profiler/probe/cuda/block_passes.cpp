@@ -118,8 +118,7 @@ class BlockPasses {
 
 }  // namespace
 
-std::vector<planner::MeasuredPass> passes_of(const SamplesByKey& samples,
-                                             const std::string& note) {
+std::vector<planner::MeasuredPass> passes_of(const SamplesByKey& samples, const std::string& note) {
   constexpr double kFirst = 1.0 / BlockStep::kMicroBatches;
   std::vector<planner::MeasuredPass> passes;
   for (const auto& [key, seconds] : samples) {

@@ -89,9 +89,9 @@ void BlockStep::fill_tokens(cudaStream_t stream) const {
   std::vector<std::int32_t> drawn(static_cast<std::size_t>(job_.micro_tokens()));
   for (const Bytes place : {places_.tokens, places_.targets}) {
     for (std::int32_t& each : drawn) each = token(random);
-    check_cuda(cudaMemcpyAsync(at(place), drawn.data(), 4 * drawn.size(), cudaMemcpyHostToDevice,
-                               stream),
-               "tokens");
+    check_cuda(
+        cudaMemcpyAsync(at(place), drawn.data(), 4 * drawn.size(), cudaMemcpyHostToDevice, stream),
+        "tokens");
     wait(stream);  // `drawn` is drawn anew.
   }
 }
@@ -157,7 +157,8 @@ void BlockStep::backward(cudaStream_t stream, int index, PassClock& clock) {
     const bool whole = (block + static_cast<std::size_t>(index)) % 2 == 0;
     templates_.block_recompute(stream, weights(block + 1), record(block),
                                whole ? planner::Keep::input : planner::Keep::selective, workspace);
-    clock.lap(stream, key(whole ? Pass::block_recompute_input : Pass::block_recompute_selective, 1));
+    clock.lap(stream,
+              key(whole ? Pass::block_recompute_input : Pass::block_recompute_selective, 1));
     templates_.block_backward(stream, weights(block + 1), gradient(block + 1), into, record(block),
                               stream_gradient, workspace);
     clock.lap(stream, key(Pass::block_backward, 1), which(index));

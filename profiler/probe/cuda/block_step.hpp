@@ -14,8 +14,8 @@
 namespace sluice::profiler {
 
 /// One job's step, on device memory of probed_memory(job).total bytes that the caller owns and that
-/// other jobs' steps may use in between. Calls enqueue on a stream; the memory must stay valid until
-/// the stream has passed.
+/// other jobs' steps may use in between. Calls enqueue on a stream; the memory must stay valid
+/// until the stream has passed.
 class BlockStep {
  public:
   /// Micro-batches of a step; the first overwrites gradients, and the others add to them.
@@ -29,9 +29,9 @@ class BlockStep {
   /// tokens. Waits for the stream.
   void prepare(cudaStream_t stream, std::byte* memory, const std::uint16_t* normals,
                std::int64_t count);
-  /// Enqueues the passes of micro-batch `index` of a step: embedding, blocks, loss (of the first two
-  /// alone, since a model has many blocks to one loss), and the way back, on which half the blocks
-  /// are recomputed from their inputs, and half from what selective records keep.
+  /// Enqueues the passes of micro-batch `index` of a step: embedding, blocks, loss (of the first
+  /// two alone, since a model has many blocks to one loss), and the way back, on which half the
+  /// blocks are recomputed from their inputs, and half from what selective records keep.
   void micro_batch(cudaStream_t stream, int index, PassClock& clock);
   /// Enqueues what ends a step: norms of gradients, and the update of one block.
   void finish(cudaStream_t stream, PassClock& clock);

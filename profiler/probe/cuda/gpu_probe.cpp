@@ -43,20 +43,18 @@ ProbeBudget budget_of(ProbeDepth depth) {
             .dram = 512_MiB,
             .disk = {.drive = {}, .file = 1_GiB, .budget = Seconds(1)}};
   }
-  return {.copy_size = Seconds(0.15),
-          .product = Seconds(0.1),
-          .settle = Seconds(5),
-          .kernel = Seconds(0.4),
-          .blocks = {.rounds = 4,
-                     .settle = Seconds(4),
-                     .warm = Seconds(0.15),
-                     .visit = Seconds(0.3)},
-          .window = Seconds(0.35),
-          .grid = {.least = 5, .most = 24, .more = Seconds(90)},
-          .products = {.least = 5, .most = 5},
-          .parameters = std::int64_t{128} << 20,
-          .dram = 1_GiB,
-          .disk = {.drive = {}, .file = 4_GiB, .budget = Seconds(4)}};
+  return {
+      .copy_size = Seconds(0.15),
+      .product = Seconds(0.1),
+      .settle = Seconds(5),
+      .kernel = Seconds(0.4),
+      .blocks = {.rounds = 4, .settle = Seconds(4), .warm = Seconds(0.15), .visit = Seconds(0.3)},
+      .window = Seconds(0.35),
+      .grid = {.least = 5, .most = 24, .more = Seconds(90)},
+      .products = {.least = 5, .most = 5},
+      .parameters = std::int64_t{128} << 20,
+      .dram = 1_GiB,
+      .disk = {.drive = {}, .file = 4_GiB, .budget = Seconds(4)}};
 }
 
 Fact measured(double value, std::string note) {

@@ -22,9 +22,9 @@ constexpr Bytes kOfLibraries = 1_GiB;
 /// A job's times in words, such as "1.2 ms forward, 2.5 ms backward, 3.1 ms of loss".
 std::string times_text(const std::vector<MeasuredPass>& passes) {
   std::string text;
-  for (const auto& [pass, words] : {std::pair{Pass::block_forward, "forward"},
-                                    std::pair{Pass::block_backward, "backward"},
-                                    std::pair{Pass::loss, "of loss"}}) {
+  for (const auto& [pass, words] :
+       {std::pair{Pass::block_forward, "forward"}, std::pair{Pass::block_backward, "backward"},
+        std::pair{Pass::loss, "of loss"}}) {
     const auto found = std::ranges::find_if(passes, [pass = pass](const MeasuredPass& each) {
       const auto named = planner::pass_named_by(planner::CostKey{each.key});
       return named && named->pass == pass;

@@ -10,7 +10,8 @@
 
 namespace sluice::profiler {
 
-/// Seconds of one pass: in a step's first micro-batch, whose gradients overwrite, and in the others.
+/// Seconds of one pass: in a step's first micro-batch, whose gradients overwrite, and in the
+/// others.
 struct PassSamples {
   Samples first, later;
 };

@@ -57,17 +57,15 @@ CalibrationSample run_sample(const MachineProfile& profile, const Job& job, doub
 TEST(PassesByKey, AKeyNamesItsPassAndJob) {
   const Job job = job_of("qwen2.5-0.5b");
   const std::size_t head = unit_count(job.model) - 1;
-  for (const auto& [pass, unit] : {std::pair{Pass::embed_forward, std::size_t{0}},
-                                   std::pair{Pass::block_forward, std::size_t{1}},
-                                   std::pair{Pass::block_recompute_input, std::size_t{1}},
-                                   std::pair{Pass::block_recompute_selective, std::size_t{1}},
-                                   std::pair{Pass::block_backward, std::size_t{1}},
-                                   std::pair{Pass::loss, head},
-                                   std::pair{Pass::embed_backward, std::size_t{0}},
-                                   std::pair{Pass::combine, std::size_t{0}},
-                                   std::pair{Pass::norm, std::size_t{0}},
-                                   std::pair{Pass::norm, std::size_t{1}},
-                                   std::pair{Pass::norm, head}}) {
+  for (const auto& [pass, unit] :
+       {std::pair{Pass::embed_forward, std::size_t{0}},
+        std::pair{Pass::block_forward, std::size_t{1}},
+        std::pair{Pass::block_recompute_input, std::size_t{1}},
+        std::pair{Pass::block_recompute_selective, std::size_t{1}},
+        std::pair{Pass::block_backward, std::size_t{1}}, std::pair{Pass::loss, head},
+        std::pair{Pass::embed_backward, std::size_t{0}}, std::pair{Pass::combine, std::size_t{0}},
+        std::pair{Pass::norm, std::size_t{0}}, std::pair{Pass::norm, std::size_t{1}},
+        std::pair{Pass::norm, head}}) {
     const CostKey key = compute_key(job, pass, unit);
     const auto probed = probed_pass(key);
     ASSERT_TRUE(probed.has_value()) << key.name;
@@ -104,10 +102,8 @@ TEST(ProbedPasses, AJobOfTheSameKeyTakesTheMeasuredTime) {
 
 TEST(ProbedPasses, MeasurementsThatDifferAreLessSure) {
   MachineProfile profile = test::round_profile(DeviceKind::cuda);
-  profile.passes = {{.key = "update/device/4096",
-                     .time = Seconds(1),
-                     .deviation = Seconds(0.08),
-                     .count = 4}};
+  profile.passes = {
+      {.key = "update/device/4096", .time = Seconds(1), .deviation = Seconds(0.08), .count = 4}};
   const CalibrationSample sample = probed_passes(profile).begin()->second;
   EXPECT_NEAR(sample.deviation, std::hypot(0.04, kProbeDeviation), 1e-12);
   EXPECT_EQ(sample.count, 1);
@@ -150,6 +146,30 @@ TEST(ProbedPasses, ManyErrLessThanOneButTheirMinuteStays) {
   const Job job = job_of("qwen2.5-1.5b");
   const CalibrationSample sample = forward_of(with_siblings(job, profile, {}), job);
   EXPECT_GT(sample.deviation / sample.value, kProbeDeviation);
+}
+
+TEST(ProbedPasses, UpdatesOfOtherSizesLieOnALineThroughThoseMeasured) {
+  MachineProfile profile = test::round_profile(DeviceKind::cuda);
+  const Job job = job_of("qwen2.5-1.5b");
+  constexpr double rate = 100e9, kFixed = 40e-6;
+  profile.device_update = test::measured(rate);
+  for (const double size : {15e6, 230e6}) {
+    const CostKey key = device_update_key(job, static_cast<std::int64_t>(size));
+    profile.passes.push_back({.key = key.name, .time = Seconds(kFixed + size / rate)});
+  }
+  const std::int64_t block = unit_padded_size(job.model, 1);
+  const Calibration all = with_siblings(job, profile, {});
+  const double expected = kFixed + static_cast<double>(block) / rate;
+  EXPECT_NEAR(all.at(device_update_key(job, block)).value, expected, 0.02 * expected);
+  EXPECT_GT(expected, 1.08 * static_cast<double>(block) / rate) << "the rate alone says less";
+  // What a run measured stays.
+  CalibrationSample run;
+  run.key = device_update_key(job, block);
+  run.value = 7;
+  EXPECT_EQ(with_siblings(job, profile, {{run.key, run}}).at(run.key), run);
+  // A profile without such passes leaves updates to its rate.
+  profile.passes.clear();
+  EXPECT_TRUE(with_siblings(job, profile, {}).empty());
 }
 
 TEST(RescaledPasses, ChangeAsTheProfilesTimesDo) {

@@ -63,11 +63,11 @@ TEST(MeasuredPasses, WhatNoProbeWritesIsRefusedByName) {
             "p.json: passes[0]: seconds: must be more than 0");
   EXPECT_EQ(refusal([&] { read(changed("\"count\": 7", "\"count\": 0")); }),
             "p.json: passes[0]: count: must be at least 1");
-  EXPECT_EQ(refusal([&] {
-              read(changed("update/device/4096",
-                           "norm/block|h64.i128.a4.2.16.v256|s32.b1.c32.bf16"));
-            }),
-            "p.json: passes[1]: key: is given twice");
+  EXPECT_EQ(
+      refusal([&] {
+        read(changed("update/device/4096", "norm/block|h64.i128.a4.2.16.v256|s32.b1.c32.bf16"));
+      }),
+      "p.json: passes[1]: key: is given twice");
 }
 
 }  // namespace
