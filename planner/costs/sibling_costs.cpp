@@ -195,10 +195,14 @@ Calibration with_siblings(const Job& job, const MachineProfile& profile, Calibra
     const std::vector<RatioField::Measured> measured = siblings.measured(group);
     if (measured.empty()) continue;
     const RatioField field(measured);
+    // Beside runs, the probe's own time of a pass is one more measurement, of another minute.
+    const bool by_runs = std::ranges::any_of(
+        measured, [](const auto& each) { return each.by == RatioField::By::run; });
     for (const PassOfUnit& p : group) {
       CalibrationSample sample;
       sample.key = compute_key(job, p.pass, p.unit);
-      if (calibration.contains(sample.key) || probed.contains(sample.key)) continue;
+      if (calibration.contains(sample.key)) continue;
+      if (probed.contains(sample.key) && !by_runs) continue;
       const RatioField::Estimate estimate = field.at(siblings.place_of(job, p));
       sample.value = siblings.profile_time(job, p) * estimate.ratio;
       sample.deviation = sample.value * estimate.deviation;
