@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "planner/costs/cost_family.hpp"
 #include "planner/costs/cost_key.hpp"
 #include "planner/costs/cost_model.hpp"
 #include "planner/costs/probed_passes.hpp"
@@ -52,36 +51,6 @@ void add_own(const Job& job, const Calibration& probed, Calibration& calibration
   for (const PassOfUnit& p : own) {
     const auto found = probed.find(compute_key(job, p.pass, p.unit));
     if (found != probed.end()) calibration.emplace(found->first, found->second);
-  }
-}
-
-/// Adds updates of the job's units on the device: those of `probed`, else the time on the line
-/// through all that were measured, since a unit's update has a fixed time besides its parameters'.
-void add_updates(const Job& job, const MachineProfile& profile, const Calibration& probed,
-                 Calibration& calibration) {
-  Calibration all = calibration;
-  bool updates = false;
-  for (const auto& [key, sample] : probed) {
-    if (!key.name.starts_with("update/device/")) continue;
-    all.emplace(key, sample);
-    updates = true;
-  }
-  if (!updates) return;
-  const Fact& rate = profile.device_update;
-  for (const std::size_t unit : {std::size_t{0}, std::size_t{1}, unit_count(job.model) - 1}) {
-    CalibrationSample sample;
-    sample.key = device_update_key(job, unit_padded_size(job.model, unit));
-    if (const auto found = all.find(sample.key); found != all.end()) {
-      calibration.emplace(found->first, found->second);
-      continue;
-    }
-    const double deviation = rate.value > 0 ? rate.deviation / rate.value : 0;
-    const auto fit = from_family(all, sample.key, {rate.value, deviation});
-    if (!fit) continue;
-    sample.value = fit->seconds;
-    sample.deviation = fit->seconds * fit->relative_deviation;
-    sample.source = kSiblingSource;
-    calibration.emplace(sample.key, sample);
   }
 }
 
@@ -212,7 +181,6 @@ Calibration with_siblings(const Job& job, const MachineProfile& profile, Calibra
   }
   for (CalibrationSample& sample : added) calibration.emplace(sample.key, std::move(sample));
   add_own(job, probed, calibration);
-  add_updates(job, profile, probed, calibration);
   return calibration;
 }
 

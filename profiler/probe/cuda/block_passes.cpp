@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <memory>
 #include <utility>
 
 #include "profiler/probe/cuda/block_step.hpp"
-#include "sim/error.hpp"
 
 namespace sluice::profiler {
 namespace {
@@ -26,7 +26,7 @@ class BlockPasses {
       steps_.push_back(nullptr);
       try {
         steps_.back() = std::make_unique<BlockStep>(job, table);
-      } catch (const Error& error) {
+      } catch (const std::exception& error) {
         measured_.back().refused = error.what();
         continue;
       }

@@ -1,13 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <exception>
 #include <string>
 
 #include "engine/cuda/backend/gemm_tuner.hpp"
 #include "planner/costs/cost_key.hpp"
 #include "profiler/probe/cuda/gpu_probe.hpp"
-#include "sim/error.hpp"
 #include "sim/units_text.hpp"
 
 namespace sluice::profiler {
@@ -69,7 +68,7 @@ void GpuProbe::blocks() {
          measure_block_passes(probed.jobs, table, budget_.blocks, note)) {
       keep(measured);
     }
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     // The rest of the profile predicts without them.
     result_.warnings.push_back({"blocks", Verdict::warn, error.what(), "sluice doctor"});
   }

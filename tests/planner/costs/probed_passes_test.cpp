@@ -8,6 +8,7 @@
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/costs/cost_key.hpp"
 #include "planner/costs/cost_model.hpp"
+#include "planner/costs/device_updates.hpp"
 #include "planner/costs/rescaled_passes.hpp"
 #include "planner/costs/sibling_costs.hpp"
 #include "planner/machines/profile_file.hpp"
@@ -160,7 +161,7 @@ TEST(ProbedPasses, ManyErrLessThanOneButTheirMinuteStays) {
   EXPECT_GT(sample.deviation / sample.value, kProbeDeviation);
 }
 
-TEST(ProbedPasses, UpdatesOfOtherSizesLieOnALineThroughThoseMeasured) {
+TEST(DeviceUpdates, OfOtherSizesLieOnALineThroughThoseMeasured) {
   MachineProfile profile = test::round_profile(DeviceKind::cuda);
   const Job job = job_of("qwen2.5-1.5b");
   constexpr double rate = 100e9, kFixed = 40e-6;
@@ -170,7 +171,7 @@ TEST(ProbedPasses, UpdatesOfOtherSizesLieOnALineThroughThoseMeasured) {
     profile.passes.push_back({.key = key.name, .time = Seconds(kFixed + size / rate)});
   }
   const std::int64_t block = unit_padded_size(job.model, 1);
-  const Calibration all = with_siblings(job, profile, {});
+  const Calibration all = with_device_updates(job, profile, {});
   const double expected = kFixed + static_cast<double>(block) / rate;
   EXPECT_NEAR(all.at(device_update_key(job, block)).value, expected, 0.02 * expected);
   EXPECT_GT(expected, 1.08 * static_cast<double>(block) / rate) << "the rate alone says less";
@@ -178,10 +179,10 @@ TEST(ProbedPasses, UpdatesOfOtherSizesLieOnALineThroughThoseMeasured) {
   CalibrationSample run;
   run.key = device_update_key(job, block);
   run.value = 7;
-  EXPECT_EQ(with_siblings(job, profile, {{run.key, run}}).at(run.key), run);
+  EXPECT_EQ(with_device_updates(job, profile, {{run.key, run}}).at(run.key), run);
   // A profile without such passes leaves updates to its rate.
   profile.passes.clear();
-  EXPECT_TRUE(with_siblings(job, profile, {}).empty());
+  EXPECT_TRUE(with_device_updates(job, profile, {}).empty());
 }
 
 TEST(RescaledPasses, ChangeAsTheProfilesTimesDo) {
