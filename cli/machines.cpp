@@ -77,6 +77,12 @@ void show_text(const MachineProfile& machine) {
         pair.threads > 0 ? ", optimizer on " + std::to_string(pair.threads) + " threads" : "";
     show_fact(pair.on + " while " + pair.from + " runs" + where, pair.factor, FactUnit::number);
   }
+  for (const planner::MeasuredPass& pass : machine.passes) {
+    std::printf("  %s  %s +- %.1f %%, %lld measured%s%s\n", pass.key.c_str(),
+                planner::format_seconds(pass.time).c_str(), 100 * (pass.deviation / pass.time),
+                static_cast<long long>(pass.count), pass.note.empty() ? "" : ": ",
+                pass.note.c_str());
+  }
 }
 
 /// Handles `reset NAME` and `merge NAME FILE`; returns false for anything else.

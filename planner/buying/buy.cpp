@@ -10,6 +10,7 @@
 #include "planner/buying/upgrade_worth.hpp"
 #include "planner/buying/upgrades.hpp"
 #include "planner/catalogue/catalogue.hpp"
+#include "planner/costs/rescaled_passes.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "planner/effort/search_settings.hpp"
 #include "planner/explanation/machine_resources.hpp"
@@ -37,6 +38,7 @@ struct Variant {
 ResolvedMachine changed(const ResolvedMachine& machine, const Variant& variant) {
   ResolvedMachine result = machine;
   for (const auto& [name, value] : variant.facts) set_fact(result.profile, name, value);
+  result.profile.passes = rescaled_passes(machine.profile, result.profile);
   if (variant.hbm) result.hbm = *variant.hbm;
   if (variant.host) result.host = *variant.host;
   return result;

@@ -39,6 +39,7 @@ std::map<std::string, int> sources(const MachineProfile& profile) {
   }
   for (const auto& [threads, rate] : profile.update) count(rate);
   for (const auto& pair : profile.interference) count(pair.factor);
+  counts["measured"] += static_cast<int>(profile.passes.size());
   return counts;
 }
 

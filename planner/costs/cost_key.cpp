@@ -1,56 +1,49 @@
 #include "planner/costs/cost_key.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 namespace sluice::planner {
 namespace {
 
+struct PassName {
+  Pass pass;
+  const char* name;
+  UnitKind unit;  ///< Kind of the units that the pass is over; embed where it has several.
+};
+constexpr std::array kPassNames{
+    PassName{Pass::embed_forward, "forward/embed", UnitKind::embed},
+    PassName{Pass::block_forward, "forward/block", UnitKind::block},
+    PassName{Pass::block_route, "forward/route", UnitKind::block},
+    PassName{Pass::block_experts, "forward/experts", UnitKind::block},
+    PassName{Pass::loss, "loss/head", UnitKind::head},
+    PassName{Pass::head_forward, "forward/head", UnitKind::head},
+    PassName{Pass::block_recompute_input, "recompute/input", UnitKind::block},
+    PassName{Pass::block_recompute_selective, "recompute/selective", UnitKind::block},
+    PassName{Pass::block_recompute_attention, "recompute/attention", UnitKind::block},
+    PassName{Pass::block_recompute_kv, "recompute/kv", UnitKind::block},
+    PassName{Pass::block_backward, "backward/block", UnitKind::block},
+    PassName{Pass::embed_backward, "backward/embed", UnitKind::embed},
+    PassName{Pass::combine, "combine/embed", UnitKind::embed},
+    PassName{Pass::norm, "norm", UnitKind::embed},
+};
+
 const char* name_of(Pass pass) {
-  switch (pass) {
-    case Pass::embed_forward:
-      return "forward/embed";
-    case Pass::block_forward:
-      return "forward/block";
-    case Pass::block_route:
-      return "forward/route";
-    case Pass::block_experts:
-      return "forward/experts";
-    case Pass::loss:
-      return "loss/head";
-    case Pass::head_forward:
-      return "forward/head";
-    case Pass::block_recompute_input:
-      return "recompute/input";
-    case Pass::block_recompute_selective:
-      return "recompute/selective";
-    case Pass::block_recompute_attention:
-      return "recompute/attention";
-    case Pass::block_recompute_kv:
-      return "recompute/kv";
-    case Pass::block_backward:
-      return "backward/block";
-    case Pass::embed_backward:
-      return "backward/embed";
-    case Pass::combine:
-      return "combine/embed";
-    case Pass::norm:
-      return "norm";
-  }
-  return "";
+  const auto* found = std::ranges::find(kPassNames, pass, &PassName::pass);
+  return found == kPassNames.end() ? "" : found->name;
 }
 
-const char* kind_of(const Job& job, std::size_t unit) {
-  switch (unit_at(job.model, unit).kind) {
-    case UnitKind::embed:
-      return "embed";
-    case UnitKind::block:
-      return "block";
-    case UnitKind::head:
-      return "head";
-  }
-  return "";
+constexpr std::array kUnitNames{std::pair{UnitKind::embed, "embed"},
+                                std::pair{UnitKind::block, "block"},
+                                std::pair{UnitKind::head, "head"}};
+
+const char* name_of(UnitKind unit) {
+  const auto* found = std::ranges::find(kUnitNames, unit, &std::pair<UnitKind, const char*>::first);
+  return found == kUnitNames.end() ? "" : found->second;
 }
 
 std::string state_suffix(const Job& job) {
@@ -87,7 +80,7 @@ bool per_unit_kind(Pass pass) { return pass == Pass::norm; }
 
 CostKey compute_key(const Job& job, Pass pass, std::size_t unit, std::int64_t position) {
   std::string name = name_of(pass);
-  if (per_unit_kind(pass)) name += std::string("/") + kind_of(job, unit);
+  if (per_unit_kind(pass)) name += std::string("/") + name_of(unit_at(job.model, unit).kind);
   if (position > 0) name += "/p" + std::to_string(position);
   return CostKey{name + cost_signature(job)};
 }
@@ -141,6 +134,20 @@ std::optional<Job> job_named_by(const CostKey& cost, const Job& like) {
   const auto chunked = key.find(".m", second);
   job.mlp_chunk = chunked == key.npos ? job.micro_tokens() : std::atoll(key.c_str() + chunked + 2);
   return job;
+}
+
+std::optional<NamedPass> pass_named_by(const CostKey& cost) {
+  const std::string_view name = std::string_view(cost.name).substr(0, cost.name.find('|'));
+  for (const PassName& pass : kPassNames) {
+    if (!per_unit_kind(pass.pass)) {
+      if (name == pass.name) return NamedPass{pass.pass, pass.unit};
+      continue;
+    }
+    for (const auto& [unit, unit_name] : kUnitNames) {
+      if (name == std::string(pass.name) + "/" + unit_name) return NamedPass{pass.pass, unit};
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace sluice::planner

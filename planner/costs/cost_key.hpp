@@ -22,6 +22,15 @@ namespace sluice::planner {
 /// sizes that the key names. None where it names none.
 [[nodiscard]] std::optional<Job> job_named_by(const CostKey& cost, const Job& like);
 
+/// Pass of one micro-batch over a whole unit, and the kind of that unit.
+struct NamedPass {
+  Pass pass;
+  UnitKind unit;
+};
+/// The pass that the compute cost `cost` names. None for other costs, and for passes over a chunk
+/// of a sequence that is not its first.
+[[nodiscard]] std::optional<NamedPass> pass_named_by(const CostKey& cost);
+
 /// Whether `pass` has a cost for each kind of unit (embed, block, head); for other passes the key
 /// leaves the unit out.
 [[nodiscard]] bool per_unit_kind(Pass pass);

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "planner/costs/probed_passes.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -64,6 +65,9 @@ RatioField::RatioField(const std::vector<Measured>& measured) {
     for (std::size_t i = 0; i < n; ++i) {
       for (std::size_t j = 0; j <= i; ++j) {
         matrix[i * n + j] = scale * scale * covariance(places_[i], places_[j]);
+        if (measured[i].by == By::probe && measured[j].by == By::probe) {
+          matrix[i * n + j] += kProbeDeviation * kProbeDeviation;
+        }
       }
       matrix[i * n + i] += kOfRuns * kOfRuns;
     }

@@ -29,9 +29,12 @@ struct PassPlace {
 /// all of it is multiplied by the most likely of 1, 2, 4, 8 and 16.
 class RatioField {
  public:
+  /// What measured a pass. All of a probe's times may be off together (kProbeDeviation).
+  enum class By { run, probe };
   struct Measured {
     PassPlace place;
     double ratio;  ///< Measured time of the pass over its time by the profile; positive.
+    By by = By::run;
   };
   /// Fits the field to `measured`, which must not be empty.
   explicit RatioField(const std::vector<Measured>& measured);

@@ -8,6 +8,7 @@
 
 #include "planner/costs/cost_key.hpp"
 #include "planner/costs/cost_model.hpp"
+#include "planner/costs/probed_passes.hpp"
 #include "planner/costs/ratio_field.hpp"
 
 namespace sluice::planner {
@@ -38,10 +39,33 @@ std::vector<PassGroup> passes_of(const Job& job) {
           {{Pass::norm, head}}};
 }
 
+/// Whether passes of `job` run the kernels that a probe's blocks run.
+bool alike_probed(const Job& job) {
+  return job.compute == ComputeType::bf16 && !job.model.experts && !job.sequence_chunk;
+}
+
+/// Adds the samples of `probed` for the job's own passes where no run measured them.
+void add_own(const Job& job, const Calibration& probed, Calibration& calibration) {
+  std::vector<PassOfUnit> own{{Pass::combine, 0}};
+  for (const PassGroup& group : passes_of(job)) own.insert(own.end(), group.begin(), group.end());
+  for (const PassOfUnit& p : own) {
+    const auto found = probed.find(compute_key(job, p.pass, p.unit));
+    if (found != probed.end()) calibration.emplace(found->first, found->second);
+  }
+}
+
 class Siblings {
  public:
-  Siblings(const Job& job, const MachineProfile& profile, const Calibration& calibration)
-      : job_(job), uncalibrated_(profile, {}), calibration_(calibration) {}
+  /// `probed`: the profile's passes; `calibration`: what runs measured.
+  Siblings(const Job& job, const MachineProfile& profile, const Calibration& probed,
+           const Calibration& calibration)
+      : job_(job), uncalibrated_(profile, {}), calibration_(calibration) {
+    if (!alike_probed(job)) return;
+    for (const auto& [key, sample] : probed) {
+      if (calibration.contains(key)) continue;
+      if (auto pass = probed_pass(key)) probed_.push_back({std::move(*pass), sample.value});
+    }
+  }
 
   [[nodiscard]] double profile_time(const Job& job, PassOfUnit p) const {
     return profile_time(job, p, work_of(job, p.pass, p.unit));
@@ -60,21 +84,11 @@ class Siblings {
   }
 
   [[nodiscard]] std::vector<RatioField::Measured> measured(const PassGroup& group) const {
-    std::vector<std::pair<double, RatioField::Measured>> found;
+    std::vector<Found> found;
     for (const PassOfUnit& p : group) {
       const PassPlace own = place_of(job_, p);
-      const std::string key = compute_key(job_, p.pass, p.unit).name;
-      const std::string pass = key.substr(0, key.find('|') + 1);
-      for (auto it = calibration_.lower_bound(CostKey{pass});
-           it != calibration_.end() && it->first.name.starts_with(pass); ++it) {
-        const std::optional<Job> other = job_named_by(it->first, job_);
-        // The key must state everything that this job is assumed to have in common with `like`.
-        if (!other || compute_key(*other, p.pass, p.unit) != it->first) continue;
-        const double time = profile_time(*other, p);
-        if (!(time > 0) || !(it->second.value > 0)) continue;
-        const PassPlace place = place_of(*other, p);
-        found.push_back({squared_distance(own, place), {place, it->second.value / time}});
-      }
+      add_run(p, own, found);
+      add_probed(p, own, found);
     }
     std::ranges::stable_sort(found, {}, [](const auto& each) { return each.first; });
     std::vector<RatioField::Measured> nearest;
@@ -85,6 +99,43 @@ class Siblings {
   }
 
  private:
+  /// A measured pass and its squared distance from the job's own.
+  using Found = std::pair<double, RatioField::Measured>;
+
+  /// Adds passes that runs measured of jobs like this one.
+  void add_run(PassOfUnit p, const PassPlace& own, std::vector<Found>& found) const {
+    const std::string key = compute_key(job_, p.pass, p.unit).name;
+    const std::string pass = key.substr(0, key.find('|') + 1);
+    for (auto it = calibration_.lower_bound(CostKey{pass});
+         it != calibration_.end() && it->first.name.starts_with(pass); ++it) {
+      const std::optional<Job> other = job_named_by(it->first, job_);
+      // The key must state everything that this job is assumed to have in common with `like`.
+      if (!other || compute_key(*other, p.pass, p.unit) != it->first) continue;
+      add(*other, p, {own, it->second.value, RatioField::By::run}, found);
+    }
+  }
+
+  /// Adds passes that the machine's probe measured and no run did.
+  void add_probed(PassOfUnit p, const PassPlace& own, std::vector<Found>& found) const {
+    const UnitKind unit = unit_at(job_.model, p.unit).kind;
+    for (const auto& [probed, seconds] : probed_) {
+      if (probed.pass != p.pass || unit_at(probed.job.model, probed.unit).kind != unit) continue;
+      add(probed.job, {probed.pass, probed.unit}, {own, seconds, RatioField::By::probe}, found);
+    }
+  }
+
+  struct Timed {
+    const PassPlace& own;
+    double seconds;
+    RatioField::By by;
+  };
+  void add(const Job& job, PassOfUnit p, const Timed& timed, std::vector<Found>& found) const {
+    const double time = profile_time(job, p);
+    if (!(time > 0) || !(timed.seconds > 0)) return;
+    const PassPlace place = place_of(job, p);
+    found.push_back({squared_distance(timed.own, place), {place, timed.seconds / time, timed.by}});
+  }
+
   [[nodiscard]] double profile_time(const Job& job, PassOfUnit p, const Work& work) const {
     return uncalibrated_.compute(compute_key(job, p.pass, p.unit), work).amount.count();
   }
@@ -100,21 +151,27 @@ class Siblings {
   const Job& job_;
   ProfileCostModel uncalibrated_;
   const Calibration& calibration_;
+  std::vector<std::pair<ProbedPass, double>> probed_;  ///< Passes, and their measured seconds.
 };
 
 }  // namespace
 
 Calibration with_siblings(const Job& job, const MachineProfile& profile, Calibration calibration) {
-  const Siblings siblings(job, profile, calibration);
+  const Calibration probed = probed_passes(profile);
+  const Siblings siblings(job, profile, probed, calibration);
   std::vector<CalibrationSample> added;
   for (const PassGroup& group : passes_of(job)) {
     const std::vector<RatioField::Measured> measured = siblings.measured(group);
     if (measured.empty()) continue;
     const RatioField field(measured);
+    // Beside runs, the probe's own time of a pass is one more measurement, of another minute.
+    const bool by_runs = std::ranges::any_of(
+        measured, [](const auto& each) { return each.by == RatioField::By::run; });
     for (const PassOfUnit& p : group) {
       CalibrationSample sample;
       sample.key = compute_key(job, p.pass, p.unit);
       if (calibration.contains(sample.key)) continue;
+      if (probed.contains(sample.key) && !by_runs) continue;
       const RatioField::Estimate estimate = field.at(siblings.place_of(job, p));
       sample.value = siblings.profile_time(job, p) * estimate.ratio;
       sample.deviation = sample.value * estimate.deviation;
@@ -123,6 +180,7 @@ Calibration with_siblings(const Job& job, const MachineProfile& profile, Calibra
     }
   }
   for (CalibrationSample& sample : added) calibration.emplace(sample.key, std::move(sample));
+  add_own(job, probed, calibration);
   return calibration;
 }
 

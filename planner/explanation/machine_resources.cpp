@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "planner/costs/rescaled_passes.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "planner/plans/disk_state.hpp"
 #include "planner/requests/request.hpp"
@@ -66,6 +67,7 @@ ResolvedMachine with_more(const ResolvedMachine& machine, const MachineResource&
   for (const char* fact : resource.facts) {
     set_fact(more.profile, fact, std::to_string(factor) + "x");
   }
+  more.profile.passes = rescaled_passes(machine.profile, more.profile);
   if (resource.kind == ResourceKind::hbm) more.hbm = times(machine.hbm, factor);
   if (resource.kind == ResourceKind::host) more.host = times(machine.host, factor);
   return more;

@@ -47,6 +47,17 @@ struct AttentionPoint {
   Fact forward, backward;
 };
 
+/// Measured time of one pass of a step, as a probe that ran real blocks timed it.
+struct MeasuredPass {
+  /// Cost key of the pass (planner/costs/cost_key.hpp), which states its job's sizes.
+  std::string key;
+  Seconds time{0};         ///< Time of the pass alone on a device that never rests; above 0.
+  Seconds deviation{0};    ///< Standard deviation of one measurement.
+  std::int64_t count = 1;  ///< Number of measurements behind `time`.
+  std::string note = {};
+  friend bool operator==(const MeasuredPass&, const MeasuredPass&) = default;
+};
+
 struct MachineProfile {
   std::string name;
   DeviceKind device = DeviceKind::host;
@@ -125,6 +136,9 @@ struct MachineProfile {
   /// highest speed after any rest, over the sustained speed; and seconds over which rest is
   /// averaged. All 0 where nobody fitted them: rest then changes nothing.
   Fact boost_gain = not_fitted(), boost_most = not_fitted(), boost_window = not_fitted();
+  /// Passes of real blocks, each key once; empty where no probe ran any. Costs of other passes
+  /// follow from them (planner/costs/sibling_costs.hpp).
+  std::vector<MeasuredPass> passes;
   std::optional<double> price_usd;  ///< Price in USD; only from a prices file, never guessed.
 };
 

@@ -249,6 +249,12 @@ std::string profile_hash(const MachineProfile& profile) {
     if (pair.threads > 0) text.add("interference.threads", pair.threads);
     add_fact(text, "interference.factor", pair.factor);
   }
+  for (const MeasuredPass& pass : profile.passes) {
+    text.add("pass", pass.key)
+        .add("pass.time", pass.time.count())
+        .add("pass.deviation", pass.deviation.count())
+        .add("pass.count", pass.count);
+  }
   return text.hash();
 }
 

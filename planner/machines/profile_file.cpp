@@ -9,6 +9,7 @@
 
 #include "planner/files/choice.hpp"
 #include "planner/files/whole_file.hpp"
+#include "planner/machines/profile_passes.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
 
@@ -141,6 +142,7 @@ void read_lists(const JsonObject& json, MachineProfile& profile) {
     if (pair.has("threads") && threads < 1) pair.fail("threads", "must be at least 1");
     profile.interference.push_back({pair.text("on"), pair.text("from"), factor, threads});
   }
+  if (json.has("passes")) profile.passes = read_passes(json.objects("passes"));
 }
 
 }  // namespace
@@ -190,6 +192,7 @@ std::string to_json_text(const MachineProfile& profile) {
         {{"on", pair.on}, {"from", pair.from}, {"factor", to_json(pair.factor)}});
     if (pair.threads > 0) json["interference"].back()["threads"] = pair.threads;
   }
+  if (!profile.passes.empty()) json["passes"] = passes_json(profile.passes);
   if (profile.price_usd) json["price_usd"] = *profile.price_usd;
   return json.dump(2) + "\n";
 }
@@ -202,7 +205,7 @@ MachineProfile profile_from_json(const std::string& text, const std::string& whe
                             json.text("schema") + "\"");
   }
   json.refuse_unknown({"schema", "name", "device", "architecture", "facts", "gemm", "attention",
-                       "update", "interference", "price_usd"});
+                       "update", "interference", "passes", "price_usd"});
   MachineProfile profile;
   profile.name = json.text("name");
   profile.device =

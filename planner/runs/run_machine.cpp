@@ -1,6 +1,7 @@
 #include "planner/runs/run_machine.hpp"
 
 #include "planner/catalogue/catalogue.hpp"
+#include "planner/costs/rescaled_passes.hpp"
 #include "planner/machines/copy_limits.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "sim/error.hpp"
@@ -23,8 +24,12 @@ ResolvedMachine to_machine(const RunConfig& config) {
                      ": leave backend out, or name another machine");
   }
   machine.calibration_hash = profile_hash(machine.profile);
+  const MachineProfile probed = machine.profile;
   for (const auto& [name, value] : config.machine_overrides) {
     set_fact(machine.profile, name, value);
+  }
+  if (!config.machine_overrides.empty()) {
+    machine.profile.passes = rescaled_passes(probed, machine.profile);
   }
   machine.hbm = capacity(config.limits.hbm, machine.profile.hbm);
   machine.host = capacity(config.limits.host, machine.profile.host);

@@ -96,7 +96,10 @@ bool names_gpu(std::string_view machine, std::string_view gpu) {
   const std::string words = lower(machine);
   for (std::size_t begin = 0; begin < words.size();) {
     const std::size_t end = std::min(words.find('-', begin), words.size());
-    if (name.find(words.substr(begin, end - begin)) == std::string::npos) return false;
+    const std::string word = words.substr(begin, end - begin);
+    // The driver calls an H100 in an SXM socket "H100 80GB HBM3", and names the others' boards.
+    const bool implied = word == "sxm" && name.find("hbm3") != std::string::npos;
+    if (!implied && name.find(word) == std::string::npos) return false;
     begin = end + 1;
   }
   return !words.empty();

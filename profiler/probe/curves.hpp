@@ -47,7 +47,8 @@ struct SizedRate {
                                         const std::string& note);
 
 /// Whether the GPU with the driver's name `gpu` ("NVIDIA GeForce RTX 4090") is the catalogue's
-/// `machine` ("rtx-4090"): every word of the machine's name must be in the GPU's.
+/// `machine` ("rtx-4090"): every word of the machine's name must be in the GPU's, or be implied by
+/// it.
 [[nodiscard]] bool names_gpu(std::string_view machine, std::string_view gpu);
 
 }  // namespace sluice::profiler

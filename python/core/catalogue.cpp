@@ -6,6 +6,7 @@
 
 #include "planner/catalogue/machine_list.hpp"
 #include "planner/catalogue/model_list.hpp"
+#include "planner/costs/rescaled_passes.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "planner/policies/policy.hpp"
 #include "python/core/bindings.hpp"
@@ -28,8 +29,10 @@ void bind_catalogue(py::module_& module) {
   module.def(
       "changed_machine_json",
       [](const std::string& json, const std::string& name, const std::string& value) {
-        planner::MachineProfile profile = planner::profile_from_json(json, "machine");
+        const planner::MachineProfile before = planner::profile_from_json(json, "machine");
+        planner::MachineProfile profile = before;
         planner::set_fact(profile, name, value);
+        profile.passes = planner::rescaled_passes(before, profile);
         return to_json_text(profile);
       },
       py::arg("json"), py::arg("name"), py::arg("value"),

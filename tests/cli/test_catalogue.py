@@ -76,6 +76,30 @@ def test_a_shown_machine_is_a_profile_file(run_sluice, validate, tmp_path, name)
     assert document["facts"]["h2d_bytes_per_s"]["source"] in ("measured", "estimated")
 
 
+def test_a_machines_measured_passes_are_shown_and_change_its_hash(run_sluice, validate, refuses, tmp_path):
+    document = run_sluice("machines", "show", "h200", "--json").json()
+    path = tmp_path / "machine.json"
+    path.write_text(json.dumps(document))
+    bare = run_sluice("machines", "show", str(path)).out
+    key = "forward/block|h896.i4864.a14.2.64.v151936.qkvb.tied|s1024.b4.c1024.bf16"
+    document["passes"] = [{"key": key, "seconds": 0.002, "deviation": 1e-5, "count": 9, "note": "quick probe"}]
+    validate(document, "profile")
+    path.write_text(json.dumps(document))
+    shown = run_sluice("machines", "show", str(path)).out
+    assert f"  {key}  2.00 ms +- 0.5 %, 9 measured: quick probe\n" in shown
+    hashes = [text.split("profile ")[1].split()[0] for text in (bare, shown)]
+    assert hashes[0] != hashes[1]
+    assert run_sluice("machines", "show", str(path), "--json").json()["passes"] == document["passes"]
+    run = ("predict", "--model", "qwen2.5-0.5b", "--seq-len", "1024", "--batch-size", "8", "--micro-batch", "4", "--machine", str(path))
+    slow = run_sluice(*run, "--json").json()
+    document["passes"][0]["seconds"] = 0.001
+    path.write_text(json.dumps(document))
+    assert run_sluice(*run, "--json").json()["step_s"] < slow["step_s"]
+    document["passes"][0]["seconds"] = 0
+    path.write_text(json.dumps(document))
+    refuses(("machines", "show", str(path)), "passes[0]: seconds", "more than 0")
+
+
 def test_a_machine_of_parts_is_shown(run_sluice, refuses):
     parts = ("--gpu", "rtx-4090", "--ram=4x48 GiB DDR5-5600")
     shown = run_sluice("machines", "show", *parts, "--json").json()

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <set>
 
 #include "engine/cuda/backend/cuda_device.hpp"
 #include "engine/cuda/layers/templates.hpp"
@@ -81,6 +82,22 @@ GemmTable ensure_gemm_table(const planner::Job& job, const planner::Store& store
     announce(std::to_string(i + 1) + " of " + std::to_string(missing.size()) +
              " products are tuned");
   }
+  return table;
+}
+
+GemmTable estimated_gemm_table(std::span<const planner::Job> jobs, const planner::Store& store) {
+  const GemmTableId id = gemm_table_id();
+  GemmTable table = read_gemm_table(gemm_table_file(store.root(), id), id);
+  std::set<GemmKey> keys;
+  for (const planner::Job& job : jobs) {
+    CudaTemplates::require_computable(job);
+    for (const GemmKey& key : gemm_keys(job)) keys.insert(key);
+  }
+  const std::vector<GemmKey> all(keys.begin(), keys.end());
+  const std::vector<GemmKey> missing = table.missing(all);
+  if (missing.empty()) return table;
+  GemmRace race(missing);
+  for (const GemmKey& key : missing) table.add(key, race.run(key, GemmCare::quick));
   return table;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 
 #include "engine/cuda/products/gemm_table.hpp"
@@ -29,5 +30,11 @@ void announce_on_stderr(const std::string& line);
 [[nodiscard]] GemmTable ensure_gemm_table(const planner::Job& job,
                                           const planner::Store& store = planner::Store::of_user(),
                                           const GemmAnnounce& announce = announce_on_stderr);
+
+/// The GEMM table in `store`, completed for every product of `jobs` by quick comparisons
+/// (GemmCare::quick), for measurements that stand for runs. What is added is not saved: runs tune
+/// their products as ensure_gemm_table does. Needs memory and throws as it does.
+[[nodiscard]] GemmTable estimated_gemm_table(
+    std::span<const planner::Job> jobs, const planner::Store& store = planner::Store::of_user());
 
 }  // namespace sluice::engine

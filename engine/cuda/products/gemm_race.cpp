@@ -15,6 +15,9 @@ namespace {
 constexpr Seconds kNever{std::numeric_limits<double>::infinity()};
 constexpr Seconds kWarmUp{0.3};         ///< Time after which clocks have settled under load.
 constexpr Seconds kTimedAtLeast{2e-3};  ///< Shortest GPU time of one sample.
+/// Shortest GPU time of a sample, and number of suggestions, of a quick comparison.
+constexpr Seconds kQuickAtLeast{0.5e-3};
+constexpr std::size_t kQuickSuggestions = 12;
 constexpr int kMostRepeats = 50;
 constexpr int kRepetitions = 7;
 /// Products that take at least this long get fewer repetitions; launches and clocks matter little.
@@ -156,9 +159,9 @@ bool GemmRace::repeats_its_bits(const Entrant& entrant) const {
   return part_of_output(entrant) == part_of_output(entrant);
 }
 
-int GemmRace::repeats_of(const Entrant& entrant) const {
+int GemmRace::repeats_of(const Entrant& entrant, Seconds least) const {
   const Seconds once = std::max(time(entrant, 1), Seconds(1e-6));
-  return static_cast<int>(std::clamp(std::ceil(kTimedAtLeast / once), 1.0, double{kMostRepeats}));
+  return static_cast<int>(std::clamp(std::ceil(least / once), 1.0, double{kMostRepeats}));
 }
 
 void GemmRace::warm_up(const Entrant& entrant, int repeats) {
@@ -170,9 +173,11 @@ void GemmRace::warm_up(const Entrant& entrant, int repeats) {
   warm_ = true;
 }
 
-GemmEntry GemmRace::run(const GemmKey& key) {
+GemmEntry GemmRace::run(const GemmKey& key, GemmCare care) {
   const GemmCall call(key);
-  const std::vector<GemmAlgorithm> algorithms = call.suggestions(handle_);
+  std::vector<GemmAlgorithm> algorithms = call.suggestions(handle_);
+  const bool quick = care == GemmCare::quick;
+  if (quick) algorithms.resize(std::min(algorithms.size(), kQuickSuggestions));
   const Places places = places_of(key);
   std::uint16_t* normals = normals_->halves();
   check(2 * static_cast<std::size_t>(places.end) <= normals_->size &&
@@ -189,13 +194,23 @@ GemmEntry GemmRace::run(const GemmKey& key) {
   for (const GemmAlgorithm& algorithm : algorithms) {
     entrants.push_back({key, call, algorithm, operands});
   }
-  warm_up(entrants.front(), repeats_of(entrants.front()));
+  const Seconds least = quick ? kQuickAtLeast : kTimedAtLeast;
+  warm_up(entrants.front(), repeats_of(entrants.front(), least));
   // One measurement of each, then repetitions of those that may win, in turn, so that a drifting
   // clock affects all alike.
-  const int repeats = repeats_of(entrants.front());
+  const int repeats = repeats_of(entrants.front(), least);
   std::vector<Seconds> times;
   times.reserve(entrants.size());
   for (const Entrant& entrant : entrants) times.push_back(time(entrant, repeats));
+  const auto entry = [&](std::size_t chosen, Seconds first_time) {
+    return GemmEntry{.algorithm = algorithms[chosen],
+                     .configuration = to_string(configuration_of(algorithms[chosen])),
+                     .time = times[chosen],
+                     .first_time = std::isfinite(first_time.count()) ? first_time : times[chosen],
+                     .suggestion = static_cast<std::int64_t>(chosen),
+                     .suggestions = static_cast<std::int64_t>(times.size())};
+  };
+  if (quick) return entry(choose(times), times.front());
   const std::vector<std::size_t> remaining = finalists(times);
   std::vector<std::vector<Seconds>> samples(times.size());
   const int repetitions =
@@ -214,12 +229,7 @@ GemmEntry GemmRace::run(const GemmKey& key) {
       times[chosen] = kNever;
       continue;
     }
-    return {.algorithm = algorithms[chosen],
-            .configuration = to_string(configuration_of(algorithms[chosen])),
-            .time = times[chosen],
-            .first_time = std::isfinite(first_time.count()) ? first_time : times[chosen],
-            .suggestion = static_cast<std::int64_t>(chosen),
-            .suggestions = static_cast<std::int64_t>(times.size())};
+    return entry(chosen, first_time);
   }
 }
 

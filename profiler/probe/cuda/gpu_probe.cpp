@@ -32,6 +32,10 @@ ProbeBudget budget_of(ProbeDepth depth) {
             .product = Seconds(0.03),
             .settle = Seconds(1.5),
             .kernel = Seconds(0.1),
+            .blocks = {.rounds = 2,
+                       .settle = Seconds(1.5),
+                       .warm = Seconds(0.08),
+                       .visit = Seconds(0.15)},
             .window = Seconds(0.1),
             .grid = {.least = 2, .most = 6, .more = Seconds(8)},
             .products = {.least = 4, .most = 4},
@@ -39,16 +43,18 @@ ProbeBudget budget_of(ProbeDepth depth) {
             .dram = 512_MiB,
             .disk = {.drive = {}, .file = 1_GiB, .budget = Seconds(1)}};
   }
-  return {.copy_size = Seconds(0.15),
-          .product = Seconds(0.1),
-          .settle = Seconds(5),
-          .kernel = Seconds(0.4),
-          .window = Seconds(0.35),
-          .grid = {.least = 5, .most = 24, .more = Seconds(90)},
-          .products = {.least = 5, .most = 5},
-          .parameters = std::int64_t{128} << 20,
-          .dram = 1_GiB,
-          .disk = {.drive = {}, .file = 4_GiB, .budget = Seconds(4)}};
+  return {
+      .copy_size = Seconds(0.15),
+      .product = Seconds(0.1),
+      .settle = Seconds(5),
+      .kernel = Seconds(0.4),
+      .blocks = {.rounds = 4, .settle = Seconds(4), .warm = Seconds(0.15), .visit = Seconds(0.3)},
+      .window = Seconds(0.35),
+      .grid = {.least = 5, .most = 24, .more = Seconds(90)},
+      .products = {.least = 5, .most = 5},
+      .parameters = std::int64_t{128} << 20,
+      .dram = 1_GiB,
+      .disk = {.drive = {}, .file = 4_GiB, .budget = Seconds(4)}};
 }
 
 Fact measured(double value, std::string note) {
@@ -167,24 +173,34 @@ void GpuProbe::peak() {
   }
 }
 
+void GpuProbe::part(const char* name, void (GpuProbe::*measure)()) {
+  const Seconds from = read(Timer::wall);
+  (this->*measure)();
+  const double seconds = (read(Timer::wall) - from).count();
+  if (seconds < 0.05) return;
+  times_ += fmt::format("{}{} {:.1f}", times_.empty() ? "" : ", ", name, seconds);
+}
+
 CudaProbe GpuProbe::run() {
-  host_memory();
-  copies();
-  memory();
-  products();
-  layers();
-  load_mixes();
-  copies_beside_loads();
-  fit();
-  optimizer_alone();
-  staged();
+  part("host memory found", &GpuProbe::host_memory);
+  part("copies", &GpuProbe::copies);
+  part("host memory", &GpuProbe::memory);
+  part("products", &GpuProbe::products);
+  part("layers", &GpuProbe::layers);
+  part("blocks", &GpuProbe::blocks);
+  part("load mixes", &GpuProbe::load_mixes);
+  part("copies beside loads", &GpuProbe::copies_beside_loads);
+  part("fit", &GpuProbe::fit);
+  part("optimizer", &GpuProbe::optimizer_alone);
+  part("copies not pinned", &GpuProbe::staged);
   // Libraries and their kernels are loaded now; what the probe itself holds goes first.
   link_.reset();
   update_.reset();
   memory_.reset();
   product_bench_.reset();
   engine::check_cuda(cudaDeviceSynchronize(), "the device");
-  const double left = static_cast<double>(device_room().free.count());
+  // Kernels of a dozen jobs at once, which the blocks loaded, are no one run's.
+  const double left = static_cast<double>((device_room().free + blocks_code_).count());
   const double before = result_.profile.hbm.value + static_cast<double>(kLaterCode.count());
   result_.profile.context =
       measured(std::max(0.0, before - left), "context, libraries and their loaded kernels");
@@ -193,7 +209,8 @@ CudaProbe GpuProbe::run() {
   say("context", planner::format_fact(result_.profile.context, planner::FactUnit::bytes) +
                      " of device memory");
   peak();
-  disk();
+  part("disk", &GpuProbe::disk);
+  say("seconds", times_);
   return std::move(result_);
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/cuda/products/gemm_table.hpp"
+#include "profiler/probe/cuda/block_passes.hpp"
 #include "profiler/probe/cuda/link_bench.hpp"
 #include "profiler/probe/cuda/load_mix_bench.hpp"
 #include "profiler/probe/cuda/product_bench.hpp"
@@ -21,6 +23,7 @@ struct ProbeBudget {
   /// Time for one matrix product, and longest time to wait until clocks are those of a long run.
   Seconds product, settle;
   Seconds kernel;             ///< Time for one kernel that is no matrix product.
+  BlockBudget blocks;         ///< Times for passes of real blocks.
   Seconds window;             ///< Time for one load mix in one repetition.
   RepetitionCounts grid;      ///< Repetitions of load mixes of copies and the optimizer.
   RepetitionCounts products;  ///< Repetitions of load mixes with products.
@@ -48,13 +51,18 @@ class GpuProbe {
   void copies_beside_loads();
   void memory();
   void products();
+  [[nodiscard]] engine::GemmTable product_table(const std::vector<planner::Job>& jobs) const;
   void layers();
+  void blocks();
+  void keep(const JobPasses& measured);
   void load_mixes();
   void optimizer_alone();
   void fit();
   void staged();
   void disk();
   void peak();
+  /// Runs a part of the probe and notes how long it takes.
+  void part(const char* name, void (GpuProbe::*measure)());
 
   ProbeDepth depth_;
   ProbeBudget budget_;
@@ -65,6 +73,8 @@ class GpuProbe {
   DeviceRoom first_room_{};
   double best_product_ = 0;
   std::vector<std::int64_t> threads_;
+  Bytes blocks_code_{0};  ///< Device memory of kernels that stay loaded after the blocks ran.
+  std::string times_;     ///< Seconds of each part so far, as text.
   /// Supply of host memory; declared before the members that take memory from it.
   std::optional<ProbeMemory> memory_;
   std::unique_ptr<LinkBench> link_;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <thread>
 
+#include "engine/cuda/backend/gemm_tuner.hpp"
 #include "planner/machines/host_memory.hpp"
 #include "profiler/probe/cuda/gpu_probe.hpp"
 #include "profiler/probe/cuda/layer_bench.hpp"
@@ -176,13 +177,22 @@ void GpuProbe::memory() {
   say("host memory", text + " GB/s by threads");
 }
 
+/// Algorithms of the products of `jobs`: those that runs use, or in a quick probe about as fast
+/// ones, found in a tenth of the time.
+engine::GemmTable GpuProbe::product_table(const std::vector<planner::Job>& jobs) const {
+  if (depth_ == ProbeDepth::quick) return engine::estimated_gemm_table(jobs);
+  for (const planner::Job& job : jobs) (void)engine::ensure_gemm_table(job);
+  return engine::ensure_gemm_table(jobs.front());
+}
+
 void GpuProbe::products() {
   const bool small = first_room_.free < 16_GiB;
   const JobChoice choice = small                              ? JobChoice::small
                            : depth_ == ProbeDepth::quick      ? JobChoice::few
                            : first_room_.free < Bytes(24_GiB) ? JobChoice::few
                                                               : JobChoice::all;
-  product_bench_ = std::make_unique<ProductBench>(probe_jobs(choice));
+  const std::vector<planner::Job> jobs = probe_jobs(choice);
+  product_bench_ = std::make_unique<ProductBench>(jobs, product_table(jobs));
   const Fact burst = product_bench_->burst();
   const auto measured_products = product_bench_->sustained(budget_.product, budget_.settle);
   std::vector<SizedRate> rates;

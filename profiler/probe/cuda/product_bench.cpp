@@ -5,7 +5,6 @@
 #include <set>
 #include <thread>
 
-#include "engine/cuda/backend/gemm_tuner.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/scratch/cuda_workspace.hpp"
 #include "sim/error.hpp"
@@ -55,12 +54,10 @@ std::vector<planner::Job> probe_jobs(JobChoice choice) {
   return jobs;
 }
 
-ProductBench::ProductBench(const std::vector<planner::Job>& jobs) {
+ProductBench::ProductBench(const std::vector<planner::Job>& jobs, engine::GemmTable table) {
   check(!jobs.empty(), "products of some job");
-  std::optional<engine::GemmTable> table;
   std::set<GemmKey> keys;
   for (const planner::Job& job : jobs) {
-    table = engine::ensure_gemm_table(job);
     for (const GemmKey& key : engine::gemm_keys(job)) keys.insert(key);
   }
   keys_.assign(keys.begin(), keys.end());

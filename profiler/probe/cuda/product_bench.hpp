@@ -14,9 +14,9 @@ namespace sluice::profiler {
 
 class ProductBench {
  public:
-  /// Tunes the products of `jobs` (not empty) that the user's GEMM table lacks, which takes some
-  /// ten seconds the first time. Throws EnvironmentError where memory or the store fails.
-  explicit ProductBench(const std::vector<planner::Job>& jobs);
+  /// Products of `jobs` (not empty) by the algorithms of `table`, which must have them all. Throws
+  /// EnvironmentError where memory fails.
+  ProductBench(const std::vector<planner::Job>& jobs, engine::GemmTable table);
 
   struct Product {
     engine::GemmKey key;

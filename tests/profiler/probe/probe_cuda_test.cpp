@@ -3,16 +3,25 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 
+#include "engine/cuda/backend/gemm_tuner.hpp"
 #include "engine/cuda/runtime/device_query.hpp"
 #include "engine/cuda/runtime/usable.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/costs/cost_key.hpp"
+#include "planner/costs/cost_model.hpp"
+#include "planner/costs/probed_passes.hpp"
+#include "profiler/probe/cuda/block_passes.hpp"
 #include "profiler/probe/cuda/kernel_timer.hpp"
 #include "profiler/probe/cuda/layer_bench.hpp"
 #include "profiler/probe/cuda/link_bench.hpp"
 #include "profiler/probe/cuda/steady_load.hpp"
+#include "profiler/probe/curves.hpp"
 #include "profiler/probe/sampling.hpp"
 
 namespace sluice::profiler {
@@ -113,6 +122,69 @@ TEST_F(ProbeOnGpu, AttentionOfEveryShapeHasARate) {
     EXPECT_GT(point.forward.value, 1e12);
     EXPECT_GT(point.backward.value, 1e12);
   }
+}
+
+/// The catalogue's profile of this computer's GPU; none where the catalogue does not know it.
+std::optional<planner::MachineProfile> profile_of_this_gpu() {
+  const std::string gpu = engine::cuda::query_devices().devices.front().name;
+  std::optional<planner::MachineProfile> profile;
+  std::size_t longest = 0;
+  for (const auto& machine : planner::catalogue_machines()) {
+    if (machine.name.size() <= longest || !names_gpu(machine.name, gpu)) continue;
+    longest = machine.name.size();
+    profile = planner::find_machine(machine.name);
+  }
+  return profile;
+}
+
+TEST_F(ProbeOnGpu, PassesOfABlockTakeAboutWhatTheCatalogueSays) {
+  const std::vector<planner::Job> jobs = {
+      probed_jobs(ProbeDepth::quick, device_room().free).jobs.front()};
+  const engine::GemmTable table = engine::estimated_gemm_table(jobs);
+  const BlockBudget budget{
+      .rounds = 1, .settle = Seconds(0.5), .warm = Seconds(0.05), .visit = Seconds(0.05)};
+  const std::vector<JobPasses> measured = measure_block_passes(jobs, table, budget, "test");
+  ASSERT_EQ(measured.size(), 1u);
+  ASSERT_TRUE(measured.front().refused.empty()) << measured.front().refused;
+  std::map<planner::Pass, Seconds> times;
+  for (const planner::MeasuredPass& pass : measured.front().passes) {
+    EXPECT_GT(pass.time, Seconds(0)) << pass.key;
+    EXPECT_GE(pass.deviation, Seconds(0)) << pass.key;
+    EXPECT_LT(pass.deviation, pass.time) << pass.key;
+    EXPECT_GE(pass.count, 1) << pass.key;
+    const auto named = planner::probed_pass(planner::CostKey{pass.key});
+    if (named) times[named->pass] = pass.time;
+  }
+  using planner::Pass;
+  // Gradients take two products where the forward pass takes one; recomputation leaves out some.
+  EXPECT_GT(times.at(Pass::block_backward), 1.2 * times.at(Pass::block_forward));
+  EXPECT_LT(times.at(Pass::block_recompute_input), times.at(Pass::block_forward));
+  EXPECT_LT(times.at(Pass::block_recompute_selective), times.at(Pass::block_recompute_input));
+  const auto profile = profile_of_this_gpu();
+  if (!profile) GTEST_SKIP() << "the catalogue has no times of this GPU to compare with";
+  const planner::ProfileCostModel costs(*profile, {});
+  const planner::Job& job = jobs.front();
+  for (const auto& [pass, unit] : {std::pair{Pass::block_forward, std::size_t{1}},
+                                   std::pair{Pass::block_recompute_input, std::size_t{1}},
+                                   std::pair{Pass::block_backward, std::size_t{1}},
+                                   std::pair{Pass::loss, unit_count(job.model) - 1}}) {
+    const double said =
+        costs.compute(compute_key(job, pass, unit), work_of(job, pass, unit)).amount.count();
+    EXPECT_GT(times.at(pass).count(), said / 3) << compute_key(job, pass, unit).name;
+    EXPECT_LT(times.at(pass).count(), said * 3) << compute_key(job, pass, unit).name;
+  }
+}
+
+TEST(TimesOfPasses, AFirstMicroBatchCountsAsOneOfFour) {
+  SamplesByKey samples;
+  samples["a"] = {.first = {2, 2, 2}, .later = {1, 1, 1}};
+  samples["b"] = {.first = {}, .later = {3, 4, 5}};
+  const std::vector<planner::MeasuredPass> passes = passes_of(samples, "note");
+  ASSERT_EQ(passes.size(), 2u);
+  EXPECT_DOUBLE_EQ(passes[0].time.count(), 1.25);
+  EXPECT_EQ(passes[0].count, 6);
+  EXPECT_DOUBLE_EQ(passes[1].time.count(), 4);
+  EXPECT_EQ(passes[1].note, "note");
 }
 
 TEST_F(ProbeOnGpu, StagedCopiesHaveARate) {
