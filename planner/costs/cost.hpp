@@ -61,6 +61,9 @@ struct AttentionWork {
   /// Number of keys, summed over runs, that backward runs of one head read
   /// (attention_keys_of_narrow_runs); they cost time of their own (narrow_run_time).
   std::int64_t narrow_keys = 0;
+  /// Whether the kernels are FlashAttention's, as other programs run them, whose backward pass adds
+  /// up in any order; otherwise they are the engine's (cuDNN, deterministic).
+  bool flash = false;
 };
 
 /// FLOPs of the products' multiplications and additions, and of attention by the equations in

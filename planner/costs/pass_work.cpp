@@ -41,6 +41,7 @@ AttentionWork attention_of(const Job& job, bool backward, std::int64_t position)
   work.head_dim = job.model.head_dim;
   work.backward = backward;
   work.window = job.model.sliding_window;
+  work.flash = !job.executable();
   if (backward && job.executable()) {
     work.sums = attention_sum_traffic(attention_shape(job));
     work.narrow_keys = attention_keys_of_narrow_runs(attention_shape(job));

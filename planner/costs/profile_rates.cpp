@@ -41,21 +41,30 @@ double attention_share(const AttentionWork& attention) {
   return by_length * (attention.head_dim <= 64 ? small_heads : 1);
 }
 
-/// Rate of attention interpolated between the points of the nearest head size, in the logarithm of
-/// the keys that the last query sees. Shorter sequences than any point follow attention_share;
+/// Head size of the points that attention over heads of `head_dim` follows: kernels exist for some
+/// sizes, and smaller heads are padded to the next of them; beyond all points the largest.
+std::int64_t padded_head_dim(std::span<const AttentionPoint> points, std::int64_t head_dim) {
+  const auto enough = std::ranges::lower_bound(points, head_dim, {}, &AttentionPoint::head_dim);
+  return enough == points.end() ? points.back().head_dim : enough->head_dim;
+}
+
+/// Rate of attention interpolated between the points of the head size that it is padded to, times
+/// the share of that size which is not padding, in the logarithm of the keys that the last query
+/// sees. Shorter sequences than any point follow attention_share;
 /// longer ones take the longest point's rate with a larger deviation (docs/design/attention.md).
 Fact measured_attention(std::span<const AttentionPoint> points, const AttentionWork& attention) {
-  const auto distance = [&](const AttentionPoint& point) {
-    return std::abs(std::log2(static_cast<double>(point.head_dim)) -
-                    std::log2(static_cast<double>(attention.head_dim)));
-  };
-  const std::int64_t head_dim = std::ranges::min_element(points, {}, distance)->head_dim;
+  const std::int64_t head_dim = padded_head_dim(points, attention.head_dim);
+  const double used =
+      std::min(1.0, static_cast<double>(attention.head_dim) / static_cast<double>(head_dim));
   const auto first = std::ranges::lower_bound(points, head_dim, {}, &AttentionPoint::head_dim);
   const auto last = std::ranges::upper_bound(points, head_dim, {}, &AttentionPoint::head_dim);
   const std::span alike = points.subspan(static_cast<std::size_t>(first - points.begin()),
                                          static_cast<std::size_t>(last - first));
   const auto rate = [&](const AttentionPoint& point) {
-    return attention.backward ? point.backward : point.forward;
+    Fact fact = attention.backward ? point.backward : point.forward;
+    fact.value *= used;
+    fact.deviation *= used;
+    return fact;
   };
   const std::int64_t keys = keys_seen(attention);
   const auto above = std::ranges::lower_bound(alike, keys, {}, &AttentionPoint::length);
@@ -136,13 +145,18 @@ Seconds expert_product_time(const MachineProfile& profile, const Gemm& gemm) {
 
 Seconds narrow_run_time(const AttentionWork& attention) {
   constexpr Seconds kPerKey(11.5e-9);
-  constexpr double kHeadDim = 128;
+  constexpr std::int64_t kHeadDim = 128, kSmallHeadDim = 64;
+  // Heads between two sizes of kernels are padded to the larger one.
+  const std::int64_t padded =
+      attention.head_dim <= kSmallHeadDim ? kSmallHeadDim : std::max(attention.head_dim, kHeadDim);
   return kPerKey * static_cast<double>(attention.narrow_keys) *
-         (static_cast<double>(attention.head_dim) / kHeadDim);
+         (static_cast<double>(padded) / static_cast<double>(kHeadDim));
 }
 
 Fact attention_rate(const MachineProfile& profile, const AttentionWork& attention) {
-  if (!profile.attention.empty()) return measured_attention(profile.attention, attention);
+  if (!profile.attention.empty() && !attention.flash) {
+    return measured_attention(profile.attention, attention);
+  }
   Fact rate = attention.backward ? profile.attention_backward : profile.attention_forward;
   if (!(rate.value > 0)) return gemm_rate(profile, flops(attention));
   const Fact& ceiling =

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "planner/files/hash.hpp"
+#include "planner/machines/host_bandwidth.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
@@ -174,6 +175,10 @@ void set_fact(MachineProfile& profile, const std::string& name, const std::strin
     const double before = fact.value;
     if (factor) {
       scale(fact, *factor, value);
+    } else if (field.member == &Profile::dram && profile.device == DeviceKind::cuda) {
+      const double number = parse_in(field.unit, value, where);
+      if (!(number > 0)) throw BadRequest(where + ": \"" + value + "\" must be more than 0");
+      set_host_bandwidth(profile, number, "set to " + value);
     } else {
       const double number = parse_in(field.unit, value, where);
       if (is_needed(field) && number == 0) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -23,7 +24,12 @@ inline Planned planned(const Predictor& predictor, const SearchSettings& setting
   return std::move(std::get<Planned>(found));
 }
 
-inline RunConfig run_of(const char* model, const char* machine, std::int64_t seq_len,
+/// File with the catalogue's machine `name` as version 0.1.0 had it.
+inline std::string recorded_machine(const std::string& name) {
+  return std::string(SLUICE_FIXTURES) + "/machines/" + name + ".json";
+}
+
+inline RunConfig run_of(const char* model, const std::string& machine, std::int64_t seq_len,
                         std::int64_t batch_size) {
   RunConfig config;
   config.model = model;

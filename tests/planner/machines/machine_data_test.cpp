@@ -8,6 +8,7 @@
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/files/whole_file.hpp"
+#include "planner/machines/host_bandwidth.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "tests/planner/refusal.hpp"
 
@@ -73,6 +74,23 @@ TEST(Profile, SetsFactsByQuantityOrFactor) {
   EXPECT_REFUSED(set_fact(machine, "h2d", "0 GB/s"), "machine.h2d: \"0 GB/s\" must be more than 0");
   EXPECT_REFUSED(set_fact(machine, "cores", "1e30"), "machine.cores: \"1e30\" is too large");
   EXPECT_REFUSED(set_fact(machine, "hbm", "1e300x"), "machine.hbm: \"1e300x\" is too large");
+}
+
+TEST(Profile, ABandwidthThatIsStatedIsThatOfATriad) {
+  MachineProfile machine = find_machine("h100-sxm");
+  const double before = host_bandwidth(machine), link = machine.dram.value;
+  EXPECT_NEAR(before, 150e9, 0.04 * 150e9);  // On all cores updates nearly fill the memory.
+  const double one = machine.update.at(1).value, most = machine.update.rbegin()->second.value;
+  set_fact(machine, "dram", "75 GB/s");
+  EXPECT_NEAR(host_bandwidth(machine), 75e9, 0.04 * 75e9);
+  EXPECT_NEAR(machine.dram.value, link * 75e9 / before, 1e6);
+  EXPECT_NEAR(machine.update.rbegin()->second.value, most * 75e9 / before, 0.04 * most);
+  EXPECT_GT(machine.update.at(1).value, 0.98 * one);  // One thread waits for its core.
+  EXPECT_NE(machine.dram.note.find("75 GB/s"), std::string::npos);
+  MachineProfile same = find_machine("h100-sxm");
+  set_host_bandwidth(same, before, "the same");
+  EXPECT_DOUBLE_EQ(same.dram.value, link);
+  EXPECT_DOUBLE_EQ(same.update.at(4).value, find_machine("h100-sxm").update.at(4).value);
 }
 
 TEST(Profile, RefusesNamingTheField) {

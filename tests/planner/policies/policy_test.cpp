@@ -226,7 +226,7 @@ TEST(StateType, OtherThanFp32ChangesTheJobAndIsNotExecuted) {
   }
 }
 
-TEST(AttentionRate, RisesWithLengthAndWithPriorKeysAndFallsAtSmallHeads) {
+TEST(AttentionRate, OfOthersKernelsRisesWithLengthAndWithPriorKeysAndFallsAtSmallHeads) {
   RunConfig run = run_of("");
   run.machine = "h100-sxm";
   const MachineProfile profile = to_machine(run).profile;
@@ -238,7 +238,8 @@ TEST(AttentionRate, RisesWithLengthAndWithPriorKeysAndFallsAtSmallHeads) {
                                       .kv_heads = 8,
                                       .head_dim = head_dim,
                                       .backward = backward,
-                                      .prior = prior})
+                                      .prior = prior,
+                                      .flash = true})
           .value;
     };
     EXPECT_GT(rate(2048, 128), 1.05 * rate(1024, 128));
@@ -251,7 +252,7 @@ TEST(AttentionRate, RisesWithLengthAndWithPriorKeysAndFallsAtSmallHeads) {
   }
 }
 
-TEST(AttentionRate, IsBetweenMeasuredPointsOfTheNearestHeads) {
+TEST(AttentionRate, IsBetweenMeasuredPointsOfTheHeadsItIsPaddedTo) {
   MachineProfile profile;
   profile.device = DeviceKind::cuda;
   const auto fact = [](double value) {
@@ -284,7 +285,9 @@ TEST(AttentionRate, IsBetweenMeasuredPointsOfTheNearestHeads) {
   EXPECT_NEAR(rate(2048, 128, false), 300, 1e-9);  // Half-way in the logarithm of the length.
   EXPECT_NEAR(rate(8192, 128, true), 250, 1e-9);
   EXPECT_EQ(rate(131072, 128, false), 500);
-  EXPECT_EQ(rate(131072, 96, true), 300);  // 96 is nearer to 128, in ratios, than to 64.
+  EXPECT_EQ(rate(131072, 96, true), 225);   // Padded to 128, of which a quarter is nothing.
+  EXPECT_EQ(rate(131072, 32, true), 25);    // Padded to 64.
+  EXPECT_EQ(rate(131072, 256, true), 300);  // No size is larger than 128.
   EXPECT_EQ(rate(131072, 64, true), 50);
   EXPECT_EQ(rate(1024, 128, false, 3072), 400);  // The last query sees 4096 keys.
   EXPECT_EQ(rate(131072, 128, false, 0, 4096), 400);
@@ -298,6 +301,7 @@ TEST(AttentionRate, IsBetweenMeasuredPointsOfTheNearestHeads) {
 
 TEST(AttentionRate, PointsSurviveAFileCountInTheHashAndFollowTheirFact) {
   MachineProfile profile = find_machine("h200");
+  profile.attention.clear();
   const std::string without = profile_hash(profile);
   EXPECT_EQ(to_json_text(profile).find("\"attention\""), std::string::npos);
   Fact known = profile.attention_forward;

@@ -1,0 +1,21 @@
+// Bandwidth of the host's memory as people measure and state it.
+#pragma once
+
+#include <string>
+
+#include "planner/machines/machine.hpp"
+
+namespace sluice::planner {
+
+/// Bytes/s that all cores together move through the host's memory, reads and writes, as a STREAM
+/// triad with streaming stores measures it: what the profile's fastest updates imply. 0 where the
+/// profile has no updates.
+[[nodiscard]] double host_bandwidth(const MachineProfile& profile);
+
+/// Changes the host's memory to one of `bytes_per_s` (host_bandwidth): the capacity of the link
+/// `dram`, which is in units of the contention fit, and the rates of updates that fill the memory
+/// change in proportion; updates on few threads, which wait for their cores, hardly change. `note`
+/// says where the number comes from.
+void set_host_bandwidth(MachineProfile& profile, double bytes_per_s, const std::string& note);
+
+}  // namespace sluice::planner
