@@ -134,7 +134,7 @@ def test_a_slower_link_never_helps(run_sluice, tiny):
     fast = run_sluice("predict", *args, "--json").json()["step_s"]
     slow = run_sluice("predict", *args, "--set", "machine.h2d=0.1x", "--set", "machine.d2h=0.1x",
                       "--json").json()["step_s"]
-    assert slow >= fast
+    assert slow >= fast - 2e-9  # Times of tasks are rounded to whole nanoseconds.
 
 
 def machine_rows(document):
