@@ -22,6 +22,14 @@ enum class StateType {
   int8,
 };
 
+/// How a pass's operators become kernels.
+enum class Operators {
+  fused,  ///< This engine's kernels.
+  /// One kernel an operator, launched from Python, as PyTorch runs a layer that was not compiled
+  /// (planner/costs/eager_work.cpp). Predicted only.
+  eager,
+};
+
 /// How far back a token's attention reaches, and where positions start at 0.
 enum class AttentionSpan {
   sequence,  ///< Attention reaches the first token of the sequence.
@@ -65,6 +73,7 @@ struct Job {
   /// only). A micro-batch is then one such chunk, which attends to the keys of the chunks before
   /// it.
   std::optional<std::int64_t> sequence_chunk;
+  Operators operators = Operators::fused;
 
   /// Tokens of one step.
   [[nodiscard]] std::int64_t tokens() const { return seq_len * batch_size; }
@@ -116,6 +125,7 @@ struct Job {
 };
 
 const char* to_string(StateType type);
+const char* to_string(Operators operators);
 
 /// Throws BadRequest naming the first thing that this version predicts and does not execute.
 void require_executable(const Job& job);
