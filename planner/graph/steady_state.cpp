@@ -1,7 +1,6 @@
 #include "planner/graph/steady_state.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -72,19 +71,6 @@ Settled settle(StepGraph& graph, sim::Timeline timeline) {
   return {std::move(timeline), false};
 }
 
-/// Whether a lane's lag changes from step to step though the lane has time to spare, as where steps
-/// take turns. The launch lane runs ahead of the steps as far as it likes.
-bool lags_in_turns(const StepGraph& graph, const sim::Timeline& timeline) {
-  const Duration period = timeline.period(*graph.graph.period());
-  const std::vector<Duration> drift = drifts(graph, timeline);
-  for (std::size_t lane = 0; lane < drift.size(); ++lane) {
-    if (lane == static_cast<std::size_t>(LaneKind::launch)) continue;
-    const bool changes = std::abs(drift[lane].count()) * kPartOfPeriod > period.count();
-    if (changes && timeline.lane_busy[lane] < period * 3) return true;
-  }
-  return false;
-}
-
 /// Latencies of each lane's first task, by task.
 using FirstLatencies = std::vector<std::pair<std::size_t, Seconds>>;
 
@@ -110,17 +96,15 @@ void set_latencies(StepGraph& graph, const FirstLatencies& latencies) {
 
 sim::Timeline simulate_steady(StepGraph& graph) { return settle(graph, simulated(graph)).timeline; }
 
-SteadySteps steady_steps(StepGraph& graph) {
+SteadySteps steady_steps(StepGraph& graph, LookForCycles look) {
   const FirstLatencies idle = first_latencies(graph);
-  sim::Timeline from_idle = simulated(graph);
-  const bool turns = lags_in_turns(graph, from_idle);
-  Settled found = settle(graph, from_idle);
-  if (turns || !found.settled) {
+  Settled found = settle(graph, simulated(graph));
+  if (look == LookForCycles::always || !found.settled) {
     const FirstLatencies lagging = first_latencies(graph);
     set_latencies(graph, idle);
     if (auto cycle = step_cycle(graph)) {
       const Duration step = cycle->timeline.period(*cycle->graph.graph.period());
-      return {std::move(from_idle), std::move(cycle), step};
+      return {std::move(found.timeline), std::move(cycle), step};
     }
     set_latencies(graph, lagging);
   }

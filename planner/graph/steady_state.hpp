@@ -18,13 +18,19 @@ namespace sluice::planner {
 
 /// The steps of a long run: all alike, or a cycle of unequal ones.
 struct SteadySteps {
-  sim::Timeline timeline;          ///< Timeline of the graph of three steps.
+  /// Timeline of the graph of three steps; of no use where there is a cycle.
+  sim::Timeline timeline;
   std::optional<StepCycle> cycle;  ///< None where all steps are alike.
   Duration step{0};                ///< Length of a step; the mean of a cycle.
 };
 
-/// simulate_steady(), and where its steps do not come out alike, a look at more of them. Where they
-/// take turns, `graph` is left as it was.
-[[nodiscard]] SteadySteps steady_steps(StepGraph& graph);
+/// When more than three steps are simulated to see whether they take turns.
+enum class LookForCycles {
+  where_unsettled,  ///< Where lanes' lags go on changing, as they mostly do then; for searches.
+  always,
+};
+
+/// simulate_steady(), and a look at more steps. Where they take turns, `graph` is left as it was.
+[[nodiscard]] SteadySteps steady_steps(StepGraph& graph, LookForCycles look);
 
 }  // namespace sluice::planner

@@ -10,9 +10,10 @@
 namespace sluice::planner {
 namespace {
 
-constexpr std::size_t kSteps = 16;
+constexpr std::size_t kSteps = 12;
 /// Steps at the end that must repeat: two of the longest cycle.
 constexpr std::size_t kRepeating = 2 * kLongestCycle;
+/// Steps that differ by less than this part are equal.
 constexpr std::int64_t kEqualPart = 500;
 
 sim::TaskGraph resources_of(const sim::TaskGraph& graph) {
@@ -80,8 +81,7 @@ std::optional<StepCycle> step_cycle(const StepGraph& graph) {
   found.timeline = sim::simulate(sim::freeze(found.graph.graph, sim::Trust::validated));
   const sim::TaskId end = found.graph.graph.period()->last;
   const auto end_before = [&](std::size_t steps) {
-    return sim::TaskId(
-        static_cast<std::uint32_t>(sim::index(end) - steps * graph.tasks_per_step));
+    return sim::TaskId(static_cast<std::uint32_t>(sim::index(end) - steps * graph.tasks_per_step));
   };
   std::vector<Duration> steps;
   for (std::size_t before = kSteps - 1; before > 0; --before) {

@@ -19,9 +19,9 @@ struct StepCycle {
 };
 
 /// Most steps of a cycle that is looked for.
-inline constexpr std::size_t kLongestCycle = 4;
+inline constexpr std::size_t kLongestCycle = 3;
 
-/// The cycle that a long run of `graph`, a graph of three steps, ends in: 16 steps are simulated,
+/// The cycle that a long run of `graph`, a graph of three steps, ends in: 12 steps are simulated,
 /// of which the last ones must repeat. Steps that differ by less than 1/500 count as equal, since
 /// shared links make them differ by some microseconds for ever. None where all last steps are
 /// equal, or no cycle of at most kLongestCycle steps is seen.

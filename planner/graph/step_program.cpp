@@ -27,8 +27,7 @@ void StepEmitter::emit_rebuild(const UnitUse& use) {
   }
 }
 
-void StepEmitter::emit_host_passes(HostPass::Moment moment,
-                                   const std::vector<sim::TaskId>& after) {
+void StepEmitter::emit_host_passes(HostPass::Moment moment, const std::vector<sim::TaskId>& after) {
   for (const HostPass& pass : plan_.host_passes) {
     if (pass.moment != moment) continue;
     std::int64_t parameters = 0;
@@ -42,9 +41,10 @@ void StepEmitter::emit_host_passes(HostPass::Moment moment,
       }
     }
     const std::int64_t threads = pass.threads == HostPass::Threads::one ? 1 : plan_.threads;
-    const sim::TaskId task = writer_.add_host_pass(
-        {TaskKind::host_pass, LaneKind::cpu, "pass/" + pass.name, static_cast<int>(plan_.rounds) - 1},
-        pass, parameters, threads, std::move(accesses), after);
+    const sim::TaskId task =
+        writer_.add_host_pass({TaskKind::host_pass, LaneKind::cpu, "pass/" + pass.name,
+                               static_cast<int>(plan_.rounds) - 1},
+                              pass, parameters, threads, std::move(accesses), after);
     if (moment == HostPass::Moment::after_update) barrier_updates_.push_back(task);
   }
 }

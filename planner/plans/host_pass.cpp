@@ -22,9 +22,7 @@ const char* to_string(HostPass::Moment moment) {
   return moment == HostPass::Moment::before_update ? "before_update" : "after_update";
 }
 
-const char* to_string(HostPass::Over over) {
-  return over == HostPass::Over::all ? "all" : "ends";
-}
+const char* to_string(HostPass::Over over) { return over == HostPass::Over::all ? "all" : "ends"; }
 
 const char* to_string(HostPass::Threads threads) {
   return threads == HostPass::Threads::one ? "one" : "all";

@@ -141,7 +141,7 @@ Predictor Predictor::with_batch(std::int64_t batch_size) const {
 PredictedStep Predictor::predict(const Plan& plan) const {
   validate(plan, job_);
   PredictedStep step{.prediction = {}, .graph = build_step_graph(job_, plan, *costs_), .times = {}};
-  SteadySteps steady = steady_steps(step.graph);
+  SteadySteps steady = steady_steps(step.graph, LookForCycles::always);
   const StepGraph& graph = steady.cycle ? steady.cycle->graph : step.graph;
   const sim::Timeline& timeline = steady.cycle ? steady.cycle->timeline : steady.timeline;
   const std::vector<TaskTimes> times = times_of(timeline.spans);
@@ -192,13 +192,13 @@ PlanScore Predictor::score(const Plan& plan, std::optional<Duration> enough) con
   if (!fits(memory)) return score;
   if (enough) score.chain = chain_bound(graph.graph);
   if (enough && score.chain >= to_seconds(*enough)) return score;
-  score.step = steady_steps(graph).step;
+  score.step = steady_steps(graph, LookForCycles::where_unsettled).step;
   return score;
 }
 
 Duration Predictor::step(const Plan& plan) const {
   StepGraph graph = write_step_graph(job_, plan, *costs_);
-  return steady_steps(graph).step;
+  return steady_steps(graph, LookForCycles::where_unsettled).step;
 }
 
 Prediction predict(const Job& job, const Plan& plan, const ResolvedMachine& machine,
