@@ -97,7 +97,8 @@ def main():
             errors = standard_errors(rates)
             held_out, mean, worst = misses[kind]
             by_chance = chance(errors, held_out)
-            cells = [path.stem, kind, f"{min(counts)} to {max(counts)}", cell([statistics.stdev(each) for each in rates]),
+            name = path.parent.name if path.stem == "grid" else path.stem
+            cells = [name, kind, f"{min(counts)} to {max(counts)}", cell([statistics.stdev(each) for each in rates]),
                      cell(errors), cell(halves(rates)), f"{100 * by_chance[0]:.1f}, {100 * by_chance[1]:.1f}",
                      f"{mean:.1f}, {worst:.1f}"]  # fmt: skip
             print("| " + " | ".join(cells) + " |")
