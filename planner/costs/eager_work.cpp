@@ -57,11 +57,11 @@ Work eager_work(const Job& job, Pass pass, std::size_t unit, std::int64_t positi
   const Pass whole = rebuilds(pass) ? Pass::block_forward : pass;
   Work work = work_of(fused, whole, unit, position);
   for (AttentionWork& attention : work.attention) {
-    attention.sums = Bytes(0);  // Of this engine's attention alone.
+    attention.sums = Bytes(0);  // Only this engine's attention needs these.
     attention.narrow_keys = 0;
   }
   const LayerBytes layer(job.model);
-  const std::int64_t half = job.compute_element().count() / 2;  // Of the counts for bf16.
+  const std::int64_t half = job.compute_element().count() / 2;  // The counts are for bf16.
   const std::int64_t tokens = job.micro_tokens();
   switch (whole) {
     case Pass::block_forward:
