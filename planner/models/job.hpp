@@ -81,7 +81,9 @@ struct Job {
     return sequence_chunk.value_or(seq_len * micro_batch);
   }
   /// Whether a micro-batch passes an MLP in more than one chunk.
-  [[nodiscard]] bool chunks_mlp() const { return !model.experts && mlp_chunk < micro_tokens(); }
+  [[nodiscard]] bool chunks_mlp() const {
+    return !model.experts && operators == Operators::fused && mlp_chunk < micro_tokens();
+  }
   /// Largest number of tokens of a micro-batch that are in an MLP at one time.
   [[nodiscard]] std::int64_t mlp_tokens() const {
     return chunks_mlp() ? mlp_chunk : micro_tokens();
