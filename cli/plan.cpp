@@ -44,7 +44,7 @@ std::string unfitting_policy(const std::string& policy, const planner::Infeasibl
 
 void write_files(const planner::RunArguments& request, const Planned& planned) {
   if (const auto path = request.value("--graph-out")) {
-    planner::write_whole_file(*path, sim::write_graph(planned.best.graph.graph));
+    planner::write_whole_file(*path, sim::write_graph(planned.best.simulated()));
   }
   if (const auto path = request.value("-o")) {
     planner::PlanFile file = planner::to_plan_file(planned.best.prediction);

@@ -43,7 +43,7 @@ int run_predict(const Arguments& arguments) {
   }
 #endif
   if (const auto path = request.value("--graph-out")) {
-    planner::write_whole_file(*path, sim::write_graph(step.graph.graph));
+    planner::write_whole_file(*path, sim::write_graph(step.simulated()));
   }
   const planner::RunNeeds needs = run_needs(prediction, resolved.predictor, request.config);
   const planner::RunMoney money =

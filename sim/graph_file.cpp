@@ -46,7 +46,8 @@ class GraphReader {
       : file_(json, where), where_(std::move(where)) {}
 
   TaskGraph read() {
-    file_.refuse_unknown({"lanes", "links", "pools", "interference", "boost", "tasks", "period"});
+    file_.refuse_unknown(
+        {"lanes", "links", "pools", "interference", "boost", "tasks", "period", "period_steps"});
     read_resources();
     if (file_.has("interference")) read_interference();
     if (file_.has("boost")) read_boost();
@@ -56,6 +57,9 @@ class GraphReader {
       read_task({task, task_name(id)}, id);
     }
     if (file_.has("period")) read_period();
+    if (file_.has("period_steps") && !graph_.period()) {
+      file_.fail("period_steps", "needs a period: name its two tasks as period, [first, last]");
+    }
     return std::move(graph_);
   }
 
@@ -197,8 +201,10 @@ class GraphReader {
     if (ids.size() != 2) {
       file_.fail("period", "must name two tasks, [first, last], not " + std::to_string(ids.size()));
     }
-    graph_.set_period(
-        {look_up(tasks_, ids[0], where_, ": period"), look_up(tasks_, ids[1], where_, ": period")});
+    const std::int64_t steps = file_.find_integer("period_steps").value_or(1);
+    if (steps < 1) file_.fail("period_steps", std::to_string(steps) + " must be at least 1");
+    graph_.set_period({look_up(tasks_, ids[0], where_, ": period"),
+                       look_up(tasks_, ids[1], where_, ": period"), steps});
   }
 
   JsonObject file_;

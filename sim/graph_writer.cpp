@@ -122,6 +122,9 @@ std::string write_graph(const TaskGraph& graph) {
   if (graph.period()) {
     text += ",\n \"period\": [" + json_string(graph.task(graph.period()->first).id) + ", " +
             json_string(graph.task(graph.period()->last).id) + "]";
+    if (graph.period()->steps != 1) {
+      text += ",\n \"period_steps\": " + std::to_string(graph.period()->steps);
+    }
   }
   text +=
       ",\n \"tasks\": " +

@@ -28,9 +28,10 @@ struct Timeline {
   std::vector<Amount> pool_peak;
   Duration makespan{0};
 
-  /// Simulated length of `period`, end(last) - end(first); negative if `first` ends after `last`.
+  /// Simulated length of `period`, (end(last) - end(first)) / steps; negative if `first` ends after
+  /// `last`.
   [[nodiscard]] Duration period(const Period& period) const {
-    return spans[index(period.last)].end - spans[index(period.first)].end;
+    return (spans[index(period.last)].end - spans[index(period.first)].end) / period.steps;
   }
 };
 

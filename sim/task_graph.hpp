@@ -91,10 +91,12 @@ struct Task {
   double boosts = 0;
 };
 
-/// The two tasks that delimit a graph's period, which is end(last) - end(first).
+/// The two tasks that delimit a graph's period, which is (end(last) - end(first)) / steps, rounded
+/// down to nanoseconds.
 struct Period {
   TaskId first;
   TaskId last;
+  std::int64_t steps = 1;  ///< Number of steps from `first` to `last`; at least 1.
 };
 
 class TaskGraph {

@@ -67,6 +67,13 @@ std::string prediction_table(const Prediction& p, const planner::Job& job,
   text += fmt::format("step         {}  (90 %: {} to {})\n",
                       planner::format_seconds(to_seconds(p.step)),
                       planner::format_seconds(p.step_low), planner::format_seconds(p.step_high));
+  if (!p.cycle.empty()) {
+    std::string turns;
+    for (const Duration step : p.cycle) {
+      turns += (turns.empty() ? "" : ", ") + planner::format_seconds(to_seconds(step));
+    }
+    text += fmt::format("steps        take turns: {}; the step is their mean\n", turns);
+  }
   text += fmt::format("throughput   {:.0f} tokens/s, {}", p.tokens_per_s,
                       planner::format_rate(p.model_flops));
   if (p.mfu) text += fmt::format(", MFU {:.1f} %", 100 * *p.mfu);

@@ -104,6 +104,7 @@ void HostDevice::run(const BoundTask& task, const AdamWStep& step, Pace pace) {
     case TaskKind::read_gradient:
     case TaskKind::read_weights:
     case TaskKind::write_weights:
+    case TaskKind::host_pass:
       break;
   }
   check(false, "the device runs copies, compute and updates");

@@ -71,7 +71,8 @@ std::string cost_signature(const Job& job) {
          std::to_string(job.loss_chunk) + (job.compute == ComputeType::bf16 ? ".bf16" : ".fp32") +
          (job.gradient_wire == GradientWire::bf16 ? ".gbf16" : "") +
          (job.chunks_mlp() ? ".m" + std::to_string(job.mlp_chunk) : "") +
-         (job.sequence_chunk ? ".q" + std::to_string(*job.sequence_chunk) : "") + state_suffix(job);
+         (job.sequence_chunk ? ".q" + std::to_string(*job.sequence_chunk) : "") +
+         (job.operators == Operators::eager ? ".eager" : "") + state_suffix(job);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "planner/costs/cost.hpp"
+#include "planner/costs/eager_work.hpp"
 #include "planner/scratch/cuda_workspace.hpp"
 #include "sim/error.hpp"
 
@@ -204,6 +205,7 @@ Work head_forward(const Job& job, const MicroBatchSizes& s) {
 }  // namespace
 
 Work work_of(const Job& job, Pass pass, std::size_t unit, std::int64_t position) {
+  if (job.operators == Operators::eager) return eager_work(job, pass, unit, position);
   const MicroBatchSizes s(job);
   Work work;
   switch (pass) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "planner/costs/cost_key.hpp"
 #include "planner/scratch/cuda_workspace.hpp"
@@ -9,6 +10,10 @@
 
 namespace sluice::planner {
 namespace {
+
+/// Bytes that an update of fp32 state reads and writes for each parameter; rates of updates are
+/// stated for it.
+constexpr std::int64_t kBytesOfUpdate = 28;
 
 std::size_t class_representative(const Job& job, std::size_t unit) {
   return unit == 0 || unit + 1 == unit_count(job.model) ? unit : 1;
@@ -125,7 +130,7 @@ sim::TaskId GraphWriter::add_update(const TaskPlace& place, std::int64_t paramet
   // Rates are stated for fp32 state: an update of fewer bytes takes as long as one of fewer
   // parameters.
   if (job_.optimizer.state != StateType::fp32) {
-    task.work.parameters = job_.update_bytes(parameters).count() / 28;
+    task.work.parameters = job_.update_bytes(parameters).count() / kBytesOfUpdate;
   }
   task.cost =
       on_device ? device_update_key(job_, parameters) : cpu_update_key(job_, threads, parameters);
@@ -134,6 +139,23 @@ sim::TaskId GraphWriter::add_update(const TaskPlace& place, std::int64_t paramet
     return on_device ? costs_.compute(task.cost, task.work)
                      : costs_.cpu_update(task.cost, task.work);
   });
+  return add(place, std::move(task), timed, after);
+}
+
+sim::TaskId GraphWriter::add_host_pass(const TaskPlace& place, const HostPass& pass,
+                                       std::int64_t parameters, std::int64_t threads,
+                                       std::vector<Access> accesses,
+                                       const std::vector<sim::TaskId>& after) {
+  StepTask task{.kind = place.kind, .lane = place.lane};
+  task.work.threads = threads;
+  task.work.parameters = std::llround(static_cast<double>(parameters) * pass.bytes_per_parameter /
+                                      static_cast<double>(kBytesOfUpdate));
+  task.parameters = parameters;
+  task.cost = CostKey{"host_pass/" + pass.name + "/t" + std::to_string(threads) + "/" +
+                      std::to_string(task.work.parameters)};
+  task.accesses = std::move(accesses);
+  const sim::Task& timed =
+      cached(task.cost, [&] { return costs_.cpu_update(task.cost, task.work); });
   return add(place, std::move(task), timed, after);
 }
 

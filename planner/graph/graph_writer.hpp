@@ -57,6 +57,10 @@ class GraphWriter {
                           const std::vector<sim::TaskId>& after = {});
   sim::TaskId add_update(const TaskPlace& place, std::int64_t parameters, std::int64_t threads,
                          std::vector<Access> accesses, const std::vector<sim::TaskId>& after);
+  /// Adds a pass of the CPU over `parameters` parameters by `threads` threads.
+  sim::TaskId add_host_pass(const TaskPlace& place, const HostPass& pass, std::int64_t parameters,
+                            std::int64_t threads, std::vector<Access> accesses,
+                            const std::vector<sim::TaskId>& after);
   sim::TaskId add_launch(const TaskPlace& place, std::int64_t kernels);
   sim::TaskId add_data(const TaskPlace& place, Range tokens,
                        const std::vector<sim::TaskId>& after = {});

@@ -162,6 +162,13 @@ HeadWorkspace head_workspace(const Job& job) {
 }
 
 Bytes workspace_bytes(const Job& job, DeviceKind device) {
+  if (job.operators == Operators::eager) {
+    // Autograd keeps the log-softmax of every chunk of logits until the loss's backward pass.
+    Job fused = job;
+    fused.operators = Operators::fused;
+    return workspace_bytes(fused, device) +
+           job.compute_element() * (job.micro_tokens() * job.model.vocab);
+  }
   if (device == DeviceKind::cuda) return cuda_workspace(job).total;
   return std::max(block_workspace(job).total, head_workspace(job).total);
 }

@@ -1,6 +1,9 @@
 // Simulation of a step graph as its steps run in the middle of a long run.
 #pragma once
 
+#include <optional>
+
+#include "planner/graph/step_cycle.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "sim/simulate.hpp"
 
@@ -12,5 +15,22 @@ namespace sluice::planner {
 /// until the steps wait for it. The first task of such a lane gets a latency: the time by which the
 /// lane lags in a long run.
 [[nodiscard]] sim::Timeline simulate_steady(StepGraph& graph);
+
+/// The steps of a long run: all alike, or a cycle of unequal ones.
+struct SteadySteps {
+  /// Timeline of the graph of three steps; of no use where there is a cycle.
+  sim::Timeline timeline;
+  std::optional<StepCycle> cycle;  ///< None where all steps are alike.
+  Duration step{0};                ///< Length of a step; the mean of a cycle.
+};
+
+/// When more than three steps are simulated to see whether they take turns.
+enum class LookForCycles {
+  where_unsettled,  ///< Where lanes' lags go on changing, as they mostly do then; for searches.
+  always,
+};
+
+/// simulate_steady(), and a look at more steps. Where they take turns, `graph` is left as it was.
+[[nodiscard]] SteadySteps steady_steps(StepGraph& graph, LookForCycles look);
 
 }  // namespace sluice::planner

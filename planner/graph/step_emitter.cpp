@@ -1,7 +1,9 @@
 #include "planner/graph/step_emitter.hpp"
 
 #include <algorithm>
+#include <cmath>
 
+#include "planner/costs/eager_work.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -53,6 +55,19 @@ TaskPlace StepEmitter::pass_place(TaskKind kind, LaneKind lane, const char* pass
   return place;
 }
 
+template <class Add>
+void StepEmitter::backward_uses(Add add) const {
+  const auto interval = static_cast<std::size_t>(plan_.checkpoint_interval);
+  for (std::size_t end = head(); end > 1;) {
+    const std::size_t begin = (end - 2) / interval * interval + 1;
+    if (interval > 1) {
+      for (std::size_t unit = begin; unit < end; ++unit) add(unit, Direction::rebuild);
+    }
+    for (std::size_t unit = end - 1; unit >= begin; --unit) add(unit, Direction::backward);
+    end = begin;
+  }
+}
+
 void StepEmitter::plan_uses() {
   std::vector<WeightUse> streamed;
   std::vector<std::size_t> streamed_use;
@@ -72,7 +87,7 @@ void StepEmitter::plan_uses() {
   };
   for (int round = 0; round < plan_.rounds; ++round) {
     for (std::size_t unit = 0; unit <= head(); ++unit) add(unit, round, Direction::forward);
-    for (std::size_t unit = head() - 1; unit >= 1; --unit) add(unit, round, Direction::backward);
+    backward_uses([&](std::size_t unit, Direction direction) { add(unit, round, direction); });
   }
   const auto slot_count = static_cast<std::int64_t>(tensors_.weight_ring.slots.size());
   // The ring may have fewer slots than the plan asks for: no more than blocks that stream.
@@ -93,7 +108,9 @@ sim::TaskId StepEmitter::emit(int step) {
   emit_tokens();
   for (std::size_t use = 0; use < uses_.size(); ++use) emit_use(use);
   const sim::TaskId grads = emit_grads();
+  emit_host_passes(HostPass::Moment::before_update, {grads});
   emit_deferred_updates(grads);
+  emit_host_passes(HostPass::Moment::after_update, {grads});
   return grads;
 }
 
@@ -127,6 +144,7 @@ void StepEmitter::emit_use(std::size_t index) {
     }
     return;
   }
+  if (use.direction == Direction::rebuild) return emit_rebuild(use);
   if (in_slots()) {
     emit_slot_backward(use);
   } else {
@@ -173,7 +191,9 @@ void StepEmitter::emit_load(std::size_t index) {
 std::string StepEmitter::load_id(const UnitUse& use) const {
   if (!writer_.names_tasks()) return {};
   return round_id(use.round) + "load/" + name(use.unit) +
-         (use.direction == Direction::forward ? "/fwd" : "/bwd");
+         (use.direction == Direction::forward   ? "/fwd"
+          : use.direction == Direction::rebuild ? "/again"
+                                                : "/bwd");
 }
 
 Access StepEmitter::whole(Role role, TensorIndex tensor, Mode mode) const {
@@ -193,9 +213,14 @@ std::vector<Access> StepEmitter::document_accesses(std::int64_t micro_batch) con
 }
 
 Access StepEmitter::input_access(std::size_t unit, std::int64_t m, Mode mode, Role role) const {
+  return input_in(input_in_stream(plan_, unit), unit, m, mode, role);
+}
+
+Access StepEmitter::input_in(bool in_stream, std::size_t unit, std::int64_t m, Mode mode,
+                             Role role) const {
   const auto number = static_cast<std::size_t>(m);
   const TensorIndex tensor =
-      input_in_stream(plan_, unit) ? stream(unit, number) : tensors_.units[unit].records[number];
+      in_stream ? stream(unit, number) : tensors_.units[unit].records[number];
   return {role, tensor, Bytes(0), record_.input_bytes, mode};
 }
 
@@ -223,8 +248,11 @@ Bytes StepEmitter::norm_blocks_bytes(std::size_t unit) const {
 }
 
 sim::TaskId StepEmitter::emit_launch(const char* pass, std::size_t unit, int round, Pass work) {
-  const std::int64_t kernels = work_of(job_, work, unit == 0 || unit == head() ? unit : 1).kernels *
-                               plan_.micro_batches_per_round;
+  std::int64_t kernels = work_of(job_, work, unit == 0 || unit == head() ? unit : 1).kernels *
+                         plan_.micro_batches_per_round;
+  if (job_.operators == Operators::eager) {
+    kernels = std::llround(kLaunchesOfEagerOperator * static_cast<double>(kernels));
+  }
   return writer_.add_launch(
       {TaskKind::launch, LaneKind::launch, round_id(round) + "launch/" + pass + "/" + name(unit),
        round, static_cast<int>(unit)},

@@ -19,7 +19,9 @@ class StepEmitter {
   sim::TaskId emit(int step);
 
  private:
-  enum class Direction { forward, backward };
+  /// What a use does: `rebuild` is a forward pass that computes inputs again which were not kept
+  /// (Plan::checkpoint_interval).
+  enum class Direction { forward, rebuild, backward };
   /// One use of a unit's weights by a forward or backward pass of one round.
   struct UnitUse {
     std::size_t unit;
@@ -38,6 +40,9 @@ class StepEmitter {
   };
 
   void plan_uses();
+  /// Calls add(unit, direction) for the uses of a round's backward pass, last block first.
+  template <class Add>
+  void backward_uses(Add add) const;
   void emit_tokens();
   void emit_use(std::size_t use);
   void emit_forward(const UnitUse& use);
@@ -48,6 +53,10 @@ class StepEmitter {
   void emit_slot_fetch(std::int64_t record, int round);
   void emit_context_load(std::int64_t record, int round);
   [[nodiscard]] std::vector<Access> context_accesses(std::int64_t m, Direction direction) const;
+  /// Emits the forward passes that compute the inputs of a group's blocks again, and the passes of
+  /// the CPU between steps (planner/graph/step_program.cpp).
+  void emit_rebuild(const UnitUse& use);
+  void emit_host_passes(HostPass::Moment moment, const std::vector<sim::TaskId>& after);
   void emit_loss(const UnitUse& use);
   void emit_backward(const UnitUse& use);
   void emit_embed_backward(int round);
@@ -115,6 +124,9 @@ class StepEmitter {
                                      std::size_t unit, int round, std::int64_t micro_batch) const;
   sim::TaskId emit_launch(const char* pass, std::size_t unit, int round, Pass work);
   [[nodiscard]] Access input_access(std::size_t unit, std::int64_t m, Mode mode, Role role) const;
+  /// Access to the input of `unit` in its record, or in a stream buffer.
+  [[nodiscard]] Access input_in(bool in_stream, std::size_t unit, std::int64_t m, Mode mode,
+                                Role role) const;
   [[nodiscard]] Access weights_access(const UnitUse& use) const;
   [[nodiscard]] Bytes norm_blocks_bytes(std::size_t unit) const;
   [[nodiscard]] Access gradient_access(std::size_t unit, bool first) const;

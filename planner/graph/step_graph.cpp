@@ -56,6 +56,8 @@ const char* to_string(TaskKind kind) {
       return "read_weights";
     case TaskKind::write_weights:
       return "write_weights";
+    case TaskKind::host_pass:
+      return "host_pass";
   }
   return "?";
 }

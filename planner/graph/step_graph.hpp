@@ -51,6 +51,9 @@ enum class TaskKind : std::uint8_t {
   read_gradient,
   read_weights,   ///< On disk_read: a piece of a unit's weights, for a pass or for their update.
   write_weights,  ///< On disk_write: an updated piece of a unit's weights.
+  /// On cpu: a pass over numbers of the model between backward and the next step
+  /// (Plan::host_passes).
+  host_pass,
 };
 const char* to_string(TaskKind kind);
 

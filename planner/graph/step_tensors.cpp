@@ -16,7 +16,7 @@ bool offloads_record(const Plan& plan, std::size_t unit) {
 
 bool input_in_stream(const Plan& plan, std::size_t unit) {
   return unit + 1 == plan.units.size() || offloads_record(plan, unit) ||
-         !plan.saved_records.empty();
+         !plan.saved_records.empty() || !keeps_input(plan, unit);
 }
 
 Bytes context_part(const Job& job) {

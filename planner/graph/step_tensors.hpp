@@ -101,8 +101,9 @@ inline constexpr std::int64_t kNormBlock = 4096;
 [[nodiscard]] bool is_block(const Plan& plan, std::size_t unit);
 /// Whether records of `unit` are kept on the host between forward and backward pass.
 [[nodiscard]] bool offloads_record(const Plan& plan, std::size_t unit);
-/// Whether the residual stream that `unit` reads lies outside its record: for the head, for blocks
-/// whose record is kept on the host, and for all blocks of a plan with saved_records.
+/// Whether the residual stream that `unit` reads in its forward pass lies outside its record: for
+/// the head, for blocks whose record is kept on the host or whose input is not kept, and for all
+/// blocks of a plan with saved_records.
 [[nodiscard]] bool input_in_stream(const Plan& plan, std::size_t unit);
 
 /// Bytes of the keys and values of one micro-batch, which is one chunk of a split sequence.

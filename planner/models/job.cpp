@@ -118,6 +118,7 @@ std::string job_hash(const Job& job) {
   if (job.chunks_mlp()) text.add("mlp_chunk", job.mlp_chunk);
   if (job.sequence_chunk) text.add("sequence_chunk", *job.sequence_chunk);
   if (job.attention == AttentionSpan::document) text.add("attention", "document");
+  if (job.operators == Operators::eager) text.add("operators", "eager");
   if (job.router_aux_loss_coef) text.add("router_aux_loss_coef", *job.router_aux_loss_coef);
   return text.hash();
 }
@@ -136,7 +137,8 @@ Bytes Job::moment_bytes(std::int64_t parameters) const {
 }
 
 bool Job::executable() const {
-  return optimizer.state == StateType::fp32 && !sequence_chunk && model.family != Family::gpt_oss;
+  return optimizer.state == StateType::fp32 && !sequence_chunk && model.family != Family::gpt_oss &&
+         operators == Operators::fused;
 }
 
 void require_executable(const Job& job) {
@@ -152,6 +154,9 @@ void require_executable(const Job& job) {
                    "without that)");
   }
   if (job.sequence_chunk) only_predicted("sequence_chunk", "leave it out");
+  if (job.operators == Operators::eager) {
+    only_predicted("policy.operators", "set it to fused, or choose another policy");
+  }
 }
 
 const char* to_string(StateType type) {
@@ -164,6 +169,10 @@ const char* to_string(StateType type) {
       return "int8";
   }
   return "";
+}
+
+const char* to_string(Operators operators) {
+  return operators == Operators::fused ? "fused" : "eager";
 }
 
 float Job::balance_weight(std::int64_t tokens) const {

@@ -22,6 +22,14 @@ enum class StateType {
   int8,
 };
 
+/// How a pass's operators become kernels.
+enum class Operators {
+  fused,  ///< This engine's kernels.
+  /// One kernel an operator, launched from Python, as PyTorch runs a layer that was not compiled
+  /// (planner/costs/eager_work.cpp). Predicted only.
+  eager,
+};
+
 /// How far back a token's attention reaches, and where positions start at 0.
 enum class AttentionSpan {
   sequence,  ///< Attention reaches the first token of the sequence.
@@ -65,6 +73,7 @@ struct Job {
   /// only). A micro-batch is then one such chunk, which attends to the keys of the chunks before
   /// it.
   std::optional<std::int64_t> sequence_chunk;
+  Operators operators = Operators::fused;
 
   /// Tokens of one step.
   [[nodiscard]] std::int64_t tokens() const { return seq_len * batch_size; }
@@ -72,7 +81,9 @@ struct Job {
     return sequence_chunk.value_or(seq_len * micro_batch);
   }
   /// Whether a micro-batch passes an MLP in more than one chunk.
-  [[nodiscard]] bool chunks_mlp() const { return !model.experts && mlp_chunk < micro_tokens(); }
+  [[nodiscard]] bool chunks_mlp() const {
+    return !model.experts && operators == Operators::fused && mlp_chunk < micro_tokens();
+  }
   /// Largest number of tokens of a micro-batch that are in an MLP at one time.
   [[nodiscard]] std::int64_t mlp_tokens() const {
     return chunks_mlp() ? mlp_chunk : micro_tokens();
@@ -116,6 +127,7 @@ struct Job {
 };
 
 const char* to_string(StateType type);
+const char* to_string(Operators operators);
 
 /// Throws BadRequest naming the first thing that this version predicts and does not execute.
 void require_executable(const Job& job);

@@ -83,6 +83,19 @@ void validate_waiting(const UnitPlan& unit, const std::string& at) {
                   "disk does not go with when backward, where no gradient waits: set it to host");
 }
 
+void validate_checkpoints(const Plan& plan) {
+  require_slots(plan.checkpoint_interval, "checkpoint_interval");
+  if (plan.checkpoint_interval == 1) return;
+  require_in_plan(plan.saved_records.empty(), "checkpoint_interval",
+                  "above 1 does not go with saved_records: leave one of them out");
+  for (std::size_t unit = 1; unit + 1 < plan.units.size(); ++unit) {
+    require_in_plan(
+        plan.units[unit].keep == Keep::input && plan.units[unit].keep_tier == Tier::hbm,
+        "checkpoint_interval",
+        "above 1 needs keep input and keep_tier hbm of every block: set them, or it to 1");
+  }
+}
+
 void validate_records(const Plan& plan, const Job& job) {
   if (plan.saved_records.empty()) {
     require_in_plan(
@@ -147,6 +160,8 @@ void validate(const Plan& plan, const Job& job) {
   validate_counts(plan, job);
   for (std::size_t index = 0; index < units; ++index) validate_unit(plan, job, index);
   validate_records(plan, job);
+  validate_checkpoints(plan);
+  for (const HostPass& pass : plan.host_passes) validate(pass, "plan: host_passes: ");
   if (job.model.tied_head) {
     require_in_plan(
         plan.units.back().gradients == plan.units.front().gradients,
@@ -162,6 +177,8 @@ void require_executable(const Plan& plan) {
   if (!plan.saved_records.empty()) {
     only_predicted("saved_records", "choose keep and keep_tier of each layer");
   }
+  if (plan.checkpoint_interval != 1) only_predicted("checkpoint_interval above 1", "set it to 1");
+  if (!plan.host_passes.empty()) only_predicted("host_passes", "leave them out");
   for (std::size_t i = 0; i < plan.units.size(); ++i) {
     if (!rotates_state(plan.units[i])) continue;
     only_predicted("layers[" + std::to_string(i) + "].gradients host with executor gpu",
@@ -186,6 +203,14 @@ std::string plan_hash(const Plan& plan) {
     text.add("disk_buffers", plan.disk_buffers).add("disk_buffer_bytes", plan.disk_buffer.count());
   }
   for (const Keep level : plan.saved_records) text.add("saved", to_string(level));
+  if (plan.checkpoint_interval != 1) text.add("checkpoint_interval", plan.checkpoint_interval);
+  for (const HostPass& pass : plan.host_passes) {
+    text.add("host_pass", pass.name)
+        .add("moment", to_string(pass.moment))
+        .add("over", to_string(pass.over))
+        .add("threads", to_string(pass.threads))
+        .add("bytes", pass.bytes_per_parameter);
+  }
   for (const UnitPlan& unit : plan.units) {
     text.add("weights", to_string(unit.weights))
         .add("gradients", to_string(unit.gradients))

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "planner/models/job.hpp"
+#include "planner/plans/host_pass.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::planner {
@@ -89,6 +90,12 @@ struct Plan {
   /// and the last, as many as there are slots, stay. Such a plan is predicted and cannot be
   /// executed.
   std::vector<Keep> saved_records;
+  /// Number of blocks from one kept input to the next. With more than one, the inputs between are
+  /// computed again before a group's backward passes, by one more forward pass over the group, for
+  /// which its weights are loaded again. Such a plan is predicted and cannot be executed.
+  std::int64_t checkpoint_interval = 1;
+  /// Passes of the CPU over the model between steps, in the order in which they run.
+  std::vector<HostPass> host_passes;
   Bytes copy_chunk{0};  ///< Largest number of bytes of one copy task; zero copies whole tensors.
   std::int64_t threads = 1;  ///< Number of threads of the CPU optimizer.
   friend bool operator==(const Plan&, const Plan&) = default;
@@ -140,6 +147,12 @@ inline void limit_prefetch(Plan& plan) {
 /// buffers at the end of the step. A plan with such a unit is predicted and cannot be executed.
 [[nodiscard]] inline bool rotates_state(const UnitPlan& unit) {
   return stages_state(unit) && unit.gradients == Tier::host;
+}
+
+/// Whether the input of block `unit` is kept from its forward to its backward pass, and not
+/// computed again (Plan::checkpoint_interval).
+[[nodiscard]] inline bool keeps_input(const Plan& plan, std::size_t unit) {
+  return (unit - 1) % static_cast<std::size_t>(plan.checkpoint_interval) == 0;
 }
 
 /// Throws BadRequest naming the first choice of the plan that this version predicts but cannot

@@ -24,5 +24,17 @@ namespace sluice::planner {
 [[nodiscard]] inline When parse_when(const std::string& text, const std::string& where) {
   return parse_choice(text, where, {When::backward, When::forward, When::after});
 }
+[[nodiscard]] inline HostPass::Moment parse_moment(const std::string& text,
+                                                   const std::string& where) {
+  return parse_choice(text, where,
+                      {HostPass::Moment::before_update, HostPass::Moment::after_update});
+}
+[[nodiscard]] inline HostPass::Over parse_over(const std::string& text, const std::string& where) {
+  return parse_choice(text, where, {HostPass::Over::all, HostPass::Over::ends});
+}
+[[nodiscard]] inline HostPass::Threads parse_pass_threads(const std::string& text,
+                                                          const std::string& where) {
+  return parse_choice(text, where, {HostPass::Threads::one, HostPass::Threads::all});
+}
 
 }  // namespace sluice::planner

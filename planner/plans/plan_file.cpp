@@ -48,6 +48,26 @@ Json to_json(const LayoutRow& row) {
           {"first_task", row.first_task}, {"last_task", row.last_task}};
 }
 
+Json to_json(const HostPass& pass) {
+  return {{"name", pass.name},
+          {"moment", to_string(pass.moment)},
+          {"over", to_string(pass.over)},
+          {"threads", to_string(pass.threads)},
+          {"bytes_per_parameter", pass.bytes_per_parameter}};
+}
+
+HostPass to_host_pass(const JsonObject& json) {
+  json.refuse_unknown({"name", "moment", "over", "threads", "bytes_per_parameter"});
+  const auto field = [&json](const char* key) { return json.where() + ": " + key; };
+  HostPass pass;
+  pass.name = json.text("name");
+  pass.moment = parse_moment(json.text("moment"), field("moment"));
+  pass.over = parse_over(json.text("over"), field("over"));
+  pass.threads = parse_pass_threads(json.text("threads"), field("threads"));
+  pass.bytes_per_parameter = json.number("bytes_per_parameter");
+  return pass;
+}
+
 std::int64_t not_negative(const JsonObject& json, const char* key) {
   const std::int64_t value = json.integer(key);
   if (value < 0) json.fail(key, std::to_string(value) + " must not be negative");
@@ -110,6 +130,14 @@ Plan to_plan(const JsonObject& json) {
       plan.saved_records.push_back(parse_record_level(level, json.where() + ": saved_records"));
     }
   }
+  if (json.has("checkpoint_interval")) {
+    plan.checkpoint_interval = not_negative(json, "checkpoint_interval");
+  }
+  if (json.has("host_passes")) {
+    for (const JsonObject& pass : json.objects("host_passes")) {
+      plan.host_passes.push_back(to_host_pass(pass));
+    }
+  }
   plan.prefetch_depth = not_negative(json, "prefetch_depth");
   plan.rounds = not_negative(json, "rounds");
   plan.micro_batches_per_round = not_negative(json, "micro_batches_per_round");
@@ -143,6 +171,8 @@ std::string to_json_text(const PlanFile& file) {
     json["disk_buffer_bytes"] = plan.disk_buffer.count();
   }
   for (const Keep level : plan.saved_records) json["saved_records"].push_back(to_string(level));
+  if (plan.checkpoint_interval != 1) json["checkpoint_interval"] = plan.checkpoint_interval;
+  for (const HostPass& pass : plan.host_passes) json["host_passes"].push_back(to_json(pass));
   for (const UnitPlan& unit : plan.units) json["layers"].push_back(to_json(unit));
   for (const LayoutRow& row : file.layout) json["layout"].push_back(to_json(row));
   if (file.prediction) json["prediction"] = to_json(*file.prediction);
@@ -156,12 +186,28 @@ PlanFile plan_file_from_json(const std::string& text, const std::string& where) 
     json.fail("schema", std::string("must be \"") + kPlanSchema + "\", not \"" +
                             json.text("schema") + "\": make the plan again with `sluice plan`");
   }
-  json.refuse_unknown(
-      {"schema",           "job_hash",       "profile_hash",     "numerics_id",
-       "layers",           "weight_buffers", "gradient_buffers", "activation_buffers",
-       "state_buffers",    "stream_buffers", "disk_buffers",     "disk_buffer_bytes",
-       "saved_records",    "prefetch_depth", "rounds",           "micro_batches_per_round",
-       "copy_chunk_bytes", "threads",        "layout",           "prediction"});
+  json.refuse_unknown({"schema",
+                       "job_hash",
+                       "profile_hash",
+                       "numerics_id",
+                       "layers",
+                       "weight_buffers",
+                       "gradient_buffers",
+                       "activation_buffers",
+                       "state_buffers",
+                       "stream_buffers",
+                       "disk_buffers",
+                       "disk_buffer_bytes",
+                       "saved_records",
+                       "prefetch_depth",
+                       "rounds",
+                       "micro_batches_per_round",
+                       "copy_chunk_bytes",
+                       "threads",
+                       "layout",
+                       "prediction",
+                       "checkpoint_interval",
+                       "host_passes"});
   PlanFile file;
   file.job_hash = json.text("job_hash");
   file.profile_hash = json.text("profile_hash");

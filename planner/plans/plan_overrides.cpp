@@ -24,6 +24,7 @@ constexpr std::array kNumbers = {
     PlanNumber{"stream_buffers", &Plan::stream_buffers},
     PlanNumber{"disk_buffers", &Plan::disk_buffers},
     PlanNumber{"prefetch_depth", &Plan::prefetch_depth},
+    PlanNumber{"checkpoint_interval", &Plan::checkpoint_interval},
     PlanNumber{"rounds", &Plan::rounds},
     PlanNumber{"micro_batches_per_round", &Plan::micro_batches_per_round},
     PlanNumber{"threads", &Plan::threads},

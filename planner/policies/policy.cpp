@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "planner/files/choice.hpp"
 #include "planner/files/whole_file.hpp"
 #include "planner/plans/plan_overrides.hpp"
 #include "planner/policies/ml_dataflow.hpp"
@@ -32,6 +33,11 @@ PolicyFile named_policy(const std::string& name) {
 PolicyFile with_settings(PolicyFile policy, const std::string& name,
                          const std::map<std::string, std::string>& settings) {
   for (const auto& [field, value] : settings) {
+    if (field == "operators") {
+      policy.operators =
+          parse_choice(value, "policy.operators", {Operators::fused, Operators::eager});
+      continue;
+    }
     try {
       check_plan_override(field, value);
     } catch (const BadRequest& error) {
@@ -77,6 +83,8 @@ RunConfig Policy::stated(RunConfig config) const {
   for (const auto& [path, value] : fields_->job) set_path(config, path, value);
   return config;
 }
+
+Operators Policy::operators() const { return fields_ ? fields_->operators : Operators::fused; }
 
 Job Policy::sized(Job job, const MachineProfile& machine) const {
   if (fields_) return job;

@@ -37,6 +37,8 @@ class Policy {
   [[nodiscard]] RunConfig stated(RunConfig config) const;
   /// Whether the policy's numbers of sequences, micro-batch and chunks depend on the machine.
   [[nodiscard]] bool sizes_job() const { return !fields_; }
+  /// How the policy's program turns operators into kernels.
+  [[nodiscard]] Operators operators() const;
   /// `job` with the policy's sizes where they depend on the machine; else `job` itself.
   [[nodiscard]] Job sized(Job job, const MachineProfile& machine) const;
   /// The plan that the policy makes, without the run's pins.

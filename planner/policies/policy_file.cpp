@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <type_traits>
 
 #include "planner/files/yaml_document.hpp"
+#include "planner/plans/plan_choices.hpp"
 #include "planner/plans/plan_overrides.hpp"
 #include "planner/runs/paths.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -59,9 +62,16 @@ class PolicyReader {
         read_map(item.second, "", policy.plan, check_plan_override);
       } else if (key == "ends") {
         read_map(item.second, "", policy.outer_units, check_outer_unit_field);
+      } else if (key == "operators") {
+        policy.operators = at_line(item.second, [&] {
+          return parse_choice(scalar(item.second, key), key, {Operators::fused, Operators::eager});
+        });
+      } else if (key == "passes") {
+        read_passes(item.second, policy.passes);
       } else {
         refuse(item.first, key + ": unknown key" +
-                               sim::did_you_mean(key, {"name", "summary", "job", "plan", "ends"}));
+                               sim::did_you_mean(key, {"name", "summary", "job", "plan", "ends",
+                                                       "operators", "passes"}));
       }
     }
     return policy;
@@ -86,6 +96,49 @@ class PolicyReader {
       } catch (const BadRequest& error) {
         refuse(item.first, error.what());
       }
+    }
+  }
+
+  void read_passes(const YAML::Node& list, std::vector<HostPass>& into) const {
+    if (!list.IsSequence()) refuse(list, "passes: must be a list of maps");
+    for (const YAML::Node& item : list) {
+      if (!item.IsMap()) refuse(item, "passes: each must be a map of its settings");
+      into.push_back(at_line(item, [&] { return read_pass(item); }));
+    }
+  }
+
+  HostPass read_pass(const YAML::Node& map) const {
+    HostPass pass;
+    for (const auto& item : map) {
+      const std::string key = item.first.Scalar();
+      const std::string value = scalar(item.second, key);
+      const std::string where = "passes: " + key;
+      if (key == "name") {
+        pass.name = value;
+      } else if (key == "moment") {
+        pass.moment = parse_moment(value, where);
+      } else if (key == "over") {
+        pass.over = parse_over(value, where);
+      } else if (key == "threads") {
+        pass.threads = parse_pass_threads(value, where);
+      } else if (key == "bytes") {
+        pass.bytes_per_parameter = parse_number(value, where);
+      } else {
+        throw BadRequest(where + ": unknown key" +
+                         sim::did_you_mean(key, {"name", "moment", "over", "threads", "bytes"}));
+      }
+    }
+    validate(pass, "passes: ");
+    return pass;
+  }
+
+  /// The result of `read`, whose errors get the line of `node`.
+  template <class Read>
+  std::invoke_result_t<Read> at_line(const YAML::Node& node, Read read) const {
+    try {
+      return read();
+    } catch (const BadRequest& error) {
+      refuse(node, error.what());
     }
   }
 
@@ -119,6 +172,7 @@ Plan plan_of(const PolicyFile& policy, const Job& job) {
     fields["layers[" + std::to_string(plan.units.size() - 1) + "]." + name] = value;
   }
   apply_plan_overrides(plan, job, fields, std::nullopt);
+  plan.host_passes = policy.passes;
   return plan;
 }
 

@@ -3,7 +3,10 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
+#include "planner/models/job.hpp"
+#include "planner/plans/host_pass.hpp"
 #include "planner/runs/run_config.hpp"
 
 namespace sluice::planner {
@@ -16,6 +19,10 @@ struct PolicyFile {
   std::map<std::string, std::string> plan;
   /// Values by plan field for embedding and head, where they differ from `plan`.
   std::map<std::string, std::string> outer_units;
+  /// How the policy's program turns operators into kernels. Not executed if eager.
+  Operators operators = Operators::fused;
+  /// Passes of the program's CPU over the model between steps.
+  std::vector<HostPass> passes;
 };
 
 /// Parses a policy's text; messages begin with `where`, the file's name. Throws BadRequest naming

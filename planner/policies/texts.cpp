@@ -36,9 +36,46 @@ plan:
   prefetch_depth: 1
   gradient_buffers: 2
 )",
+    // MegaTrain's public code of spring 2026 (infinity/model/cpu_master.py, examples/train.py at
+    // commit 919520f): every fourth block's input is kept (checkpoint_interval), so blocks pass
+    // forward three times; embedding and head stay on the device and are copied there after each
+    // update. Between steps the CPU works alone. Bytes of a parameter are what a pass reads and
+    // writes, a line that is written being read first unless it was read anyhow. Two are not
+    // counted but measured, by PyTorch 1.13 on one core of a Xeon whose AdamW takes 1.31 ns for 28
+    // bytes (2026-11-27, experiments/peers/host_passes.py): norm, 0.264 ns, and free, 0.05 ns.
+    //   norm       torch.nn.utils.clip_grad_norm_: vector_norm of each bf16 gradient, vectorised,
+    //              on one thread; its additions wait for each other: 5.7 instead of 2
+    //   clip       gradients times the coefficient, whatever that is: 2 read, 2 written
+    //   copy_back  weights of embedding and head from pageable memory, which the driver copies to a
+    //              pinned buffer on one thread: 2 read, 2 + 2 written
+    //   zero       Module.zero_grad: 2 + 2 written
+    //   free       Optimizer.zero_grad gives the gradients' pages back to the system: 1.1
     R"(name: megatrain
-summary: weights streamed forward and backward, bf16 state, clip and CPU Adam after (MegaTrain)
+summary: weights streamed forward twice and backward, bf16 state, clip and CPU Adam after (MegaTrain)
 job: {optimizer.state: bf16}
+operators: eager
+plan:
+  weights: host
+  gradients: host
+  state: host
+  keep: input
+  executor: cpu
+  when: after
+  rounds: 1
+  weight_buffers: 2
+  prefetch_depth: 1
+  gradient_buffers: 2
+  checkpoint_interval: 4
+ends: {weights: hbm}
+passes:
+  - {name: norm, moment: before_update, over: all, threads: one, bytes: 5.7}
+  - {name: clip, moment: before_update, over: all, threads: all, bytes: 4}
+  - {name: copy_back, moment: after_update, over: ends, threads: one, bytes: 6}
+  - {name: zero, moment: after_update, over: all, threads: all, bytes: 4}
+  - {name: free, moment: after_update, over: all, threads: one, bytes: 1.1}
+)",
+    R"(name: megatrain-fp32
+summary: MegaTrain's schedule with fp32 state, which the engine runs
 plan:
   weights: host
   gradients: host
@@ -64,6 +101,27 @@ plan:
   weight_buffers: 2
   prefetch_depth: 1
   gradient_buffers: 1
+)",
+    // PyTorch's own program of that schedule: its operators one by one, its norm and clip
+    // (torch.nn.utils.clip_grad_norm_ over fp32 gradients on the CPU: 4 bytes read and written a
+    // parameter) as for MegaTrain above.
+    R"(name: fsdp2-offload-eager
+summary: PyTorch FSDP2 with CPUOffloadPolicy as its program runs, predicted only
+operators: eager
+plan:
+  weights: host
+  gradients: host
+  state: host
+  keep: input
+  executor: cpu
+  when: after
+  micro_batches_per_round: 1
+  weight_buffers: 2
+  prefetch_depth: 1
+  gradient_buffers: 1
+passes:
+  - {name: norm, moment: before_update, over: all, threads: one, bytes: 5.7}
+  - {name: clip, moment: before_update, over: all, threads: all, bytes: 8}
 )",
     R"(name: resident
 summary: everything in HBM, all activations kept, Adam on the GPU
@@ -95,11 +153,6 @@ std::map<std::string, PolicyFile> read_built_in() {
     PolicyFile policy = policy_from_yaml(text, "built-in policy");
     policies.emplace(policy.name, policy);
   }
-  PolicyFile fp32 = policies.at("megatrain");
-  fp32.name = "megatrain-fp32";
-  fp32.summary = "MegaTrain's schedule with fp32 state, which the engine runs";
-  fp32.job.erase("optimizer.state");
-  policies.emplace(fp32.name, fp32);
   return policies;
 }
 

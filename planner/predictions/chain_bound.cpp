@@ -14,7 +14,7 @@ Seconds chain_bound(const sim::TaskGraph& graph) {
   check(graph.period().has_value(), "a graph whose chains are bounded has a period");
   // Ends are whole nanoseconds, so each task may end this much earlier than its time says.
   constexpr Seconds kRounding(1e-9);
-  const auto [first, last] = *graph.period();
+  const auto [first, last, steps] = *graph.period();
   std::vector<std::optional<Seconds>> end(graph.tasks().size());
   std::vector<std::optional<Seconds>> lane_end(graph.lanes().size());
   const auto follow = [](std::optional<Seconds>& start, const std::optional<Seconds>& before) {
@@ -32,7 +32,7 @@ Seconds chain_bound(const sim::TaskGraph& graph) {
     }
     if (own) lane_end[sim::index(task.lane)] = own;
   }
-  return end[sim::index(last)].value_or(Seconds(0));
+  return end[sim::index(last)].value_or(Seconds(0)) / static_cast<double>(steps);
 }
 
 }  // namespace sluice::planner

@@ -40,6 +40,8 @@ TaskCost cost_of(const StepTask& task, const CostModel& costs) {
     case TaskKind::update:
       return task.lane == LaneKind::cpu ? costs.cpu_update(task.cost, task.work)
                                         : costs.compute(task.cost, task.work);
+    case TaskKind::host_pass:
+      return costs.cpu_update(task.cost, task.work);
     case TaskKind::grads:
       return TaskCost{};
     case TaskKind::forward:
@@ -84,7 +86,10 @@ std::vector<CriticalCost> critical_costs(const StepGraph& graph, const sim::Time
   }
   std::vector<CriticalCost> all;
   all.reserve(by_key.size());
-  for (auto& [name, cost] : by_key) all.push_back(std::move(cost));
+  for (auto& [name, cost] : by_key) {
+    cost.time /= static_cast<double>(period.steps);
+    all.push_back(std::move(cost));
+  }
   return all;
 }
 

@@ -23,7 +23,7 @@ struct CriticalCost {
 
 /// Costs on the critical path, one entry a cost key: the path goes from the end of the period back
 /// to its start, through the chain of tasks each of which let the next start. The entries' times
-/// sum to the period.
+/// sum to the period; they are means over the steps of a longer one.
 [[nodiscard]] std::vector<CriticalCost> critical_costs(const StepGraph& graph,
                                                        const sim::Timeline& timeline,
                                                        const CostModel& costs);

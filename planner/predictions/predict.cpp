@@ -1,6 +1,7 @@
 #include "planner/predictions/predict.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "planner/costs/job_calibration.hpp"
 #include "planner/files/hash.hpp"
@@ -31,6 +32,24 @@ std::vector<std::pair<std::string, double>> busy_shares(const StepGraph& graph,
                         to_seconds(busy[lane]) / to_seconds(end - begin));
   }
   return shares;
+}
+
+std::vector<TaskTimes> times_of(std::span<const sim::Timeline::Span> spans) {
+  std::vector<TaskTimes> times;
+  times.reserve(spans.size());
+  for (const auto& span : spans) times.push_back({span.start, span.end});
+  return times;
+}
+
+/// `times` counted from the first start among them.
+std::vector<TaskTimes> from_first_start(std::vector<TaskTimes> times) {
+  Instant first = times.front().start;
+  for (const TaskTimes& time : times) first = std::min(first, time.start);
+  for (TaskTimes& time : times) {
+    time.start -= first.time_since_epoch();
+    time.end -= first.time_since_epoch();
+  }
+  return times;
 }
 
 EvidenceShares evidence_of(const std::vector<CriticalCost>& costs) {
@@ -121,16 +140,22 @@ Predictor Predictor::with_batch(std::int64_t batch_size) const {
 
 PredictedStep Predictor::predict(const Plan& plan) const {
   validate(plan, job_);
-  PredictedStep step{{}, build_step_graph(job_, plan, *costs_), {}};
-  const sim::Timeline timeline = simulate_steady(step.graph);
-  step.times.reserve(timeline.spans.size());
-  for (const auto& span : timeline.spans) step.times.push_back({span.start, span.end});
+  PredictedStep step{.prediction = {}, .graph = build_step_graph(job_, plan, *costs_), .times = {}};
+  SteadySteps steady = steady_steps(step.graph, LookForCycles::always);
+  const StepGraph& graph = steady.cycle ? steady.cycle->graph : step.graph;
+  const sim::Timeline& timeline = steady.cycle ? steady.cycle->timeline : steady.timeline;
+  const std::vector<TaskTimes> times = times_of(timeline.spans);
+  step.times =
+      steady.cycle
+          ? from_first_start(times_of(std::span(timeline.spans).last(step.graph.tasks.size())))
+          : times;
 
   Prediction& p = step.prediction;
   p.parameters = parameter_count(job_.model);
-  p.step = timeline.period(*step.graph.graph.period());
+  p.step = steady.step;
+  if (steady.cycle) p.cycle = steady.cycle->steps;
   const Seconds time = to_seconds(p.step);
-  const auto critical = critical_costs(step.graph, timeline, *costs_);
+  const auto critical = critical_costs(graph, timeline, *costs_);
   const Seconds half = kInterval90 * period_deviation(critical, time, machine_.profile);
   p.step_low = std::max(time - half, 0.2 * time);
   p.step_high = time + half;
@@ -143,8 +168,8 @@ PredictedStep Predictor::predict(const Plan& plan) const {
   p.memory = memory_of(step.graph, machine_);
   p.bound = bound_with(p.memory);
   p.fits = fits(p.memory);
-  p.busy = busy_shares(step.graph, step.times);
-  p.stalls = stall_times(step.graph, step.times);
+  p.busy = busy_shares(graph, times);
+  p.stalls = stall_times(graph, times);
   p.evidence = evidence_of(critical);
   p.terms = costs_->switches();
   p.plan = plan;
@@ -154,6 +179,7 @@ PredictedStep Predictor::predict(const Plan& plan) const {
   p.cost_model_hash = costs_->hash();
   p.numerics_id = numerics_class(machine_.profile);
   p.layout = layout_rows(step.graph);
+  if (steady.cycle) step.many = std::move(steady.cycle->graph.graph);
   return step;
 }
 
@@ -166,13 +192,13 @@ PlanScore Predictor::score(const Plan& plan, std::optional<Duration> enough) con
   if (!fits(memory)) return score;
   if (enough) score.chain = chain_bound(graph.graph);
   if (enough && score.chain >= to_seconds(*enough)) return score;
-  score.step = simulate_steady(graph).period(*graph.graph.period());
+  score.step = steady_steps(graph, LookForCycles::where_unsettled).step;
   return score;
 }
 
 Duration Predictor::step(const Plan& plan) const {
   StepGraph graph = write_step_graph(job_, plan, *costs_);
-  return simulate_steady(graph).period(*graph.graph.period());
+  return steady_steps(graph, LookForCycles::where_unsettled).step;
 }
 
 Prediction predict(const Job& job, const Plan& plan, const ResolvedMachine& machine,

@@ -32,6 +32,9 @@ struct Prediction {
   bool fits = true;
   /// Predicted step time: the period of the simulated step graph, to the nanosecond.
   Duration step{0};
+  /// Step times of a long run whose steps take turns, in order; `step` is their mean. Empty where
+  /// all steps are alike.
+  std::vector<Duration> cycle;
   Seconds step_low{0}, step_high{0};
   double tokens_per_s = 0;
   FlopsPerSecond model_flops{0};
@@ -61,7 +64,14 @@ struct Prediction {
 struct PredictedStep {
   Prediction prediction;
   StepGraph graph;
-  std::vector<TaskTimes> times;  ///< Predicted start and end of every task, by task id.
+  /// Predicted start and end of every task, by task id. Where steps take turns, those of the last
+  /// three of `many`, counted from the first start.
+  std::vector<TaskTimes> times;
+  /// The graph of many steps from which the step was read; none where all steps are alike.
+  std::optional<sim::TaskGraph> many = std::nullopt;
+
+  /// The graph whose simulation gives the predicted step as its period.
+  [[nodiscard]] const sim::TaskGraph& simulated() const { return many ? *many : graph.graph; }
 };
 
 /// Step time and memory of a plan, with which a search compares plans.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "sim/error.hpp"
 
@@ -35,6 +36,7 @@ std::optional<Stall> stall_of(const StepTask& task) {
     case TaskKind::read_state:
     case TaskKind::write_state:
     case TaskKind::write_weights:
+    case TaskKind::host_pass:
       return Stall::optimizer;
     case TaskKind::update:
       if (task.lane == LaneKind::compute) return std::nullopt;
@@ -116,6 +118,19 @@ class Attribution {
   std::vector<std::optional<TaskId>> before_;
 };
 
+/// Means of `times` over `steps` steps. Nanoseconds that do not divide count as compute time, so
+/// that parts still sum to the whole.
+StallTimes per_step(StallTimes times, std::int64_t steps) {
+  if (steps == 1) return times;
+  times.period /= steps;
+  times.compute = times.period;
+  for (Duration& idle : times.idle) times.compute -= idle /= steps;
+  Duration rest = times.compute;
+  for (auto& [kind, time] : times.kinds) rest -= time /= steps;
+  times.kinds[TaskKind::grads] += rest;
+  return times;
+}
+
 }  // namespace
 
 StallTimes stall_times(const StepGraph& graph, const std::vector<TaskTimes>& spans) {
@@ -139,7 +154,7 @@ StallTimes stall_times(const StepGraph& graph, const std::vector<TaskTimes>& spa
   // Only where the period's last task is not the lane's last span.
   times.compute += end - at;
   if (end > at) times.kinds[TaskKind::grads] += end - at;
-  return times;
+  return per_step(std::move(times), graph.graph.period()->steps);
 }
 
 const char* to_string(Stall stall) {

@@ -43,11 +43,12 @@ struct TaskTimes {
 };
 
 /// Busy and idle times of the compute lane between the end of s2/grads and the end of s3/grads (the
-/// ends of steps 2 and 3). An idle interval before compute task t is walked backwards: it is
-/// charged to the predecessor of t that ended last and, where that one started within the interval,
-/// to what it waited for in turn (its own last predecessor or the task before it on its lane), and
-/// so on. `spans` has one element a task of `graph`, predicted or measured; a measured predecessor
-/// that seems to end late by clock noise is clipped to the interval.
+/// ends of steps 2 and 3); means over the steps of a longer period. An idle interval before compute
+/// task t is walked backwards: it is charged to the predecessor of t that ended last and, where
+/// that one started within the interval, to what it waited for in turn (its own last predecessor or
+/// the task before it on its lane), and so on. `spans` has one element a task of `graph`, predicted
+/// or measured; a measured predecessor that seems to end late by clock noise is clipped to the
+/// interval.
 [[nodiscard]] StallTimes stall_times(const StepGraph& graph, const std::vector<TaskTimes>& spans);
 
 /// stall_times() for `spans` of any type with members `start` and `end`.

@@ -245,7 +245,7 @@ class DiskSearch {
       return false;
     }
     ++simulated_;
-    const Duration step = simulate_steady(graph).period(*graph.graph.period());
+    const Duration step = steady_steps(graph, LookForCycles::where_unsettled).step;
     last_ = step;
     if (!best_ || step < best_->step) {
       best_ = TimedPlan{.plan = plan, .memory = memory, .step = step};

@@ -29,7 +29,9 @@ struct ContentionFit {
 ///
 ///   from the points where something runs alone: h2d, d2h, the update curve by threads
 ///   fitted: dram capacity; DRAM bytes per byte copied, each way; sharing weights of both copies;
-///           interference cpu < h2d, cpu < d2h, h2d < cpu, d2h < cpu, h2d < d2h, d2h < h2d
+///           interference cpu < h2d, cpu < d2h, h2d < cpu, d2h < cpu, h2d < d2h, d2h < h2d; the
+///           first two at the fewest and at the most threads, d2h < cpu at half of the most (and
+///           below) and at the most
 ///
 /// Only ratios of DRAM coefficients show in rates, so update_dram stays what the profile has, or 28
 /// bytes. Least squares of relative errors, from several fixed starts: the same grid gives the same

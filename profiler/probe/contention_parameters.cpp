@@ -22,8 +22,8 @@ constexpr std::array<Fact MachineProfile::*, 5> kFacts = {
     &MachineProfile::h2d_weight, &MachineProfile::d2h_weight};
 
 /// A fitted interference factor; `end` chooses, for factors that change with the optimizer's
-/// threads, the one at the fewest or the one at the most threads.
-enum class End { any, fewest, most };
+/// threads, the one at the fewest, at half of the most (and below), or at the most threads.
+enum class End { any, fewest, half, most };
 struct Pair {
   const char* on;
   const char* from;
@@ -33,12 +33,13 @@ struct Pair {
 };
 /// Stands for the factor that the profile's duplex rates imply.
 constexpr double kDuplex = 0;
-constexpr std::array<Pair, 8> kPairs = {{{"cpu", "h2d", End::fewest, 0.90},
+constexpr std::array<Pair, 9> kPairs = {{{"cpu", "h2d", End::fewest, 0.90},
                                          {"cpu", "h2d", End::most, 0.85},
                                          {"cpu", "d2h", End::fewest, 0.82},
                                          {"cpu", "d2h", End::most, 0.71},
                                          {"h2d", "cpu", End::any, 0.99},
-                                         {"d2h", "cpu", End::any, 0.99},
+                                         {"d2h", "cpu", End::half, 0.99},
+                                         {"d2h", "cpu", End::most, 0.99},
                                          {"h2d", "d2h", End::any, kDuplex},
                                          {"d2h", "h2d", End::any, kDuplex}}};
 
@@ -56,7 +57,9 @@ constexpr double kFactorSpread = 0.05;
 
 std::int64_t threads_at(End end, const MachineProfile& profile) {
   if (end == End::any || profile.update.empty()) return 0;
-  return end == End::fewest ? profile.update.begin()->first : profile.update.rbegin()->first;
+  const std::int64_t most = profile.update.rbegin()->first;
+  if (end == End::half) return profile.update.lower_bound((most + 1) / 2)->first;
+  return end == End::fewest ? profile.update.begin()->first : most;
 }
 
 /// Sharing weights of copies to and from the device from which fits start.

@@ -110,7 +110,7 @@ std::string buy(const Words& words, const Words& machines, std::optional<double>
 }
 
 std::string step_graph(const StepOutcome& outcome) {
-  return sim::write_graph(outcome.step->graph.graph);
+  return sim::write_graph(outcome.step->simulated());
 }
 
 std::string step_plan_file(const StepOutcome& outcome) {

@@ -162,7 +162,8 @@ class Prediction(Record):
         return Waterfall(self._outcome.waterfall())
 
     def trace(self) -> Trace:
-        """Every task of three consecutive steps; the second to the third ``grads`` is ``step_s``."""
+        """Every task of three consecutive steps; the second to the third ``grads`` is ``step_s`` (or, where steps take
+        turns, one of ``step_cycle_s``)."""
         return Trace(self._outcome.columns())
 
     def graph(self) -> dict[str, Any]:

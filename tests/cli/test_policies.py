@@ -3,7 +3,7 @@
 import pytest
 
 RUN = ["--model", "bytes-2m", "--machine", "h200", "--seq-len", "64", "--batch-size", "8"]
-NAMES = ["fsdp2-offload", "megatrain", "megatrain-fp32", "ml_dataflow", "resident", "resident-recompute",
+NAMES = ["fsdp2-offload", "fsdp2-offload-eager", "megatrain", "megatrain-fp32", "ml_dataflow", "resident", "resident-recompute",
          "zero-infinity", "zero-offload"]
 
 

@@ -44,6 +44,25 @@ TEST(GraphFile, KeepsAwkwardNamesAndNumbers) {
   EXPECT_EQ(write_graph(read_graph(text, "g")), text);
 }
 
+TEST(GraphFile, APeriodOfSeveralStepsIsTheirMean) {
+  const auto graph_with = [](const std::string& steps) {
+    return R"({"lanes": ["a"], "tasks": [{"id": "0", "lane": "a", "seconds": 1},
+      {"id": "1", "lane": "a", "seconds": 1.5}, {"id": "2", "lane": "a", "seconds": 2.000000001}],
+      "period": ["0", "2"])" +
+           steps + "}";
+  };
+  const TaskGraph two = read_graph(graph_with(", \"period_steps\": 2"), "g.json");
+  EXPECT_EQ(period_of(two, simulate(two)), Duration(1'750'000'000));  // Rounded down.
+  EXPECT_EQ(write_graph(read_graph(write_graph(two), "again")), write_graph(two));
+  const TaskGraph one = read_graph(graph_with(""), "g.json");
+  EXPECT_EQ(period_of(one, simulate(one)), Duration(3'500'000'001));
+  EXPECT_EQ(write_graph(one).find("period_steps"), std::string::npos);
+  EXPECT_NE(refusal([&] {
+              (void)read_graph(graph_with(", \"period_steps\": 0"), "g");
+            }).find("period_steps"),
+            std::string::npos);
+}
+
 TEST(Override, SetsOrScalesACapacity) {
   TaskGraph graph = read_graph(kExample, "g.json");
   apply_override(graph, "links.dram=0.5x");

@@ -109,6 +109,45 @@ TEST(Policy, PinsAndSettingsOverrideTheRule) {
   EXPECT_REFUSED(policy_plan(run, to_job(run)), "keep");
 }
 
+TEST(PolicyFile, StatesOperatorsAndPassesOfTheCpu) {
+  const PolicyFile file = policy_from_yaml(
+      "name: mine\noperators: eager\nplan: {checkpoint_interval: 4}\npasses:\n"
+      "  - {name: norm, moment: before_update, over: all, threads: one, bytes: 2.5}\n",
+      "mine.yaml");
+  EXPECT_EQ(file.operators, Operators::eager);
+  const Plan plan = plan_of(file, to_job(run_of("megatrain")));
+  EXPECT_EQ(plan.checkpoint_interval, 4);
+  ASSERT_EQ(plan.host_passes.size(), 1u);
+  EXPECT_EQ(
+      plan.host_passes[0],
+      (HostPass{.name = "norm", .threads = HostPass::Threads::one, .bytes_per_parameter = 2.5}));
+  const auto refused = [](const std::string& text) {
+    return refusal([&] { (void)policy_from_yaml(text, "mine.yaml"); });
+  };
+  EXPECT_NE(refused("name: a\noperators: lazy\n").find("mine.yaml: line 2: operators"),
+            std::string::npos);
+  EXPECT_NE(refused("passes:\n  - {name: a, bites: 2}\n").find("did you mean \"bytes\"?"),
+            std::string::npos);
+  EXPECT_NE(refused("passes:\n  - {name: a}\n").find("line 2: passes: bytes: must be above 0"),
+            std::string::npos);
+}
+
+TEST(Policy, OnlyPeersOwnProgramsAreEager) {
+  for (const std::string& name : policy_names()) {
+    RunConfig run = run_of(name);
+    if (name == "ml_dataflow") run.policy_overrides["chunk_size"] = "64";
+    const bool own = name == "megatrain" || name == "fsdp2-offload-eager";
+    EXPECT_EQ(to_job(run).operators == Operators::eager, own) << name;
+    EXPECT_EQ(policy_plan(run, to_job(run)).plan.host_passes.empty(), !own) << name;
+  }
+  RunConfig run = run_of("fsdp2-offload");
+  run.policy_overrides["operators"] = "eager";
+  EXPECT_EQ(to_job(run).operators, Operators::eager);
+  EXPECT_REFUSED((require_executable(to_job(run)), 0), "policy.operators is predicted");
+  run.policy_overrides["operators"] = "egaer";
+  EXPECT_REFUSED(to_job(run), "policy.operators");
+}
+
 TEST(PolicyFile, IsAPlanWithEndsOfItsOwn) {
   const PolicyFile file = policy_from_yaml(
       "name: mine\njob: {optimizer.clip: \"off\"}\nplan: {weights: host, weight_buffers: 3}\n"

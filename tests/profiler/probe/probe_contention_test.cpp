@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <utility>
 
 #include "profiler/probe/contention_fit.hpp"
 #include "profiler/probe/contention_model.hpp"
@@ -146,6 +147,21 @@ TEST(ContentionFit, HoldsUnderTheNoiseOfAMeasurement) {
   EXPECT_TRUE(fit.holds()) << residuals_text(fit);
   EXPECT_NEAR(fit.profile.dram.value, 165e9, 0.04 * 165e9);
   EXPECT_GT(fit.profile.dram.deviation, 0);
+}
+
+TEST(ContentionFit, LearnsThatManyThreadsTakeOfCopiesFromTheDevice) {
+  // Up to eight threads cost such copies nothing, fourteen a tenth, while memory has room.
+  MachineProfile machine = server();
+  machine.dram = fact(500e9);
+  machine.interference.push_back({"d2h", "cpu", fact(1), 8});
+  machine.interference.push_back({"d2h", "cpu", fact(0.9), 14});
+  const ContentionFit fit = fit_contention(blank(), grid_of(machine));
+  EXPECT_TRUE(fit.holds()) << residuals_text(fit);
+  const planner::ProfileCostModel model(fit.profile, {});
+  for (const auto& [threads, share] : {std::pair{4, 1.0}, {8, 1.0}, {14, 0.9}}) {
+    EXPECT_NEAR(contention_rates(model, threads, Copies::d2h).d2h, share * 55e9, 0.01 * 55e9)
+        << threads << " threads";
+  }
 }
 
 /// `machine` with updates that alone reach each t / (1 + (t / knee)^p)^(1 / p).
