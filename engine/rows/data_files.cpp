@@ -6,7 +6,7 @@
 #include <array>
 #include <cctype>
 #include <map>
-#include <ranges>
+#include <span>
 #include <regex>
 #include <set>
 #include <utility>
@@ -169,7 +169,7 @@ DataFiles of_one_form(std::vector<path> files) {
   require_all_shards(files);
   DataFiles out{.files = std::move(files)};
   out.form = file_form(out.files.front());
-  for (const path& file : out.files | std::views::drop(1)) {
+  for (const path& file : std::span(out.files).subspan(1)) {
     const FileForm form = file_form(file);
     if (form == out.form) continue;
     throw BadRequest("data: " + out.files.front().string() + " is " + to_string(out.form) +
