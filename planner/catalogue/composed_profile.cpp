@@ -83,7 +83,8 @@ void set_kernels(MachineProfile& machine, const GpuPart& gpu) {
     const std::string rule = gpu.like + "'s measured rate scaled: " + gpu.rule;
     for (CurvePoint& point : machine.gemm) {
       point.rate = scaled(point.rate, factor, gpu.saturated_deviation, rule);
-      point.rate.value = std::min(point.rate.value, kMostOfPeak * gpu.peak.count());
+      point.rate.value = std::min(
+          point.rate.value, std::max(kMostOfPeak * gpu.peak.count(), gpu.saturated->count()));
     }
     std::vector<Fact*> attention{&machine.attention_forward, &machine.attention_backward};
     for (AttentionPoint& point : machine.attention) {
