@@ -74,6 +74,21 @@ passes:
   - {name: zero, moment: after_update, over: all, threads: all, bytes: 4}
   - {name: free, moment: after_update, over: all, threads: one, bytes: 1.1}
 )",
+    R"(name: megatrain-schedule
+summary: MegaTrain's schedule with bf16 state and this engine's kernels, below its program's step
+job: {optimizer.state: bf16}
+plan:
+  weights: host
+  gradients: host
+  state: host
+  keep: input
+  executor: cpu
+  when: after
+  rounds: 1
+  weight_buffers: 2
+  prefetch_depth: 1
+  gradient_buffers: 2
+)",
     R"(name: megatrain-fp32
 summary: MegaTrain's schedule with fp32 state, which the engine runs
 plan:

@@ -104,7 +104,8 @@ class Prediction(Record):
 
     Attributes:
         step_s: seconds of an optimizer step, in the steady state; ``step_s_low`` and ``step_s_high`` are its 90 %
-            interval.
+            interval. Where steps take turns it is their mean, and ``step_cycle_s`` lists their lengths (else it is
+            absent).
         tokens_per_s: tokens a second.
         model_tflops: model TFLOP/s: matrix products and causal attention, no recomputation. ``mfu``: over the
             machine's dense bf16 peak, or None where it has none.

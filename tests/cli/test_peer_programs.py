@@ -23,6 +23,12 @@ def test_megatrains_program_is_within_a_tenth_of_what_it_took(run_sluice, valida
     assert p["step_s"] == pytest.approx(measured, rel=0.1)
 
 
+def test_megatrains_schedule_is_far_below_its_program(run_sluice):
+    schedule, program = (predicted(run_sluice, "qwen2.5-7b", "h200", "32", "32", [name]) for name in ("megatrain-schedule", "megatrain"))
+    assert schedule["step_s"] < program["step_s"] / 2
+    assert schedule["plan"].get("host_passes") is None and len(program["plan"]["host_passes"]) == 5
+
+
 def test_optimizer_and_clip_of_fsdp2_are_within_a_tenth_of_what_they_took(run_sluice):
     p = predicted(run_sluice, "qwen2.5-3b-untied", "h200", "32", "32", ["fsdp2-offload-eager"])
     assert p["stalls"]["optimizer"] == pytest.approx(1.836, rel=0.1)

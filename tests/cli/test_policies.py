@@ -3,8 +3,8 @@
 import pytest
 
 RUN = ["--model", "bytes-2m", "--machine", "h200", "--seq-len", "64", "--batch-size", "8"]
-NAMES = ["fsdp2-offload", "fsdp2-offload-eager", "megatrain", "megatrain-fp32", "ml_dataflow", "resident", "resident-recompute",
-         "zero-infinity", "zero-offload"]
+NAMES = ["fsdp2-offload", "fsdp2-offload-eager", "megatrain", "megatrain-fp32", "megatrain-schedule", "ml_dataflow",
+         "resident", "resident-recompute", "zero-infinity", "zero-offload"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -14,7 +14,7 @@ def test_a_policy_is_predicted_and_said(run_sluice, validate, name):
     validate(p, "predict")
     assert p["fits"] is True
     text = run_sluice("predict", *RUN, "--policy", name, *chunk).out
-    assert ("optimizer.state bf16" in text) == (name in ("megatrain", "ml_dataflow"))
+    assert ("optimizer.state bf16" in text) == (name in ("megatrain", "megatrain-schedule", "ml_dataflow"))
 
 
 def test_columns_of_the_public_tables_are_accepted(run_sluice, validate):

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "planner/graph/record.hpp"
 #include "tests/planner/step_jobs.hpp"
 
 namespace sluice::planner {
@@ -43,6 +44,11 @@ TEST(EagerWork, NoMlpIsComputedInChunks) {
   const Work whole = work_of(job, Pass::block_backward, 1);
   job.mlp_chunk = 8;
   EXPECT_EQ(work_of(job, Pass::block_backward, 1).flops(), whole.flops());
+}
+
+TEST(EagerWork, AutogradKeepsEveryLogit) {
+  // 32 tokens of 256 logits in bf16 beside what one chunk takes.
+  EXPECT_EQ(workspace_bytes(eager_job()), workspace_bytes(test::tiny_job()) + Bytes(32 * 256 * 2));
 }
 
 }  // namespace
