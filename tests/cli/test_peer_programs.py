@@ -2,12 +2,12 @@
 
 import pytest
 
-MEGATRAIN = [  # model, sequences, machine, seconds a step
-    ("qwen2.5-7b", 32, "h200", 8.665),
-    ("qwen2.5-7b", 64, "h200", 11.575),
-    ("qwen2.5-7b", 148, "h200", 22.829),
-    ("qwen2.5-3b-untied", 32, "h200", 3.875),
-    ("qwen2.5-14b", 32, "h200-64c", 14.702),
+MEGATRAIN = [  # model, sequences, machine, seconds a step, and how near the prediction comes (docs/policies.md)
+    ("qwen2.5-7b", 32, "h200", 8.665, 0.06),
+    ("qwen2.5-7b", 64, "h200", 11.575, 0.06),
+    ("qwen2.5-7b", 148, "h200", 22.829, 0.06),
+    ("qwen2.5-3b-untied", 32, "h200", 3.875, 0.06),
+    ("qwen2.5-14b", 32, "h200-64c", 14.702, 0.11),
 ]
 
 
@@ -16,11 +16,11 @@ def predicted(run_sluice, model, machine, sequences, micro_batch, policy):
                       "--micro-batch", micro_batch, "--policy", *policy, "--json").json()  # fmt: skip
 
 
-@pytest.mark.parametrize(("model", "sequences", "machine", "measured"), MEGATRAIN)
-def test_megatrains_program_is_within_a_tenth_of_what_it_took(run_sluice, validate, model, sequences, machine, measured):
+@pytest.mark.parametrize(("model", "sequences", "machine", "measured", "near"), MEGATRAIN)
+def test_megatrains_program_is_near_what_it_took(run_sluice, validate, model, sequences, machine, measured, near):
     p = predicted(run_sluice, model, machine, str(sequences), str(sequences), ["megatrain"])
     validate(p, "predict")
-    assert p["step_s"] == pytest.approx(measured, rel=0.1)
+    assert p["step_s"] == pytest.approx(measured, rel=near)
 
 
 def test_megatrains_schedule_is_far_below_its_program(run_sluice):
