@@ -91,7 +91,7 @@ int run_probe(const Arguments& words) {
       "probe");
   ProbeArguments arguments;
   app.add_flag("--quick", arguments.quick,
-               "some 10 s, under a minute with a GPU, with wider deviations");
+               "some 10 s, about a minute with a GPU, with wider deviations");
   app.add_option("--backend", arguments.backend, "host or cuda; cuda where a usable GPU is");
   app.add_option("-o", arguments.file, "also write the profile to this file");
   app.add_option("--disk-path", arguments.disk.folder,
