@@ -6,9 +6,9 @@
 #include <array>
 #include <cctype>
 #include <map>
-#include <span>
 #include <regex>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "planner/catalogue/hugging_face_cache.hpp"

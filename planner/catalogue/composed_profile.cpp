@@ -83,8 +83,8 @@ void set_kernels(MachineProfile& machine, const GpuPart& gpu) {
     const std::string rule = gpu.like + "'s measured rate scaled: " + gpu.rule;
     for (CurvePoint& point : machine.gemm) {
       point.rate = scaled(point.rate, factor, gpu.saturated_deviation, rule);
-      point.rate.value = std::min(
-          point.rate.value, std::max(kMostOfPeak * gpu.peak.count(), gpu.saturated->count()));
+      point.rate.value = std::min(point.rate.value,
+                                  std::max(kMostOfPeak * gpu.peak.count(), gpu.saturated->count()));
     }
     std::vector<Fact*> attention{&machine.attention_forward, &machine.attention_backward};
     for (AttentionPoint& point : machine.attention) {
@@ -168,9 +168,9 @@ void set_interference_of_c2c(MachineProfile& machine) {
                           {"cpu", "d2h", estimated(0.92, 0.03, measured)}};
 }
 
-/// What copies, the optimizer and products take of each other: means over hosts of two H100 and
-/// three H200, whose optimizer runs on all of 16 cores but one or two (docs/design/contention.md).
-/// `threads` is the number at which the optimizer fills the memory.
+/// Sets the factors by which copies, the optimizer and products slow each other: means over hosts
+/// of two H100 and three H200, whose optimizer runs on all of 16 cores but one or two
+/// (docs/design/contention.md). `threads` is the number at which the optimizer fills the memory.
 void set_interference(MachineProfile& machine, std::int64_t threads) {
   const std::string hosts = "mean over hosts of H100 and H200";
   struct Pair {

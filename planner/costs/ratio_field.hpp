@@ -29,7 +29,7 @@ struct PassPlace {
 /// all of it is multiplied by the most likely of 1, 2, 4, 8 and 16.
 class RatioField {
  public:
-  /// What measured a pass. All of a probe's times may be off together (kProbeDeviation).
+  /// Source of a measured time. All of a probe's times may be off together (kProbeDeviation).
   enum class By { run, probe };
   struct Measured {
     PassPlace place;
