@@ -109,7 +109,7 @@ std::string beginning_text(const planner::Request& planning, const planner::RunC
                      planner::format_seconds(prediction.pass_high));
 }
 
-/// What packing a data set's documents would save; empty for a text, or where that is little.
+/// Line on the padding that packing a data set's documents saves; empty for a text, or if little.
 std::string padding_line(const Evaluated& evaluated) {
   if (!evaluated.dataset) return "";
   const auto packed = profiler::notable_packing(*evaluated.dataset);

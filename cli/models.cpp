@@ -48,7 +48,7 @@ bool of_later_expert(const std::string& tensor) {
   return digit >= '1' && digit <= '9';
 }
 
-/// What a model's name stands for.
+/// A model that was found by its name: its source, the text of its config.json and its shape.
 struct Shown {
   planner::ModelSource source;
   std::string config;

@@ -49,7 +49,7 @@ planner::SavingPlan saving_of(const TrainRequest& request, const RunPromise& pro
   return request.options.saves ? promise.saving : planner::SavingPlan{};
 }
 
-/// What packing would save a run from its start; none where it goes on, or saves too little.
+/// Advice on packing for a run from its start; none where it goes on, or saves too little.
 std::optional<profiler::PackingAdvice> advice_of(const TrainRequest& request,
                                                  const RunPromise& promise,
                                                  std::int64_t first_step) {

@@ -1,4 +1,4 @@
-// What a run's data amount to, as text and as JSON.
+// Summary of a run's data, as text and as JSON.
 #pragma once
 
 #include <optional>
@@ -24,9 +24,9 @@ inline constexpr double kFewLearnt = 0.03;
 [[nodiscard]] std::string data_json(const engine::DataSummary& summary,
                                     const std::optional<engine::PackedSequences>& packed);
 
-/// What `train` adds to the description of the data: the share of tokens that is learnt.
+/// The line on the share of tokens that is learnt, which only `train` prints below the data's.
 [[nodiscard]] std::string learnt_line(const engine::DataSummary& summary);
-/// What is worth a warning before training: few tokens to learn, or rows with none. One text each.
+/// Warnings of data with few tokens to learn, or with rows that have none. One text each.
 [[nodiscard]] std::vector<std::string> data_warnings(const engine::DataSummary& summary);
 
 }  // namespace sluice::cli

@@ -10,7 +10,7 @@
 
 namespace sluice::cli {
 
-/// What stands beside a model's config.json.
+/// Tokenizer, chat template and weights in the folder of a model's config.json.
 struct ModelFiles {
   std::string tokenizer_kind;  ///< "BPE", ..., "bytes", or empty where there is none that is read.
   std::string tokenizer_file;

@@ -100,12 +100,8 @@ std::string model_table(const planner::ModelSource& source, const std::string& c
   }
   const std::string dtype = planner::stated_dtype(config_text);
   text += fact_line("dtype", dtype.empty() ? "not stated" : dtype);
-  std::string defaults;
-  for (const auto& [key, value] : planner::defaulted_keys(config_text, shape)) {
-    defaults += (defaults.empty() ? "" : ", ") + key + " " + value;
-  }
-  if (!defaults.empty()) {
-    text += fact_line("defaults", defaults + " (not in config.json; as transformers has them)");
+  if (const auto defaults = planner::defaulted_keys(config_text, shape); !defaults.empty()) {
+    text += fact_line("defaults", planner::defaults_text(defaults));
   }
   for (const std::string& note : planner::config_notes(config_text, shape)) {
     text += fact_line("note", note);

@@ -1,4 +1,4 @@
-// What a model's name stands for and what will be trained, as text.
+// Table of a model's source and of what will be trained.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What packing would save, as a line.
+// Line on the time that packing saves.
 #pragma once
 
 #include <optional>

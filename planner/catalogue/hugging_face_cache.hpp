@@ -33,8 +33,8 @@ namespace sluice::planner {
 [[nodiscard]] std::string download_command(const std::string& hub_id,
                                            const std::optional<std::string>& revision);
 
-/// What completes the files of a model's folder: the command that downloads it again, if the folder
-/// is a snapshot in the cache, else advice without its name.
+/// Advice that completes the files of a model's folder: the command that downloads it again, if the
+/// folder is a snapshot in the cache, else advice without its name.
 [[nodiscard]] std::string download_advice(const std::filesystem::path& folder);
 
 }  // namespace sluice::planner

@@ -1,6 +1,9 @@
 #include "planner/models/config_notes.hpp"
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "planner/models/family_defaults.hpp"
 #include "sim/json_object.hpp"
@@ -55,6 +58,19 @@ bool states_theta(const ordered_json& config) {
   return false;
 }
 
+/// Whether a key is a size that transformers gives a number of its own where it is left out, rather
+/// than one that follows from the sizes beside it.
+bool is_size_of_its_own(std::string_view key, Family family) {
+  constexpr std::array kSizes = {
+      "vocab_size",        "hidden_size",         "intermediate_size",
+      "num_hidden_layers", "num_attention_heads", "moe_intermediate_size",
+      "num_experts",       "num_local_experts",   "num_experts_per_tok"};
+  const FamilyDefaults& defaults = family_defaults(family);
+  if (key == "num_key_value_heads") return defaults.num_key_value_heads.has_value();
+  if (key == "head_dim") return defaults.head_dim.has_value();
+  return std::ranges::find(kSizes, key) != kSizes.end();
+}
+
 ordered_json tree_of(const std::string& json_text) {
   return sim::json_tree(sim::parse_json(json_text, "config.json").root());
 }
@@ -74,6 +90,19 @@ Pairs defaulted_keys(const std::string& json_text, const ModelShape& shape) {
                       std::to_string(shape.experts->count));
   }
   return keys;
+}
+
+Pairs defaulted_sizes(const std::string& json_text, const ModelShape& shape) {
+  Pairs sizes = defaulted_keys(json_text, shape);
+  std::erase_if(sizes,
+                [&](const auto& key) { return !is_size_of_its_own(key.first, shape.family); });
+  return sizes;
+}
+
+std::string defaults_text(const Pairs& keys) {
+  std::string text;
+  for (const auto& [key, value] : keys) text += (text.empty() ? "" : ", ") + key + " " + value;
+  return text + " (not in config.json; as transformers has them)";
 }
 
 std::vector<std::string> config_notes(const std::string& json_text, const ModelShape& shape) {

@@ -1,4 +1,4 @@
-// What a config.json leaves to transformers' defaults, and what it states in vain.
+// Keys that a config.json leaves to transformers' defaults, and keys that it states in vain.
 #pragma once
 
 #include <string>
@@ -13,6 +13,16 @@ namespace sluice::planner {
 /// as JSON, that transformers gives it.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> defaulted_keys(
     const std::string& json_text, const ModelShape& shape);
+
+/// Those of defaulted_keys that are sizes with a default of their own, such as hidden_size;
+/// head_dim and num_key_value_heads only in families where they do not follow from other sizes.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> defaulted_sizes(
+    const std::string& json_text, const ModelShape& shape);
+
+/// Defaulted keys as text: "hidden_size 4096, vocab_size 32000 (not in config.json; as transformers
+/// has them)".
+[[nodiscard]] std::string defaults_text(
+    const std::vector<std::pair<std::string, std::string>>& keys);
 
 /// Things that the config.json states and that are not done as stated, one line each: dropout, code
 /// of its own, scaling of RoPE that versions of transformers compute differently.

@@ -9,13 +9,17 @@
 namespace sluice::planner {
 
 /// Defaults of one family's configuration class (transformers 4.51 to 5.24, which agree), each
-/// named as the key in config.json.
+/// named as the key in config.json. The values here are LlamaConfig's.
 struct FamilyDefaults {
-  std::int64_t vocab_size, hidden_size, intermediate_size, num_hidden_layers, num_attention_heads;
+  std::int64_t vocab_size = 32000;
+  std::int64_t hidden_size = 4096;
+  std::int64_t intermediate_size = 11008;
+  std::int64_t num_hidden_layers = 32;
+  std::int64_t num_attention_heads = 32;
   /// Number of key-value heads; none for as many as there are heads.
-  std::optional<std::int64_t> num_key_value_heads;
-  std::optional<std::int64_t> head_dim;  ///< None for hidden_size / num_attention_heads.
-  std::int64_t max_position_embeddings;
+  std::optional<std::int64_t> num_key_value_heads{};
+  std::optional<std::int64_t> head_dim{};  ///< None for hidden_size / num_attention_heads.
+  std::int64_t max_position_embeddings = 2048;
   double rms_norm_eps = 1e-6;
   double rope_theta = 10000;
   /// Window of attention in tokens; none for all tokens. Qwen's classes use it only where

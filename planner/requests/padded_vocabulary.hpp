@@ -1,4 +1,4 @@
-// What padding a vocabulary to a multiple of 64 would win.
+// Time that padding a vocabulary to a multiple of 64 saves.
 #pragma once
 
 #include <cstdint>

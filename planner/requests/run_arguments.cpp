@@ -5,6 +5,7 @@
 
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/composed_machine.hpp"
+#include "planner/catalogue/model_defaults.hpp"
 #include "planner/policies/policy.hpp"
 #include "planner/policies/policy_changes.hpp"
 #include "planner/policies/run_job.hpp"
@@ -85,6 +86,9 @@ class Reader {
     refuse_all();
     if (parts_.any()) put_together();
     settle(result_.config);
+    if (auto note = default_sizes_note(result_.config.model)) {
+      result_.config.notes.push_back(std::move(*note));
+    }
     read_policy();
     return std::move(result_);
   }

@@ -17,7 +17,7 @@ namespace sluice::planner {
 struct RunPrediction {
   Request request;
   PredictedStep step;
-  /// What would help where the plan does not fit, first of all the plan that a search finds. Empty
+  /// Changes that help where the plan does not fit, first the plan that a search finds. Empty
   /// where the plan fits, and where the policy made a job that Sluice cannot execute.
   std::vector<Remedy> remedies = {};
 };

@@ -42,7 +42,7 @@ const Switch* switch_of(const std::string& key) {
   return nullptr;
 }
 
-/// What all weights of the run's model take; empty where the model is not found.
+/// Memory that all weights of the run's model take; empty where the model is not found.
 std::string needs_of(const RunConfig& config) {
   if (config.model.empty()) return "";
   try {

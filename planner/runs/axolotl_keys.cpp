@@ -19,7 +19,6 @@ namespace {
 
 using Text = const std::string&;
 
-constexpr const char* kModelFile = "it is the model's: state it in the model's config.json";
 constexpr const char* kTokenizerOfFolder = "the tokenizer of the model's folder is read";
 constexpr const char* kPreferences = "it belongs to rl, which is refused by its own name";
 
@@ -83,12 +82,6 @@ void set_rl(RunConfig&, Text value, Text key) {
                    "data and rewards wait for a method that uses them");
 }
 
-void set_pure_type(RunConfig& run, Text value, Text key) {
-  if (!parse_yes_or_no(value, key)) return;
-  set_path(run, "compute", "bf16");
-  run.notes.push_back(key + ": master weights, m and v are kept at 32 bits all the same");
-}
-
 constexpr std::array kAxolotlKeys = {
     alias("base_model", "model"),
     alias("sequence_len", "seq_len"),
@@ -101,7 +94,7 @@ constexpr std::array kAxolotlKeys = {
     rule("lr_scheduler", set_scheduler),
     rule("cosine_min_lr_ratio", set_min_ratio),
     rule("optimizer", set_optimizer),
-    rule("bfloat16", set_pure_type),
+    rule("bfloat16", set_pure_bf16),
     rule("chat_template", set_chat_template),
     rule("chat_template_jinja", set_jinja),
     rule("evals_per_epoch", set_per_epoch<kEvaluate>),
@@ -128,7 +121,7 @@ constexpr std::array kAxolotlKeys = {
     moot("attn_implementation", kPlanned),
     moot("auto_resume_from_checkpoints", "give --resume"),
     moot("batch_flattening", kPlanned),
-    moot("bench_*", "an evaluation is the mean loss"),
+    moot("bench_*", kMeanLoss),
     moot("comet_*", kLogged),
     moot("context_parallel_size", kOneGpu),
     moot("cut_cross_entropy", kPlanned),
@@ -139,16 +132,16 @@ constexpr std::array kAxolotlKeys = {
     moot("ddp", kOneGpu),
     moot("device", kPlanned),
     moot("device_map", kPlanned),
-    moot("do_bench_eval", "an evaluation is the mean loss"),
-    moot("do_causal_lm_eval", "an evaluation is the mean loss"),
+    moot("do_bench_eval", kMeanLoss),
+    moot("do_causal_lm_eval", kMeanLoss),
     moot("dp_*", kOneGpu),
     moot("dpo_beta", kPreferences),
     moot("eager_attention", kPlanned),
     moot("eval_batch_size", kPlanned),
-    moot("eval_causal_lm_metrics", "an evaluation is the mean loss"),
-    moot("eval_max_new_tokens", "an evaluation is the mean loss"),
+    moot("eval_causal_lm_metrics", kMeanLoss),
+    moot("eval_max_new_tokens", kMeanLoss),
     moot("eval_sample_packing", "validation is packed as training is"),
-    moot("eval_table_*", "an evaluation is the mean loss"),
+    moot("eval_table_*", kMeanLoss),
     moot("experimental_skip_move_to_device", kPlanned),
     moot("flash_attention", kPlanned),
     moot("flash_attn_*", kPlanned),

@@ -38,7 +38,7 @@ struct DataEntry {
   std::optional<DataFormat> format = {};
   /// The data's own names of fields, by what they hold (data_columns).
   std::map<std::string, std::string> columns = {};
-  /// What a turn's role is called: by the data's own word, one of user, assistant, system, tool,
+  /// Roles of turns: for each of the data's own words, one of user, assistant, system, tool,
   /// function_call and developer.
   std::map<std::string, std::string> roles = {};
   friend bool operator==(const DataEntry&, const DataEntry&) = default;

@@ -58,6 +58,9 @@ inline constexpr const char* kVocabulary =
 inline constexpr const char* kValidation = "the last twentieth of the data is validation";
 inline constexpr const char* kAnswers =
     "the loss is on the assistant's answers of every turn: leave it out";
+inline constexpr const char* kModelFile = "it is the model's: state it in the model's config.json";
+inline constexpr const char* kGenerates = "a run trains: `sluice generate` writes text";
+inline constexpr const char* kMeanLoss = "an evaluation is the mean loss";
 inline constexpr const char* kNoPicture = "the data are text";
 
 [[nodiscard]] std::span<const ForeignKey> transformers_keys();

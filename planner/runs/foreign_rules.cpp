@@ -84,6 +84,12 @@ void set_bf16(RunConfig& run, Text value, Text key) {
   set_path(run, "compute", parse_yes_or_no(value, key) ? "bf16" : "fp32");
 }
 
+void set_pure_bf16(RunConfig& run, Text value, Text key) {
+  if (!parse_yes_or_no(value, key)) return;
+  set_path(run, "compute", "bf16");
+  note(run, key + ": master weights, m and v are kept at 32 bits all the same");
+}
+
 void set_type(RunConfig& run, Text value, Text key) {
   if (is_none(value) || value == "auto") return;
   std::string name = value.starts_with("torch.") ? value.substr(6) : value;

@@ -21,6 +21,8 @@ void set_max_steps(RunConfig& run, const std::string& value, const std::string& 
 void set_optimizer(RunConfig& run, const std::string& value, const std::string& key);
 /// Whether matrices are multiplied in bf16 ("auto" too) or fp32.
 void set_bf16(RunConfig& run, const std::string& value, const std::string& key);
+/// Matrices in bf16 where the value says yes; master weights and moments stay at 32 bits.
+void set_pure_bf16(RunConfig& run, const std::string& value, const std::string& key);
 /// A run's type by the name of torch's: bfloat16, float32, auto.
 void set_type(RunConfig& run, const std::string& value, const std::string& key);
 /// Sequences of several documents, attention inside each.

@@ -13,9 +13,7 @@ namespace {
 
 using Text = const std::string&;
 
-constexpr const char* kBackbone = "it is the model's: state it in the model's config.json";
 constexpr const char* kStages = "it belongs to a stage that is refused by its own name";
-constexpr const char* kGenerates = "a run trains: `sluice generate` writes text";
 constexpr const char* kMethod = "it belongs to a method that is refused by its own switch";
 
 void set_dataset(RunConfig& run, Text value, Text key) {
@@ -63,12 +61,6 @@ void set_stage(RunConfig&, Text value, Text key) {
                  "rewards wait for a method that uses them");
 }
 
-void set_pure(RunConfig& run, Text value, Text key) {
-  if (!parse_yes_or_no(value, key)) return;
-  set_path(run, "compute", "bf16");
-  run.notes.push_back(key + ": master weights, m and v are kept at 32 bits all the same");
-}
-
 constexpr std::array kLlamaFactoryKeys = {
     alias("model_name_or_path", "model"),
     alias("cutoff_len", "seq_len"),
@@ -81,7 +73,7 @@ constexpr std::array kLlamaFactoryKeys = {
            if (parse_yes_or_no(v, k)) set_path(run, "packing", "documents");
          }),
     rule("stage", set_stage),
-    rule("pure_bf16", set_pure),
+    rule("pure_bf16", set_pure_bf16),
     rule("model_revision", set_revision),
 
     adapter("finetuning_type"),
@@ -109,7 +101,7 @@ constexpr std::array kLlamaFactoryKeys = {
     moot("badam_*", kMethod),
     moot("buffer_size", kNoLoader),
     moot("cache_dir", "models are found in the local Hugging Face cache (HF_HOME)"),
-    moot("compute_accuracy", "an evaluation is the mean loss"),
+    moot("compute_accuracy", kMeanLoss),
     moot("crop_to_patches", kNoPicture),
     moot("disable_gradient_checkpointing", kPlanned),
     moot("do_sample", kGenerates),
@@ -177,12 +169,12 @@ constexpr std::array kLlamaFactoryKeys = {
     refused("eval_dataset", kValidation),
     refused("fp8", "compute is bf16 or fp32"),
     refused("mask_history", kAnswers),
-    refused("mixture_of_depths", kBackbone),
+    refused("mixture_of_depths", kModelFile),
     refused("new_special_tokens_config", kVocabulary),
     refused("predict_with_generate", kGenerates),
     refused("resize_vocab", kVocabulary),
-    refused("rope_scaling", kBackbone),
-    refused("shift_attn", kBackbone),
+    refused("rope_scaling", kModelFile),
+    refused("shift_attn", kModelFile),
     refused("split_special_tokens", "special tokens of the text are read as such"),
     refused("tokenized_path", "give the text as data"),
     refused("train_from_scratch",

@@ -1,4 +1,4 @@
-// What is wrong with a run, collected so that one attempt names all of it.
+// Faults of a run, collected so that one attempt names all of it.
 #pragma once
 
 #include <string>

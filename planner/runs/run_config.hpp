@@ -98,7 +98,7 @@ struct RunConfig {
   bool keep_best = false;  ///< The checkpoint of the lowest validation loss stays too.
   /// Steps between evaluations; none for four in the run, 0 for its start and end alone.
   std::optional<std::int64_t> evaluate_every;
-  /// What save_every and evaluate_every are where they were stated as shares.
+  /// Shares as which save_every and evaluate_every were stated; none where in steps.
   std::optional<Cadence> save_cadence, evaluate_cadence;
   std::optional<std::int64_t> threads;  ///< Threads of the CPU optimizer.
   std::optional<DeviceKind> backend;

@@ -154,7 +154,7 @@ constexpr std::array kTransformersKeys = {
     moot("use_liger_kernel", kPlanned),
 
     refused("adafactor", kAdamW),
-    refused("do_predict", "a run trains: `sluice generate` writes text"),
+    refused("do_predict", kGenerates),
     refused("fp16", "write bf16: true, or compute: bf16"),
     refused("label_smoothing_factor", "the loss is cross-entropy"),
     refused("neftune_noise_alpha", "embeddings get no noise: leave it out"),

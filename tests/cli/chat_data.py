@@ -3,6 +3,7 @@
 import json
 import struct
 
+import pytest
 from chat_templates import QWEN2, renderer
 from small_run import CONFIG, TEXT, write_model
 
@@ -26,6 +27,11 @@ def conversations(count):
 
 def write_jsonl(path, records):
     path.write_text("".join(json.dumps(each) + "\n" for each in records))
+
+
+def write_chats(folder):
+    """24 conversations as chat.jsonl."""
+    write_jsonl(folder / "chat.jsonl", [{"messages": each} for each in conversations(24)])
 
 
 def write_chat_model(folder, config=CONFIG, template=QWEN2):
@@ -104,3 +110,9 @@ def shuffled(index, size, seed, epoch):
 def sequence_at(position, count, seed=1):
     """The training sequence, of `count`, that the run reads at a position."""
     return shuffled(position % count, count, seed, position // count)
+
+
+@pytest.fixture
+def tokenizer(tmp_path):
+    """The tokenizer of a chat model in the folder `model`, which is made here."""
+    return write_chat_model(tmp_path / "model")

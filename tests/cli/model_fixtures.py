@@ -5,7 +5,7 @@ import math
 import struct
 
 import numpy
-from small_run import CONFIG
+from small_run import CONFIG, small_flags
 
 MOE = {
     "model_type": "qwen3_moe", "hidden_size": 32, "intermediate_size": 48, "moe_intermediate_size": 24,
@@ -20,6 +20,18 @@ BPE = {
     "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
     "post_processor": None, "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
 }  # fmt: skip
+
+LARGER = {**CONFIG, "vocab_size": 300}  # Ids of a tokenizer: no vocabulary of bytes.
+
+
+def two_step_flags(tmp_path):
+    """Flags of two short steps of the model folder `model`."""
+    return [*small_flags(tmp_path, "model"), "steps=2", "--seq-len", "16"]
+
+
+def shown(run_sluice, name, **options):
+    """Everything that is known of a model before it is trained."""
+    return run_sluice("models", "show", name, "--json", **options).json()
 
 
 def save_tensors(tensors, path):

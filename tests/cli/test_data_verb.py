@@ -6,7 +6,7 @@ import re
 
 import pytest
 import running
-from chat_data import conversations, tokens_and_labels, write_chat_model, write_jsonl
+from chat_data import conversations, tokenizer, tokens_and_labels, write_chats, write_jsonl  # noqa: F401
 from chat_templates import QWEN2, renderer
 from conftest import available_verbs
 from small_run import CONFIG, TEXT, small_flags, write_model
@@ -19,13 +19,8 @@ pytest.importorskip("jinja2", reason="python3-jinja2 is not installed")
 
 
 @pytest.fixture
-def tokenizer(tmp_path):
-    return write_chat_model(tmp_path / "model")
-
-
-@pytest.fixture
 def chats(tmp_path, tokenizer):
-    write_jsonl(tmp_path / "chat.jsonl", [{"messages": each} for each in conversations(24)])
+    write_chats(tmp_path)
     return ["--model", "model", "--data", "chat.jsonl", "--seq-len", "64"]
 
 
