@@ -74,7 +74,7 @@ def as_mistral(text, with_system, template):
 
 
 def earlier_description(template):
-    """What 0.1.0 hashed in the template's place; None if it knew none that writes the like."""
+    """The text that 0.1.0 hashed in the template's place; None if it knew no template that writes the like."""
     texts = ("q1", "<think>t</think>a1", "q2", "a2")
     text = template.text_or_none(talk(*texts), {})
     with_system = template.text_or_none(talk(*texts, system="s"), {})

@@ -64,7 +64,7 @@ struct AdamWSpan {
 [[nodiscard]] std::vector<AdamWSpan> adamw_spans(const planner::UnitTensors& unit);
 
 /// Elements that one thread updates at a time. Such a block moves 1.75 MiB, so that start-up of
-/// prefetchers at its ends and threads that finish at different times cost below 1 %.
+/// prefetchers at its ends and threads that finish at different times cost little.
 inline constexpr std::int64_t kUpdateBlock = 65536;
 
 /// Range of a unit's elements that an update covers; the operands' pointers begin at element

@@ -64,14 +64,14 @@ struct BuyRow {
   /// Price in USD by the request's way of payment: to buy, or to rent by the hour.
   std::optional<double> price = {};
   std::string price_date = {}, price_source = {};
-  /// What the request's tokens cost in USD: the price to buy, or the rent for `days`.
+  /// Cost of the request's tokens in USD: the price to buy, or the rent for `days`.
   std::optional<double> cost = {};
   std::string limit =
-      {};  ///< What bounds the step; where the job does not fit, the tier and what it lacks.
+      {};  ///< Bound of the step; where the job does not fit, the tier and what it lacks.
   double limit_share = 0;  ///< Time of the bound that `limit` names, over the step.
-  /// What would bound the step next, and how near that bound is, in words.
+  /// The bound of the step after `limit`, and how near it is, in words.
   std::string next_limit = {};
-  std::string remedy = {};  ///< What would help where the job does not fit, in words.
+  std::string remedy = {};  ///< A change that helps where the job does not fit, in words.
   /// Number of GPUs of the smallest host that the GPU is sold in; the job uses one of them.
   std::int64_t gpus = 1;
   std::optional<PhaseMemory> phases = {};

@@ -122,7 +122,7 @@ struct CostKey {
   friend auto operator<=>(const CostKey&, const CostKey&) = default;
 };
 
-/// What a cost rests on: its own measurement, a fit to other measurements, or a datasheet.
+/// Basis of a cost: its own measurement, a fit to other measurements, or a datasheet.
 enum class Evidence { measured, fitted, datasheet };
 
 /// A task's timing for the simulator: its rate without contention, and the links it uses, still by

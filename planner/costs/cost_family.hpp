@@ -29,7 +29,7 @@ struct SizedTime {
   double relative_deviation;
 };
 
-/// What a profile says of a family of costs: size units per second (0 where it says nothing), and
+/// Rate of a family of costs by a profile: size units per second (0 where it says nothing), and
 /// fixed seconds of each task (0 where it states none).
 struct FamilyRate {
   double per_second;

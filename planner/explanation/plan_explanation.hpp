@@ -26,7 +26,7 @@ struct NextBottleneck {
 struct PlanExplanation {
   Bound bound;  ///< The bound that the prediction has: a time that no plan beats on this machine.
   Duration step{0};
-  /// What sets the largest of the bounds other than `bound` (Bound::each), without that of the
+  /// Cause of the largest of the bounds other than `bound` (Bound::each), without that of the
   /// longest chain, which contains others; none where all are 0.
   std::optional<BoundBy> next_bound;
   Waterfall waterfall;  ///< Parts that sum from the bound to the step.

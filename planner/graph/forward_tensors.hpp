@@ -45,7 +45,7 @@ struct ForwardTensors {
   std::optional<TensorIndex> loss_sum, logits;
   /// Keys and values by block; empty unless the goal is ForwardGoal::next_token.
   std::vector<TensorIndex> key_values;
-  /// What loading only the chosen experts needs: the tensor of routes, where the experts lie in a
+  /// Data for loading only the chosen experts: the tensor of routes, where the experts lie in a
   /// block's weights, how many experts a block has, and how many of them tokens use on average.
   /// None where blocks are loaded whole.
   struct RoutedExperts {

@@ -19,8 +19,8 @@ class StepEmitter {
   sim::TaskId emit(int step);
 
  private:
-  /// What a use does: `rebuild` is a forward pass that computes inputs again which were not kept
-  /// (Plan::checkpoint_interval).
+  /// Pass that a use belongs to: `rebuild` is a forward pass that computes inputs again which were
+  /// not kept (Plan::checkpoint_interval).
   enum class Direction { forward, rebuild, backward };
   /// One use of a unit's weights by a forward or backward pass of one round.
   struct UnitUse {

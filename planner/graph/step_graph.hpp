@@ -62,7 +62,7 @@ enum class Arena : std::uint8_t { device, host, disk };
 inline constexpr std::size_t kArenas = 3;
 const char* to_string(Arena arena);
 
-/// What a byte range is to the task that accesses it.
+/// Role of a byte range in the task that accesses it.
 enum class Role : std::uint8_t {
   /// int32 [batch_size, seq_len]: inputs, then as many targets. Where a document begins inside a
   /// sequence, the input is ~token.
@@ -89,7 +89,7 @@ enum class Role : std::uint8_t {
   /// [tokens, hidden]: x, the residual stream that a unit reads, inside its record or in a stream
   /// buffer.
   input,
-  /// What a block's activation record keeps beyond x: begins at byte input_bytes of the record
+  /// Part of a block's activation record beyond x: begins at byte input_bytes of the record
   /// (planner/graph/record.hpp); no task accesses it where only x is kept.
   record,
   next_input,  ///< Residual stream written for the following unit, which reads it as `input`.
@@ -151,7 +151,7 @@ struct Access {
   Mode mode = Mode::read;
 };
 
-/// What the engine must do for one task of the graph; tasks[i] belongs to task i of the simulator's
+/// Work of the engine for one task of the graph; tasks[i] belongs to task i of the simulator's
 /// graph.
 struct StepTask {
   TaskKind kind;

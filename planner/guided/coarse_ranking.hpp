@@ -55,7 +55,7 @@ class CoarseRanking {
   /// Gathered plans that by what `from` took of the device would exceed its memory, which are then
   /// no longer gathered.
   [[nodiscard]] std::vector<GuidedPlan> take_larger(const GuidedPlan& from);
-  /// What was gathered, the most promising first, which is then no longer gathered.
+  /// Removes the gathered plans and returns them, the most promising first.
   [[nodiscard]] std::vector<GuidedPlan> take_waiting();
   void wait(std::vector<GuidedPlan> plans) { waiting_ = std::move(plans); }
 

@@ -8,7 +8,7 @@
 
 namespace sluice::planner {
 
-/// What a coarse simulation says of a plan.
+/// Step time and peaks of memory of a plan by a coarse simulation.
 struct CoarseStep {
   Duration step{0};
   /// Approximate peaks, without what the larger tasks would take more. Zero for a plan slower than

@@ -19,7 +19,7 @@ inline constexpr std::array kWindowCopies = {WindowUse::from_disk,     WindowUse
                                              WindowUse::loaded,        WindowUse::loaded_moment2,
                                              WindowUse::loaded_record, WindowUse::stored};
 
-/// What the tasks of one step read and write in the host arena, by part of the window.
+/// Bytes that the tasks of one step read and write in the host arena, by part of the window.
 class HostTraffic {
  public:
   /// Counts the accesses of one step of `graph`, which must outlive this object.

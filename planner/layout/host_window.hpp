@@ -68,7 +68,7 @@ class HostWindow {
   std::vector<StoredGradient> stored_gradients_;
 };
 
-/// What is wrong with `window` for `graph`; none where it is right. Faults: accesses of one task,
+/// The first fault of `window` for `graph`; none where it is right. Faults: accesses of one task,
 /// or of two tasks of different lanes of which neither waits for the other, that share bytes of the
 /// window; and an access outside it. Tensors with addresses of their own may share bytes as the
 /// layout shares them.

@@ -14,7 +14,7 @@ namespace sluice::planner {
 /// step to the next.
 [[nodiscard]] Layout lay_out(const StepGraph& graph);
 
-/// What is wrong with `layout` for `graph`; none where it is right. Checks from the accesses alone:
+/// The first fault of `layout` for `graph`; none where it is right. Checks from the accesses alone:
 /// every tensor placed inside its arena and aligned, every access of step 2 within the tensor and
 /// between first_task and last_task (which are themselves its first and last access), and tensors
 /// that share bytes ordered by the graph.

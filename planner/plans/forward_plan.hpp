@@ -10,7 +10,7 @@
 
 namespace sluice::planner {
 
-/// What a forward pass is to compute.
+/// Result that a forward pass computes.
 enum class ForwardGoal {
   loss,  ///< Summed cross-entropy of each micro-batch.
   /// Logits of the last token of a chunk of one sequence, whose keys and values are kept for later

@@ -13,7 +13,7 @@
 namespace sluice::planner {
 
 enum class Tier { hbm, host, disk };
-/// What the forward pass keeps of a block for its backward pass.
+/// Tensors of a block that the forward pass keeps for its backward pass.
 enum class Keep {
   input,  ///< Only the block's input, from which everything else is recomputed.
   /// Input, q, k, v, attention output and its log-sum-exp, so that attention is not recomputed.

@@ -10,7 +10,7 @@
 
 namespace sluice::planner {
 
-/// What the run's policy changes in its job, one text a change, such as "optimizer.state bf16",
+/// Changes that the run's policy makes to its job, one text each, such as "optimizer.state bf16",
 /// which begins with the path. `job` is the run's job with its policy. Empty without a policy.
 [[nodiscard]] std::vector<std::string> policy_changes(const RunConfig& config, const Job& job);
 

@@ -36,7 +36,7 @@ ParameterCounts parameter_counts(const ModelShape& shape) {
   return sizes;
 }
 
-/// What every plan of a job needs of a machine, as a function of how much state is staged.
+/// Least time that every plan of a job takes of a machine, by how much state is staged.
 class MachineLimits {
  public:
   MachineLimits(const Job& job, const ProfileCostModel& costs, const ResolvedMachine& machine,

@@ -11,7 +11,7 @@
 
 namespace sluice::planner {
 
-/// What the next task of the compute lane waited for.
+/// Cause of a wait of the compute lane's next task.
 enum class Stall : std::uint8_t {
   weights,  ///< Weights that still cross the link, or are queued behind other copies.
   /// A gradient that is still stored from the buffer needed, or a running sum that is still loaded.

@@ -213,7 +213,7 @@ const char* to_string(Limit limit);
   return limit >= Limit::embed_cycle && limit <= Limit::block_cycle;
 }
 
-/// What a constraint is about. The first five are the parts p of which a step consists
+/// Subject of a constraint. The first five are the parts p of which a step consists
 /// (docs/design/relaxation.md).
 enum class StepPart : std::uint8_t {
   first_forward,

@@ -146,7 +146,7 @@ class PlanRelaxation {
   [[nodiscard]] static std::vector<RelaxedNode> split_counts(const RelaxedNode& node,
                                                              const RelaxedPlan& relaxed);
   void allow(const Pins& pins);
-  /// What all plans use whatever they choose: f_u by use u.
+  /// Uses that all plans share whatever they choose: f_u by use u.
   [[nodiscard]] UseSum base() const;
   void add_whole_step(Constraints& all, bool proves) const;
   void add_cycles(Constraints& all, std::int64_t rounds) const;
@@ -177,7 +177,7 @@ class PlanRelaxation {
     double at_backward = 0;  ///< Bytes when the backward pass begins, for one round.
   };
   [[nodiscard]] DeviceFixed device_fixed(std::int64_t rounds) const;
-  /// What all units of `plan` use together: y_u by use u.
+  /// Sum of the uses of all units of `plan`: y_u by use u.
   [[nodiscard]] UseSum use_of_plan(const Plan& plan) const;
   /// The least step time T of plans in `node` whose uses are `sum` and which have `slots` bytes of
   /// slots for gradients (s).
@@ -208,7 +208,7 @@ class PlanRelaxation {
   [[nodiscard]] double block_passes(std::int64_t rounds) const;
   void add_chain(UseSum& use, std::size_t kind, std::int64_t rounds, double update) const;
   void add_slots(UseSum& use, const UnitPlan& placed, std::size_t kind, std::int64_t rounds) const;
-  /// What one unit with the choices `placed` uses, records aside; `kind` is 0 for the embedding, 1
+  /// Uses of one unit with the choices `placed`, records aside; `kind` is 0 for the embedding, 1
   /// for a block, 2 for the head.
   [[nodiscard]] UseSum residency_use(const UnitPlan& placed, std::size_t kind,
                                      std::int64_t rounds) const;

@@ -27,13 +27,13 @@ struct ChosenPlan {
   [[nodiscard]] const PredictedStep& step() const { return planned.best; }
 };
 
-/// What to do with a given plan that does not fit.
+/// Treatment of a given plan that does not fit.
 enum class Unfit {
   refused,  ///< Return Infeasible instead of the plan.
   kept,     ///< Return the plan as it is.
 };
 
-/// What choose_plan() may use, and what it does with a plan that does not fit.
+/// Options of choose_plan(): plans that it may use, and its treatment of one that does not fit.
 struct PlanOptions {
   bool stored = false;  ///< Whether a plan from the user's store may be used.
   /// Whether to refuse plans that this version predicts but cannot execute.

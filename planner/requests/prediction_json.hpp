@@ -16,8 +16,8 @@ namespace sluice::planner {
 [[nodiscard]] std::string to_json_text(const Prediction& prediction,
                                        const std::vector<Remedy>& remedies = {});
 
-/// What tokens and prices add to a prediction's JSON; fields that are none print as null. `days` is
-/// how long the tokens take, `rent_usd` the rent for that time.
+/// Time and cost of a number of tokens, for a prediction's JSON; fields that are none print as
+/// null. `days` is how long the tokens take, `rent_usd` the rent for that time.
 struct RunMoney {
   std::optional<double> days = {};
   std::optional<double> buy_usd = {}, rent_usd_per_hour = {}, rent_usd = {};

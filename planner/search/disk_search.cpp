@@ -29,7 +29,7 @@ bool rounds_use_disk(const Plan& plan) {
   });
 }
 
-/// What is looked for: the fastest plan, or the first that fits, without a search.
+/// Plan that is looked for: the fastest plan, or the first that fits, without a search.
 enum class Goal { fastest, fit };
 
 /// A plan without the disk, and what it takes of the host.
@@ -177,7 +177,7 @@ class DiskSearch {
     return Roomy{best.plan, at(best.memory, Tier::host).peak};
   }
 
-  /// What a host is short of for which no sketch was found.
+  /// Shortage of a host for which no sketch was found.
   static Infeasible lacking(const FittingPlans& sketches) {
     Infeasible infeasible;
     infeasible.short_by = Bytes(1);

@@ -14,7 +14,7 @@ constexpr Bytes kMostBuffer{1ll << 30};
 /// The most bytes that alignment leaves empty in a slot.
 constexpr Bytes kPlanesAligned = kDiskAlign * 8;
 
-/// What lies on the disk the CPU updates.
+/// Makes the CPU update the unit, as it must where the unit's state lies on the disk.
 void update_on_cpu(UnitPlan& unit) {
   if (unit.executor == Executor::gpu) unit.when = When::forward;
   unit.executor = Executor::cpu;

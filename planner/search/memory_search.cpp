@@ -32,7 +32,7 @@ double gravity(Tier tier, double share) {
   return tier == Tier::hbm && share > 0 ? (1 + share) / 2 : share;
 }
 
-/// What a plan with such memory lacks, and how grave that is: 0 where it lacks nothing.
+/// Shortage of a plan with such memory, and its gravity: 0 where nothing is short.
 std::pair<Infeasible, double> lacking(const Memory& memory) {
   Infeasible worst;
   worst.memory = memory;

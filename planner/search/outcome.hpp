@@ -30,7 +30,7 @@ struct Remedy {
   Duration step{0};           ///< Predicted step after the change.
 };
 
-/// What is known of a run whatever its plan.
+/// Facts of a run that hold for all its plans.
 struct KnownOfRun {
   std::int64_t parameters = 0;
   Bound bound;  ///< The job's bound on a machine with the memory that the leanest plan takes.
@@ -38,7 +38,7 @@ struct KnownOfRun {
   std::string numerics_id;  ///< As in Prediction.
 };
 
-/// What lacks where nothing fits.
+/// Outcome of a search in which no plan fits: the memory that is short, and remedies.
 struct Infeasible {
   Tier tier = Tier::hbm;
   Bytes short_by{0};                     ///< Bytes of `tier` that the plan of least memory lacks.

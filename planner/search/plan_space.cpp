@@ -10,7 +10,7 @@
 namespace sluice::planner {
 namespace {
 
-/// What blocks keep: `more` for the last `count` blocks, `less` for the others.
+/// Records that blocks keep: `more` for the last `count` blocks, `less` for the others.
 struct KeepChoice {
   Keep less = Keep::input, more = Keep::input;
   Tier less_tier = Tier::hbm, more_tier = Tier::hbm;

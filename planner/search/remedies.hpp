@@ -1,4 +1,4 @@
-// What to change so that a request fits.
+// Changes with which a request fits.
 #pragma once
 
 #include <string>

@@ -10,7 +10,7 @@
 
 namespace sluice::profiler::cupti {
 
-/// What the device did for one task in one step.
+/// Activities of the device for one task in one step, summed up.
 struct TaskActivity {
   TaskKey key;
   std::chrono::steady_clock::time_point start,
@@ -31,7 +31,7 @@ struct Unattributed {
 };
 
 struct Attribution {
-  /// What the device did for each task, sorted by step, then task.
+  /// Activity of the device for each task, sorted by step, then task.
   std::vector<TaskActivity> tasks;
   /// Activities that belong to no task, by name, those with most time first.
   std::vector<Unattributed> unattributed;
@@ -53,7 +53,7 @@ struct Attribution {
   /// Share (0 to 1) of the time of all kernels, copies and fills that has no task; zero where there
   /// are none.
   [[nodiscard]] double unattributed_share() const;
-  /// What the device did for the task `key`; null where it did nothing for it.
+  /// Activity of the device for the task `key`; null where there was none.
   [[nodiscard]] const TaskActivity* find(TaskKey key) const;
 };
 

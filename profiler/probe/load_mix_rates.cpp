@@ -40,7 +40,8 @@ UsualFactor usual_factor(std::string_view on) {
 }
 
 /// `measured` drawn towards the usual factor by their precisions. Few windows of some tenths of a
-/// second say less than that two of them happened to agree: a window alone errs by 2.5 % or more.
+/// second say less than that two of them happened to agree: a window alone is taken to err by
+/// kWindow.
 planner::Fact combined(const UsualFactor& usual, planner::Fact measured) {
   constexpr double kWindow = 0.025;
   const double one = std::max(kWindow, measured.deviation / measured.value);

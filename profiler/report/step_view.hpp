@@ -1,4 +1,4 @@
-// What a page shows of one step: its tasks, predicted and measured, memory, and where time goes.
+// View of one step for a page: its tasks, predicted and measured, memory, and where time goes.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What packing documents into sequences would save a run whose sequences are mostly padding.
+// Advice to pack documents into sequences, for a run whose sequences are mostly padding.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ inline constexpr double kNotableSaving = 0.2;
 [[nodiscard]] std::optional<engine::PackedSequences> notable_packing(
     const engine::WindowedText& text);
 
-/// What packing=documents would take, by the prediction of the run's own step; none where padding
+/// Advice on packing=documents, by the prediction of the run's own step; none where padding
 /// or saving is not notable.
 [[nodiscard]] std::optional<PackingAdvice> packing_advice(const planner::RunConfig& config,
                                                           const planner::Job& job,

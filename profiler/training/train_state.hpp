@@ -35,15 +35,15 @@ struct RunStart {
 /// else the run's `out`. Throws BadRequest if neither is given.
 [[nodiscard]] std::filesystem::path folder_to_resume(const planner::RunArguments& request);
 
-/// What identifies a run; its checkpoints must match it.
+/// Facts that identify a run; its checkpoints must match them.
 struct RunIdentity {
   const planner::RunConfig& config;
   const planner::Job& job;
   std::string job_hash, numerics_id, data_sha256;
-  /// What the data's hash would be with every window in the order, as in runs of 0.1.0; none where
+  /// Hash of the data with every window in the order, as runs of 0.1.0 have it; none where
   /// that is `data_sha256`.
   std::optional<std::string> data_sha256_of_all_windows{};
-  /// What rendered the data's conversations, if they have any.
+  /// The renderer of the data's conversations, if they have any.
   std::optional<engine::ChatFacts> chat{};
 };
 

@@ -25,7 +25,7 @@ using Stream = std::unique_ptr<std::remove_pointer_t<cudaStream_t>, DestroyStrea
 using Event = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, DestroyEvent>;
 using DeviceMemory = std::unique_ptr<void, FreeDeviceMemory>;
 
-/// What an event is used for.
+/// Purpose of an event.
 enum class EventUse {
   timing,  ///< For measuring time with elapsed().
   /// For waiting, without a time: a thread that waits for the event sleeps instead of spinning, so
