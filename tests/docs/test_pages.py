@@ -54,6 +54,11 @@ def test_every_page_is_reached_from_the_readme():
     assert not missed
 
 
+def test_tables_of_predictions_are_what_the_ledgers_say():
+    done = subprocess.run([sys.executable, REPOSITORY / "experiments/ledger/run", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_reference_of_the_command_line_is_current():
     program = os.environ.get("SLUICE_BIN", REPOSITORY / "build" / "bin" / "sluice")
     overview = subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout
