@@ -19,6 +19,7 @@
 #include "profiler/ablation/ablation_estimate.hpp"
 #include "profiler/ablation/ablation_files.hpp"
 #include "profiler/ablation/baseline_override.hpp"
+#include "profiler/ablation/cell_ratio.hpp"
 #include "profiler/ablation/known_names.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "sim/error.hpp"
@@ -247,6 +248,11 @@ int run_ablate(const Arguments& arguments) {
     Json cells = Json::array();
     for (const auto& cell : result.cells) {
       cells.push_back(cell ? to_json(*cell, experiment) : Json());
+    }
+    for (std::size_t i = 0; i < cells.size() && result.missing() == 0; ++i) {
+      const auto beside =
+          profiler::speed_beside(profiler::first_that_fits(result.cells), *result.cells[i]);
+      if (beside) cells[i]["beside_first"] = planner::ratio_json(*beside);
     }
     std::cout << Json{{"version", 1},
                       {"name", experiment.name},

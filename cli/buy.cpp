@@ -71,27 +71,44 @@ std::string evidence_text(const BuyRow& row) {
                      100 * row.evidence.fitted, 100 * row.evidence.datasheet, row.nearest_case);
 }
 
+/// The row's step over that of the base machine, with its interval.
+std::string beside_text(const BuyRow& row) {
+  const auto& ratio = row.beside_base;
+  if (!ratio) return "-";
+  return fmt::format("{:.2f} ({:.2f} to {:.2f})", ratio->ratio, ratio->low, ratio->high);
+}
+
 std::string rows_table(const BuyReport& report) {
   std::size_t wide = 7, limit = 5;
   for (const BuyRow& row : report.rows) {
     wide = std::max(wide, row.machine.size());
     if (row.fits) limit = std::max(limit, limit_text(row).size());
   }
-  std::string text = fmt::format(
-      "{:<{}}  {:>12} {:>9} {:>7} {:>13} {:>8} {:>7} {:>8}  {:<{}}  {}\n", "machine", wide, "step",
-      "tokens/s", "days", "90 %", "buy USD", "USD/h", "rent USD", "limit", limit, "evidence");
+  std::string text =
+      fmt::format("{:<{}}  {:>12} {:>22} {:>9} {:>7} {:>13} {:>8} {:>7} {:>8}  {:<{}}  {}\n",
+                  "machine", wide, "step", "beside base, 90 %", "tokens/s", "days", "90 %",
+                  "buy USD", "USD/h", "rent USD", "limit", limit, "evidence");
   for (const BuyRow& row : report.rows) {
     const std::string interval =
         row.days ? fmt::format("{:.1f} to {:.1f}", *row.days_low, *row.days_high) : "-";
-    text += fmt::format(
-        "{:<{}}  {:>12} {:>9} {:>7} {:>13} {:>8} {:>7} {:>8}  {:<{}}  {}\n", row.machine, wide,
-        step_text(row), row.fits ? fmt::format("{:.0f}", row.tokens_per_s) : "-",
-        or_dash(row.days, 1), interval, or_dash(row.buy_usd, 0), or_dash(row.rent_usd_per_hour, 2),
-        or_dash(row.rent_usd, 0), limit_text(row), limit, evidence_text(row));
+    text +=
+        fmt::format("{:<{}}  {:>12} {:>22} {:>9} {:>7} {:>13} {:>8} {:>7} {:>8}  {:<{}}  {}\n",
+                    row.machine, wide, step_text(row), beside_text(row),
+                    row.fits ? fmt::format("{:.0f}", row.tokens_per_s) : "-", or_dash(row.days, 1),
+                    interval, or_dash(row.buy_usd, 0), or_dash(row.rent_usd_per_hour, 2),
+                    or_dash(row.rent_usd, 0), limit_text(row), limit, evidence_text(row));
   }
-  return text +
+  return text + "beside base: the step over that of " + report.base +
+         "; what both rest on cancels in the interval\n"
          "evidence: % of the step that rests on measured tasks / measured rates / datasheets and "
          "rules, and the nearest\n          prediction that was held against a run\n";
+}
+
+std::string speedup_text(const planner::Upgrade& upgrade) {
+  const std::string text = fmt::format("{:.2f} times as fast", *upgrade.speedup);
+  const auto& interval = upgrade.speedup_interval;
+  return interval ? text + fmt::format(", 90 %: {:.2f} to {:.2f}", interval->low, interval->high)
+                  : text;
 }
 
 std::string upgrades_table(const BuyReport& report) {
@@ -104,7 +121,7 @@ std::string upgrades_table(const BuyReport& report) {
     }
     std::string effect = "still does not fit";
     if (upgrade.fits) effect = planner::format_seconds(to_seconds(upgrade.step)) + " a step";
-    if (upgrade.speedup) effect += fmt::format(" ({:.2f} times as fast)", *upgrade.speedup);
+    if (upgrade.speedup) effect += " (" + speedup_text(upgrade) + ")";
     if (upgrade.days_saved) effect += fmt::format(", {:+.1f} days", -*upgrade.days_saved + 0.0);
     if (upgrade.price) effect += fmt::format(", {:.0f} USD", *upgrade.price);
     if (upgrade.total) effect += fmt::format(" ({:.0f} with the machine)", *upgrade.total);

@@ -1,12 +1,14 @@
 // `sluice predict RUN`: predicts the step of the best plan found (or of a given one).
 #include <cstdio>
 
+#include "cli/shown/basis_table.hpp"
 #include "cli/shown/needs_table.hpp"
 #include "cli/shown/prediction_table.hpp"
 #include "cli/words/money_flags.hpp"
 #include "cli/words/parse_run.hpp"
 #include "planner/files/whole_file.hpp"
 #include "planner/policies/policy_changes.hpp"
+#include "planner/requests/basis_json.hpp"
 #include "planner/requests/run_prediction.hpp"
 #include "sim/error.hpp"
 #include "sim/graph_file.hpp"
@@ -18,14 +20,20 @@ namespace sluice::cli {
 
 int run_predict(const Arguments& arguments) {
   using Takes = planner::VerbFlag::Takes;
-  const planner::RunArguments request =
-      parse_run(arguments, "sluice predict RUN [--json] [--graph-out G.json] [run flags]",
-                {{"--json", Takes::nothing, "one JSON object (docs/schemas/predict.schema.json)"},
-                 {"--tokens", Takes::value,
-                  "number of tokens to train on, such as 10B (billion): adds the days"},
-                 {"--prices", Takes::value, "YAML or JSON file of dated prices: adds the cost"},
-                 {"--graph-out", Takes::value, "write the step graph, for sluice sim"}},
-                Terms::any);
+  const planner::RunArguments request = parse_run(
+      arguments, "sluice predict RUN [--json] [--graph-out G.json] [run flags]",
+      {{"--json", Takes::nothing, "one JSON object (docs/schemas/predict.schema.json)"},
+       {"--tokens", Takes::value,
+        "number of tokens to train on, such as 10B (billion): adds the days"},
+       {"--prices", Takes::value, "YAML or JSON file of dated prices: adds the cost"},
+       {"--explain", Takes::nothing,
+        "number by number, what the step rests on and how sure each is"},
+       {"--beside", Takes::value, "the step over that of FILE, another predict --explain --json"},
+       {"--graph-out", Takes::value, "write the step graph, for sluice sim"}},
+      Terms::any);
+  planner::Explained explained{.basis = request.has("--explain")};
+  std::optional<planner::StepErrors> other;
+  if (const auto file = request.value("--beside")) other = planner::read_basis_errors(*file);
   const std::optional<double> tokens = token_count(request);
   planner::PriceList prices;
   if (const auto file = request.value("--prices")) prices = planner::read_prices(*file);
@@ -49,13 +57,19 @@ int run_predict(const Arguments& arguments) {
   const planner::RunMoney money =
       planner::money_of(prediction, request.config.machine, tokens, prices);
   const auto padding = planner::try_padded_vocabulary(resolved, step);
+  if (other) explained.beside = ratio_interval(prediction.errors, *other);
   if (request.has("--json")) {
-    print(to_json_text(prediction, remedies, needs, money, padding));
+    print(to_json_text(prediction, remedies, needs, money, padding, explained));
   } else {
     print(prediction_table(prediction, job, resolved.predictor.machine().profile.name));
+    if (explained.beside) {
+      print("beside       " + to_text(*explained.beside) + " times the step of " +
+            *request.value("--beside") + "\n");
+    }
     if (padding) print("vocabulary   " + to_text(*padding) + "\n");
     print(needs_table(needs, money));
     print(plan_table(prediction.plan, job));
+    if (explained.basis) print(basis_table(prediction));
     for (const std::string& change : planner::policy_changes(request.config, job)) {
       print("policy       states " + change + "\n");
     }

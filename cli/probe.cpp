@@ -144,6 +144,7 @@ int run_probe(const Arguments& words) {
     }
     profile = profiler::probe_host(depth, progress, arguments.disk);
   }
+  profile.probe = depth;
   const auto kept = store.save(profile);
   if (!arguments.file.empty()) planner::write_profile(profile, arguments.file);
   if (arguments.json) {

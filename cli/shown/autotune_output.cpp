@@ -57,6 +57,8 @@ Json to_json(const profiler::Verification& verification) {
   return {{"best_depth", to_json(verification.best_depth)},
           {"one_buffer", to_json(verification.one_buffer)},
           {"predicted_ratio", verification.predicted_ratio()},
+          {"predicted_ratio_low", verification.predicted_interval().low},
+          {"predicted_ratio_high", verification.predicted_interval().high},
           {"measured_ratio", verification.measured_ratio()},
           {"ratio_error", verification.ratio_error()},
           {"tuned_plan_hashes", verification.tuned},

@@ -54,14 +54,19 @@ std::string front_table(const planner::ParetoFront& front) {
   if (front.points.empty() && !front.cut_short) {
     return fmt::format("front        {}: nothing fits\n", axis);
   }
-  std::string text =
-      fmt::format("front        step against {}\n  {:>10} {:>12} {:>12} {:>10} {:>10}  {}\n",
-                  front.axis == FrontAxis::tokens ? "tokens a step" : axis, "batch", "hbm", "host",
-                  "step", "tokens/s", "plan");
+  std::string text = fmt::format(
+      "front        step against {}; time a token beside the plan found, 90 %\n"
+      "  {:>10} {:>12} {:>12} {:>10} {:>10} {:>22}  {}\n",
+      front.axis == FrontAxis::tokens ? "tokens a step" : axis, "batch", "hbm", "host", "step",
+      "tokens/s", "beside", "plan");
   for (const planner::FrontPoint& point : front.points) {
-    text += fmt::format("  {:>10} {:>12} {:>12} {:>10} {:>10.0f}  {}\n", point.batch_size,
+    const std::string beside = point.beside
+                                   ? fmt::format("{:.2f} ({:.2f} to {:.2f})", point.beside->ratio,
+                                                 point.beside->low, point.beside->high)
+                                   : "-";
+    text += fmt::format("  {:>10} {:>12} {:>12} {:>10} {:>10.0f} {:>22}  {}\n", point.batch_size,
                         format_bytes(point.hbm), format_bytes(point.host),
-                        format_seconds(to_seconds(point.step)), point.tokens_per_s,
+                        format_seconds(to_seconds(point.step)), point.tokens_per_s, beside,
                         point.plan_hash.substr(0, 8));
   }
   if (front.cut_short) text += cut_short_line("more of this front");

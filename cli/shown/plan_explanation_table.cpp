@@ -60,6 +60,13 @@ std::string relief_text(const Relief& relief, Duration step) {
                      -share(step - relief.step, step));
 }
 
+/// The interval of a relief's step over the explained one, as a change in percent.
+std::string interval_text(const Relief& relief) {
+  if (!relief.ratio) return "";
+  return fmt::format("; 90 %: {:+.1f} to {:+.1f} %", 100 * (relief.ratio->low - 1),
+                     100 * (relief.ratio->high - 1));
+}
+
 std::string others_text(const PlanExplanation& e, const Relief& first) {
   constexpr double kShown = 0.05;  // Smallest share shown, in percent; smaller ones round to zero.
   std::string felt, rest;
@@ -82,8 +89,9 @@ std::string relief_lines(const PlanExplanation& e) {
   if (first == nullptr) {
     text += "nothing: 10 % more of any one resource takes less than 0.5 % off the step\n";
   } else {
-    text += fmt::format("{}: 10 % more, {} of the step ({})\n", meaning(first->resource),
-                        relief_text(*first, e.step), format_seconds(to_seconds(first->step)));
+    text += fmt::format("{}: 10 % more, {} of the step ({}{})\n", meaning(first->resource),
+                        relief_text(*first, e.step), format_seconds(to_seconds(first->step)),
+                        interval_text(*first));
     text += others_text(e, *first);
   }
   if (!e.next) return text;

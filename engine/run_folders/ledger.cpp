@@ -5,6 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "planner/files/hash.hpp"
 #include "sim/error.hpp"
@@ -78,6 +79,11 @@ std::string Ledger::append(const LedgerPrediction& prediction) {
             {"step_s", prediction.step.count()},
             {"step_s_low", prediction.step_low.count()},
             {"step_s_high", prediction.step_high.count()}};
+  for (const auto& [key, text] : {std::pair{"knowledge", &prediction.knowledge},
+                                  {"machine", &prediction.machine},
+                                  {"job", &prediction.job}}) {
+    if (!text->empty()) line[key] = *text;
+  }
   if (prediction.rehearsal) line["rehearsal"] = true;
   return append_json(line.dump());
 }

@@ -21,6 +21,9 @@ struct LedgerPrediction {
   std::string numerics_id;
   std::string commit;  ///< Git commit of the program's source.
   Seconds step{0}, step_low{0}, step_high{0};
+  /// What is known of the machine, such as "full probe" (planner::Knowledge); the machine's name
+  /// and the job in words. Empty texts are left out.
+  std::string knowledge = {}, machine = {}, job = {};
   /// Whether the run is a rehearsal, whose times are real and whose values mean nothing.
   bool rehearsal = false;
 };

@@ -15,6 +15,7 @@
 #include "planner/effort/search_settings.hpp"
 #include "planner/explanation/machine_resources.hpp"
 #include "planner/machines/profile_file.hpp"
+#include "planner/predictions/timed_plan.hpp"
 #include "planner/requests/choose_plan.hpp"
 #include "planner/requests/request.hpp"
 #include "planner/requests/run_step.hpp"
@@ -93,34 +94,38 @@ class BaseMachine {
   BaseMachine(const RunConfig& config, const Request& run, const Planned* planned)
       : config_(config), run_(run), planned_(planned) {}
 
-  /// Step on the changed machine: the faster of the base's own plan and the best that a quick
-  /// search finds.
-  [[nodiscard]] std::optional<Duration> step_of(const Variant& variant, bool search_again) const {
+  [[nodiscard]] Predictor with(const Variant& variant) const {
     const ResolvedMachine machine = changed(run_.predictor.machine(), variant);
-    const Predictor predictor(
-        run_.predictor.job(), machine,
-        rescaled(run_.calibration, run_.predictor.machine().profile, machine.profile),
-        config_.residency);
-    std::optional<Duration> best;
+    return {run_.predictor.job(), machine,
+            rescaled(run_.calibration, run_.predictor.machine().profile, machine.profile),
+            config_.residency};
+  }
+
+  /// Step on the changed machine, and its plan: the faster of the base's own plan and the best that
+  /// a quick search finds.
+  [[nodiscard]] std::optional<TimedPlan> step_of(const Predictor& predictor,
+                                                 bool search_again) const {
+    std::optional<TimedPlan> best;
     if (planned_ != nullptr) {
-      const PlanScore score = predictor.score(planned_->best.prediction.plan);
-      if (score.step.count() > 0) best = score.step;
+      const Plan& plan = planned_->best.prediction.plan;
+      const PlanScore score = predictor.score(plan);
+      if (score.step.count() > 0) best = TimedPlan{.plan = plan, .step = score.step};
     }
     if (!search_again) return best;
     SearchSettings quick = run_.search;
     quick.effort = kCompareEffort;
     const auto found = search(predictor, quick);
     if (const auto* planned = std::get_if<Planned>(&found)) {
-      const Duration step = planned->best.prediction.step;
-      best = best ? std::min(*best, step) : step;
+      const Prediction& p = planned->best.prediction;
+      if (!best || p.step < best->step) best = TimedPlan{.plan = p.plan, .step = p.step};
     }
     return best;
   }
 
   [[nodiscard]] double elasticity(const Variant& variant, bool search_again) const {
-    const auto step = step_of(variant, search_again);
+    const auto found = step_of(with(variant), search_again);
     const double before = to_seconds(planned_->best.prediction.step).count();
-    const double after = step ? to_seconds(*step).count() : before;
+    const double after = found ? to_seconds(found->step).count() : before;
     return std::log(after / before) / std::log(kNudge);
   }
 
@@ -135,7 +140,21 @@ struct Ordered {
   Upgrade upgrade;
   /// The best plan found for the changed machine; none where nothing fits.
   std::optional<Plan> plan;
+  std::optional<Plan> taken = {};  ///< The plan that takes the upgrade's step.
 };
+
+/// The base machine's step and its plan.
+struct Before {
+  Duration step;
+  Plan plan;
+};
+
+/// Interval of the speedup from the base's step to that of an upgrade.
+RatioInterval speedup_of(const Predictor& base, const Plan& before, const Predictor& upgraded,
+                         const Plan& after) {
+  return ratio_interval(base.predict(before).prediction.errors,
+                        upgraded.predict(after).prediction.errors);
+}
 
 Request machine_with(const RunConfig& config, const PartChange& change) {
   RunConfig other = config;
@@ -156,11 +175,15 @@ Ordered ordered(const RunConfig& config, const PartChange& change, const Planned
   std::optional<Duration> best;
   if (const auto* chosen = std::get_if<ChosenPlan>(&found)) {
     best = chosen->step().prediction.step;
-    result.plan = chosen->step().prediction.plan;
+    result.plan = result.taken = chosen->step().prediction.plan;
   }
   if (base != nullptr) {
-    const Duration step = run.predictor.score(base->best.prediction.plan).step;
-    if (step.count() > 0 && (!best || step < *best)) best = step;
+    const Plan& own = base->best.prediction.plan;
+    const Duration step = run.predictor.score(own).step;
+    if (step.count() > 0 && (!best || step < *best)) {
+      best = step;
+      result.taken = own;
+    }
   }
   result.upgrade.fits = best.has_value();
   result.upgrade.step = best.value_or(Duration(0));
@@ -173,8 +196,10 @@ Ordered ordered(const RunConfig& config, const PartChange& change, const Planned
 std::optional<Duration> add_upgrades(BuyReport& report, const RunConfig& config,
                                      const BuyRequest& request, const BaseMachine& base,
                                      const Predictor& predictor, const Planned* planned) {
-  std::optional<Duration> before;
-  if (planned != nullptr) before = planned->best.prediction.step;
+  std::optional<Before> before;
+  if (planned != nullptr) {
+    before = Before{planned->best.prediction.step, planned->best.prediction.plan};
+  }
   const std::optional<Composition> parts =
       config.machine.ends_with(".json") ? std::nullopt : find_composition(config.machine);
   if (parts) {
@@ -189,31 +214,39 @@ std::optional<Duration> add_upgrades(BuyReport& report, const RunConfig& config,
     for (const Ordered& one : found) {
       if (!before || !one.plan) continue;
       const Duration here = predictor.score(*one.plan).step;
-      if (here.count() == 0 || here >= *before) continue;
-      before = here;
+      if (here.count() == 0 || here >= before->step) continue;
+      before = Before{here, *one.plan};
       best = &*one.plan;
     }
-    if (best != nullptr) {
-      parallel_for(changes.size(), request.threads, [&](std::size_t i) {
-        const Duration step = machine_with(config, changes[i]).predictor.score(*best).step;
-        Upgrade& upgrade = found[i].upgrade;
-        if (step.count() > 0 && upgrade.fits) upgrade.step = std::min(upgrade.step, step);
-      });
-    }
+    parallel_for(changes.size(), request.threads, [&](std::size_t i) {
+      Upgrade& upgrade = found[i].upgrade;
+      if (!upgrade.fits || !before) return;
+      const Predictor there = machine_with(config, changes[i]).predictor;
+      const Duration step = best != nullptr ? there.score(*best).step : Duration(0);
+      if (step.count() > 0 && step < upgrade.step) {
+        upgrade.step = step;
+        found[i].taken = *best;
+      }
+      upgrade.speedup_interval = speedup_of(predictor, before->plan, there, *found[i].taken);
+    });
     for (const Ordered& one : found) report.upgrades.push_back(one.upgrade);
-    return before;
+    return before ? std::optional(before->step) : std::nullopt;
   }
   const std::vector<Variant> variants = what_ifs(predictor.machine());
   report.upgrades.resize(variants.size());
   parallel_for(variants.size(), request.threads, [&](std::size_t i) {
-    const auto step = base.step_of(variants[i], true);
-    report.upgrades[i] = {.what = variants[i].what,
-                          .setting = variants[i].setting,
-                          .orderable = false,
-                          .fits = step.has_value(),
-                          .step = step.value_or(Duration(0))};
+    const Predictor there = base.with(variants[i]);
+    const auto step = base.step_of(there, true);
+    Upgrade& upgrade = report.upgrades[i];
+    upgrade = {.what = variants[i].what,
+               .setting = variants[i].setting,
+               .orderable = false,
+               .fits = step.has_value(),
+               .step = step ? step->step : Duration(0)};
+    if (!step || !before) return;
+    upgrade.speedup_interval = speedup_of(predictor, before->plan, there, step->plan);
   });
-  return before;
+  return before ? std::optional(before->step) : std::nullopt;
 }
 
 std::vector<std::pair<std::string, Variant>> nudges(const ResolvedMachine& machine,
@@ -255,6 +288,17 @@ void add_base(BuyReport& report, const RunConfig& config, const BuyRequest& requ
   }
 }
 
+/// Compares each row with that of the base machine.
+void set_beside_base(BuyReport& report) {
+  const auto base = std::ranges::find(report.rows, report.base, &BuyRow::machine);
+  for (BuyRow& row : report.rows) {
+    row.beside_base.reset();
+    const bool both = base != report.rows.end() && base->fits && row.fits;
+    if (!both || row.machine == report.base || row.kind == RowKind::resident_node) continue;
+    row.beside_base = ratio_interval(row.errors, base->errors);
+  }
+}
+
 }  // namespace
 
 const char* to_string(RowKind kind) {
@@ -280,6 +324,7 @@ BuyReport advise(const RunConfig& config, const BuyRequest& request, std::vector
     base.machine = advised_machine(report.rows, request).value_or(base.machine);
   }
   report.base = base.machine;
+  set_beside_base(report);
   add_base(report, base, request);
   report.verdict = verdict(report, request);
   return report;

@@ -14,6 +14,10 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
+Json interval_or_null(const std::optional<RatioInterval>& ratio) {
+  return ratio ? ratio_json(*ratio) : Json(nullptr);
+}
+
 Json seconds_if(bool known, Duration time) {
   return known ? Json(to_seconds(time).count()) : Json(nullptr);
 }
@@ -50,7 +54,8 @@ Json to_json(const BuyRow& row) {
            {{"measured", row.evidence.measured},
             {"fitted", row.evidence.fitted},
             {"datasheet", row.evidence.datasheet}}},
-          {"nearest_case", row.nearest_case}};
+          {"nearest_case", row.nearest_case},
+          {"beside_base", interval_or_null(row.beside_base)}};
 }
 
 Json to_json(const Upgrade& upgrade) {
@@ -60,6 +65,7 @@ Json to_json(const Upgrade& upgrade) {
           {"fits", upgrade.fits},
           {"step_s", seconds_if(upgrade.fits, upgrade.step)},
           {"speedup", or_null(upgrade.speedup)},
+          {"speedup_interval", interval_or_null(upgrade.speedup_interval)},
           {"days", or_null(upgrade.days)},
           {"days_saved", or_null(upgrade.days_saved)},
           {"price", or_null(upgrade.price)},

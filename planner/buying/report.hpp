@@ -80,6 +80,9 @@ struct BuyRow {
   std::optional<bool> within_days = {}, within_budget = {};
   EvidenceShares evidence = {};
   std::string nearest_case = {};
+  StepErrors errors = {};  ///< Causes of the step's error; none for a resident node.
+  /// The step over that of the base machine; none for the base, and where either does not fit.
+  std::optional<RatioInterval> beside_base = {};
 };
 
 struct Upgrade {
@@ -91,6 +94,7 @@ struct Upgrade {
   Duration step{0};
   std::optional<double> speedup =
       {};  ///< Step before the upgrade over step after it; none where the job did not fit before.
+  std::optional<RatioInterval> speedup_interval = {};  ///< Interval of `speedup`.
   /// Days for the request's tokens with the upgrade, and how many fewer than before.
   std::optional<double> days = {}, days_saved = {};
   std::optional<double> price = {};  ///< Price in USD of the parts that the upgrade adds.

@@ -185,6 +185,7 @@ class RowMaker {
     row.limit_share = p.bound.time / to_seconds(p.step);
     row.next_limit = next_limit(p.bound, p.step);
     row.evidence = p.evidence;
+    row.errors = p.errors;
     const RunNeeds needs = run_needs(p, predictor, config);
     row.nearest_case = needs.nearest_case;
     row.phases = needs.phases;

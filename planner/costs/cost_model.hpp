@@ -75,6 +75,7 @@ class ProfileCostModel : public CostModel {
 
   [[nodiscard]] const MachineProfile& profile() const { return profile_; }
   [[nodiscard]] const CostSwitches& switches() const { return switches_; }
+  [[nodiscard]] const Calibration& calibration() const { return calibration_; }
 
  private:
   /// Cost of a task of `amount` units at the calibrated rate or time of `key` where there is one,

@@ -29,7 +29,8 @@ FrontPoint point_of(const Job& job, const Prediction& p) {
           .step = p.step,
           .tokens_per_s = p.tokens_per_s,
           .plan = p.plan,
-          .plan_hash = p.plan_hash};
+          .plan_hash = p.plan_hash,
+          .errors = p.errors};
 }
 
 std::int64_t amount(const FrontPoint& point, FrontAxis axis) {
@@ -165,6 +166,15 @@ const char* to_string(FrontAxis axis) {
       return "tokens";
   }
   return "";
+}
+
+void compare_front(ParetoFront& front, const Job& job, const Prediction& plan) {
+  for (FrontPoint& point : front.points) {
+    const double tokens = static_cast<double>(job.tokens()) / static_cast<double>(point.tokens);
+    RatioInterval ratio = ratio_interval(point.errors, plan.errors);
+    for (double* number : {&ratio.ratio, &ratio.low, &ratio.high}) *number *= tokens;
+    point.beside = ratio;
+  }
 }
 
 ParetoFront pareto_front(const Request& run, FrontAxis axis, const std::vector<Plan>& known,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct FrontPoint {
   double tokens_per_s = 0;
   Plan plan;
   std::string plan_hash;
+  StepErrors errors = {};  ///< Causes of the step's error.
+  /// Time a token over that of another plan of the run (compare_front); none before.
+  std::optional<RatioInterval> beside = {};
 };
 
 struct ParetoFront {
@@ -34,6 +38,9 @@ struct ParetoFront {
   std::vector<FrontPoint> points;
   bool cut_short = false;  ///< Whether the deadline came before all searches were done.
 };
+
+/// Sets FrontPoint::beside of all points: their time a token over that of `plan`, a plan of `job`.
+void compare_front(ParetoFront& front, const Job& job, const Prediction& plan);
 
 /// Function that is called before each search with what it looks at, such as "hbm 12.3 GiB".
 using FrontProgress = std::function<void(const std::string&)>;

@@ -76,6 +76,7 @@ PlanExplanation explain(const PredictedStep& step, const Predictor& predictor,
     reliefs.keep_more_of(explanation.reliefs, p.memory);
     reliefs.search_again(explanation.reliefs, p.memory, p.step);
   }
+  reliefs.set_ratios(explanation.reliefs, p);
   if (const Relief* first = explanation.first()) {
     explanation.next = next_after(*first, step, predictor, calibration, settings, replan);
   }
@@ -107,9 +108,14 @@ PlanExplanation explain_better(const PredictedStep& better, const PlanExplanatio
   for (Relief& relief : explanation.reliefs) {
     const auto searched = std::ranges::find(before.reliefs, relief.resource, &Relief::resource);
     if (searched == before.reliefs.end()) continue;  // Only one of the plans uses the disk.
-    if (searched->step <= relief.step) relief = *searched;
+    if (searched->step > relief.step) continue;
+    relief = *searched;
+    // Its interval is that of a ratio to the plan explained before.
+    relief.ratio.reset();
   }
   std::ranges::stable_sort(explanation.reliefs, {}, &Relief::step);
+  Reliefs(predictor, calibration, settings, better.graph.tasks.size())
+      .set_ratios(explanation.reliefs, better.prediction);
   const Relief* first = explanation.first();
   if (first != nullptr && before.next && before.next->relieved.resource == first->resource) {
     const bool faster = !explanation.next ||

@@ -11,9 +11,13 @@ using sim::Json;
 double count(Duration time) { return to_seconds(time).count(); }
 
 Json relief_json(const Relief& relief, Duration step) {
-  return {{"resource", relief.resource},  {"factor", relief.factor},
-          {"step_s", count(relief.step)}, {"saved_s", count(step - relief.step)},
-          {"searched", relief.searched},  {"coarse", relief.coarse}};
+  return {{"resource", relief.resource},
+          {"factor", relief.factor},
+          {"step_s", count(relief.step)},
+          {"saved_s", count(step - relief.step)},
+          {"searched", relief.searched},
+          {"coarse", relief.coarse},
+          {"beside", relief.ratio ? ratio_json(*relief.ratio) : Json(nullptr)}};
 }
 
 Json explanation_json(const PlanExplanation& e) {
@@ -72,6 +76,7 @@ Json front_json(const ParetoFront& front) {
                       {"host_bytes", point.host.count()},
                       {"step_s", count(point.step)},
                       {"tokens_per_s", point.tokens_per_s},
+                      {"beside", point.beside ? ratio_json(*point.beside) : Json(nullptr)},
                       {"plan_hash", point.plan_hash},
                       {"plan", plan_json(point.plan)}});
   }

@@ -145,6 +145,7 @@ PlannedRun plan_run(const PlanRequest& request) {
   for (const FrontAxis axis : request.fronts) {
     report.fronts.push_back(pareto_front(run, axis, {report.planned.best.prediction.plan}, say,
                                          shares.next(TimeShares::kExtra)));
+    compare_front(report.fronts.back(), run.job(), report.planned.best.prediction);
   }
   say("");
   return {std::move(run), std::move(report)};

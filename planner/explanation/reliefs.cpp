@@ -108,6 +108,18 @@ void Reliefs::search_again(std::vector<Relief>& all, const Memory& memory, Durat
   sort(all);
 }
 
+void Reliefs::set_ratios(std::vector<Relief>& all, const Prediction& explained) const {
+  if (hurried()) return;
+  parallel_for(all.size(), settings_.threads, [&](std::size_t i) {
+    Relief& relief = all[i];
+    if (relief.coarse || settings_.is_late()) return;
+    const bool same = relief.step == explained.step && relief.plan == explained.plan;
+    relief.ratio = same ? RatioInterval{}
+                        : ratio_interval(with(relief).predict(relief.plan).prediction.errors,
+                                         explained.errors);
+  });
+}
+
 std::optional<Duration> Reliefs::coarse_step(const Predictor& predictor, const Plan& plan) const {
   // Records in numbered slots are those of single micro-batches.
   if (!hurried() || !plan.saved_records.empty()) return std::nullopt;

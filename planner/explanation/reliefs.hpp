@@ -25,6 +25,9 @@ struct Relief {
   /// Whether `step` is not simulated exactly, but is the explained step times a ratio from coarse
   /// simulation (CoarseSteps).
   bool coarse = false;
+  /// `step` over the explained step, with its interval; none where `coarse`, and where there was no
+  /// time to find it.
+  std::optional<RatioInterval> ratio = {};
 };
 
 /// Factor by which reliefs increase a resource.
@@ -60,6 +63,9 @@ class Reliefs {
   /// Runs a quick search for the first rate in `all`, and for each memory that the plan nearly
   /// fills and whose relief is not yet faster than `step`.
   void search_again(std::vector<Relief>& all, const Memory& memory, Duration step);
+
+  /// Sets the intervals of those of `all` whose step differs from that of `explained`.
+  void set_ratios(std::vector<Relief>& all, const Prediction& explained) const;
 
   /// Parts that were left out for lack of time, in words.
   [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/machines/knowledge.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::planner {
@@ -136,6 +137,8 @@ struct MachineProfile {
   /// highest speed after any rest, over the sustained speed; and seconds over which rest is
   /// averaged. All 0 where nobody fitted them: rest then changes nothing.
   Fact boost_gain = not_fitted(), boost_most = not_fitted(), boost_window = not_fitted();
+  /// Depth of the probe that wrote the profile; not part of its hash.
+  ProbeDepth probe = ProbeDepth::unstated;
   /// Passes of real blocks, each key once; empty where no probe ran any. Costs of other passes
   /// follow from them (planner/costs/sibling_costs.hpp).
   std::vector<MeasuredPass> passes;

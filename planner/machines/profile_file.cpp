@@ -192,6 +192,7 @@ std::string to_json_text(const MachineProfile& profile) {
         {{"on", pair.on}, {"from", pair.from}, {"factor", to_json(pair.factor)}});
     if (pair.threads > 0) json["interference"].back()["threads"] = pair.threads;
   }
+  if (profile.probe != ProbeDepth::unstated) json["probe"] = to_string(profile.probe);
   if (!profile.passes.empty()) json["passes"] = passes_json(profile.passes);
   if (profile.price_usd) json["price_usd"] = *profile.price_usd;
   return json.dump(2) + "\n";
@@ -205,7 +206,7 @@ MachineProfile profile_from_json(const std::string& text, const std::string& whe
                             json.text("schema") + "\"");
   }
   json.refuse_unknown({"schema", "name", "device", "architecture", "facts", "gemm", "attention",
-                       "update", "interference", "passes", "price_usd"});
+                       "update", "interference", "probe", "passes", "price_usd"});
   MachineProfile profile;
   profile.name = json.text("name");
   profile.device =
@@ -213,6 +214,9 @@ MachineProfile profile_from_json(const std::string& text, const std::string& whe
   profile.architecture = json.text("architecture");
   read_facts(json.object("facts"), profile);
   read_lists(json, profile);
+  if (const auto probe = json.find_text("probe")) {
+    profile.probe = parse_choice(*probe, where + ": probe", {ProbeDepth::quick, ProbeDepth::full});
+  }
   profile.price_usd = json.find_number("price_usd");
   return profile;
 }

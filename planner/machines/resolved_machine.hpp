@@ -39,6 +39,8 @@ struct ResolvedMachine {
   bool state_on_disk = false;
   /// Folder for the state on disk; none for the folder that has the run's other files.
   std::optional<std::filesystem::path> disk_path{};
+  /// What the profile and the run's values rest on, before any run taught the model.
+  Knowledge knowledge = Knowledge::catalogue;
 };
 
 }  // namespace sluice::planner

@@ -56,6 +56,12 @@ TaskCost cost_of(const StepTask& task, const CostModel& costs) {
   return costs.compute(task.cost, task.work);
 }
 
+/// Time of a task that nothing slows; 0 where the cost leaves its amount out.
+Seconds seconds_alone(const TaskCost& cost) {
+  if (!(cost.amount.count() > 0) || !(cost.cap.count() > 0)) return Seconds(0);
+  return cost.latency + Seconds(cost.amount.count() / cost.cap.count());
+}
+
 }  // namespace
 
 std::vector<CriticalCost> critical_costs(const StepGraph& graph, const sim::Timeline& timeline,
@@ -72,15 +78,23 @@ std::vector<CriticalCost> critical_costs(const StepGraph& graph, const sim::Time
     if (time.count() > 0) {
       const StepTask& task = graph.tasks[i];
       auto found = by_key.find(task.cost.name);
+      const double part = time / to_seconds(span.end - span.start);
       if (found == by_key.end()) {
         const TaskCost cost = cost_of(task, costs);
-        found = by_key
-                    .emplace(task.cost.name,
-                             CriticalCost{task.cost, task.lane, Seconds(0), cost.evidence,
-                                          cost.relative_deviation, cost.errs_alone})
-                    .first;
+        const Seconds each = seconds_alone(cost);
+        found =
+            by_key
+                .emplace(task.cost.name, CriticalCost{.key = task.cost,
+                                                      .lane = task.lane,
+                                                      .evidence = cost.evidence,
+                                                      .relative_deviation = cost.relative_deviation,
+                                                      .errs_alone = cost.errs_alone,
+                                                      .each = each.count() > 0 ? each : time / part,
+                                                      .task = i})
+                .first;
       }
       found->second.time += time;
+      found->second.alone += found->second.each * part;
     }
     at = timeline.enabled_by[i];
   }
@@ -88,6 +102,7 @@ std::vector<CriticalCost> critical_costs(const StepGraph& graph, const sim::Time
   all.reserve(by_key.size());
   for (auto& [name, cost] : by_key) {
     cost.time /= static_cast<double>(period.steps);
+    cost.alone /= static_cast<double>(period.steps);
     all.push_back(std::move(cost));
   }
   return all;

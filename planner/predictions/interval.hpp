@@ -19,6 +19,11 @@ struct CriticalCost {
   double relative_deviation = 0;
   /// Whether the cost's error is independent of those of others (TaskCost::errs_alone).
   bool errs_alone = false;
+  /// Time that the tasks on the path would take alone; `time` is more where other lanes slow them,
+  /// and less after rest (boost).
+  Seconds alone{0};
+  Seconds each{0};       ///< Time that one of the tasks takes alone.
+  std::size_t task = 0;  ///< Index of one of the tasks in the graph.
 };
 
 /// Costs on the critical path, one entry a cost key: the path goes from the end of the period back

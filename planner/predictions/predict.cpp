@@ -101,6 +101,7 @@ Predictor::Predictor(Job job, ResolvedMachine machine, Calibration calibration, 
     : job_(std::move(job)),
       machine_(std::move(machine)),
       residency_(residency),
+      taught_(!calibration.empty()),
       costs_(std::make_shared<const ProfileCostModel>(
           machine_.profile, job_calibration(job_, machine_.profile, std::move(calibration)),
           switches)) {
@@ -171,11 +172,20 @@ PredictedStep Predictor::predict(const Plan& plan) const {
   p.busy = busy_shares(graph, times);
   p.stalls = stall_times(graph, times);
   p.evidence = evidence_of(critical);
+  const std::vector<BasisLine> lines =
+      basis_lines({.graph = graph, .costs = *costs_, .critical = critical, .period = time});
+  p.basis = merged_lines(lines);
+  p.profile_hash = planner::profile_hash(machine_.profile);
+  p.errors = step_errors(
+      lines, time, machine_.calibration_hash.empty() ? p.profile_hash : machine_.calibration_hash);
+  p.machine = machine_.profile.name;
+  p.job = job_.model.name + ", " + std::to_string(job_.batch_size) + " x " +
+          std::to_string(job_.seq_len) + " tokens a step";
+  p.knowledge = taught_ ? Knowledge::taught : machine_.knowledge;
   p.terms = costs_->switches();
   p.plan = plan;
   p.plan_hash = planner::plan_hash(plan);
   p.job_hash = planner::job_hash(job_);
-  p.profile_hash = planner::profile_hash(machine_.profile);
   p.cost_model_hash = costs_->hash();
   p.numerics_id = numerics_class(machine_.profile);
   p.layout = layout_rows(step.graph);

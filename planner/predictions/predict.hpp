@@ -16,6 +16,7 @@
 #include "planner/plans/plan.hpp"
 #include "planner/plans/plan_file.hpp"
 #include "planner/predictions/bound.hpp"
+#include "planner/predictions/ratio_interval.hpp"
 #include "planner/predictions/stalls.hpp"
 #include "planner/runs/run_config.hpp"
 
@@ -49,6 +50,12 @@ struct Prediction {
   std::vector<std::pair<std::string, double>> busy;
   StallTimes stalls;
   EvidenceShares evidence;
+  std::vector<BasisLine> basis;  ///< The numbers that the step rests on, widest first.
+  StepErrors errors;             ///< Causes of the step's error, for comparisons (ratio_interval).
+  /// Name of the machine, its job in words ("Qwen2.5-7B, 32 x 1024 tokens a step"), and what is
+  /// known of the machine: what a ledger says of the prediction beside its hashes.
+  std::string machine, job;
+  Knowledge knowledge = Knowledge::catalogue;
   CostSwitches terms;  ///< Terms of the model of time that are on in the prediction.
   Plan plan;
   std::string plan_hash, job_hash, profile_hash, cost_model_hash;
@@ -120,6 +127,7 @@ class Predictor {
   Job job_;
   ResolvedMachine machine_;
   Residency residency_;
+  bool taught_;  ///< Whether runs calibrate the costs.
   std::shared_ptr<const ProfileCostModel> costs_;
   PassTimes pass_times_;
   Bound bound_;

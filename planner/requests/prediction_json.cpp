@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "planner/requests/basis_json.hpp"
 #include "planner/requests/run_needs_json.hpp"
 #include "sim/json_object.hpp"
 
@@ -125,7 +126,8 @@ std::string to_json_text(const Prediction& prediction, const std::vector<Remedy>
 
 std::string to_json_text(const Prediction& prediction, const std::vector<Remedy>& remedies,
                          const RunNeeds& needs, const RunMoney& money,
-                         const std::optional<PaddedVocabulary>& padding) {
+                         const std::optional<PaddedVocabulary>& padding,
+                         const Explained& explained) {
   Json json = with_shortage(prediction, remedies);
   json["phases"] = phases_json(needs.phases);
   json["checkpoint_bytes"] = needs.checkpoint.count();
@@ -141,8 +143,11 @@ std::string to_json_text(const Prediction& prediction, const std::vector<Remedy>
     json["padded_vocabulary"] = {{"tokens", padding->tokens},
                                  {"padded", padding->padded},
                                  {"step_s", padding->step.count()},
-                                 {"gain", padding->gain}};
+                                 {"gain", padding->gain},
+                                 {"beside", ratio_json(padding->ratio)}};
   }
+  if (explained.basis) json["basis"] = basis_json(prediction);
+  if (explained.beside) json["beside"] = ratio_json(*explained.beside);
   return json.dump(kIndent) + "\n";
 }
 

@@ -23,10 +23,17 @@ struct RunMoney {
   std::optional<double> buy_usd = {}, rent_usd_per_hour = {}, rent_usd = {};
   std::string price_date = {};
 };
+/// What `predict --explain` and `--beside` add to a prediction's JSON.
+struct Explained {
+  bool basis = false;  ///< Whether the numbers that the step rests on are added.
+  /// The step over that of another prediction.
+  std::optional<RatioInterval> beside = {};
+};
 [[nodiscard]] std::string to_json_text(const Prediction& prediction,
                                        const std::vector<Remedy>& remedies, const RunNeeds& needs,
                                        const RunMoney& money,
-                                       const std::optional<PaddedVocabulary>& padding = {});
+                                       const std::optional<PaddedVocabulary>& padding = {},
+                                       const Explained& explained = {});
 /// JSON object with the fields of a plan file that are the plan's own.
 [[nodiscard]] sim::Json plan_json(const Plan& plan);
 /// JSON object with all fields of a prediction that fits, as `predict --json` and `plan --json`

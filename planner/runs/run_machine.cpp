@@ -1,6 +1,11 @@
 #include "planner/runs/run_machine.hpp"
 
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
 #include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/composed_machine.hpp"
 #include "planner/costs/rescaled_passes.hpp"
 #include "planner/machines/copy_limits.hpp"
 #include "planner/machines/profile_file.hpp"
@@ -11,6 +16,48 @@ namespace {
 
 Bytes capacity(const std::optional<Bytes>& limit, const Fact& fact) {
   return limit ? *limit : Bytes(static_cast<std::int64_t>(fact.value));
+}
+
+/// Whether the name of a machine of parts states another CPU or other memory than its GPU's usual.
+bool states_host(const Composition& parts, const std::string& name) {
+  const auto usual = find_composition(name.substr(0, name.find(" + ")));
+  return usual && (usual->cpu != parts.cpu || !(usual->ram == parts.ram));
+}
+
+/// Whether the run states how fast its host is.
+bool host_is_stated(const RunConfig& config) {
+  static constexpr std::array kHostFacts = {"cores", "dram", "update"};
+  const auto stated = [&config](const char* fact) {
+    return config.machine_overrides.contains(fact);
+  };
+  if (std::ranges::any_of(kHostFacts, stated)) return true;
+  if (find_build(config.machine) != nullptr) return false;
+  const auto parts = find_composition(config.machine);
+  return parts && states_host(*parts, config.machine);
+}
+
+bool in_catalogue(const std::string& machine) {
+  if (machine == "here" || std::filesystem::is_regular_file(machine)) return false;
+  return find_build(machine) != nullptr || find_composition(machine).has_value();
+}
+
+Knowledge knowledge_of(const RunConfig& config, const MachineProfile& profile) {
+  switch (profile.probe) {
+    case ProbeDepth::quick:
+      return Knowledge::quick_probe;
+    case ProbeDepth::full:
+      return Knowledge::full_probe;
+    case ProbeDepth::unstated:
+      break;
+  }
+  if (in_catalogue(config.machine)) {
+    return host_is_stated(config) ? Knowledge::catalogue_host_stated : Knowledge::catalogue;
+  }
+  // Older probes state no depth; they measure updates, which nothing else states as measured
+  // outside the catalogue.
+  const bool probed = std::ranges::any_of(
+      profile.update, [](const auto& each) { return each.second.source == Source::measured; });
+  return probed ? Knowledge::probe : Knowledge::catalogue;
 }
 
 }  // namespace
@@ -24,6 +71,7 @@ ResolvedMachine to_machine(const RunConfig& config) {
                      ": leave backend out, or name another machine");
   }
   machine.calibration_hash = profile_hash(machine.profile);
+  machine.knowledge = knowledge_of(config, machine.profile);
   const MachineProfile probed = machine.profile;
   for (const auto& [name, value] : config.machine_overrides) {
     set_fact(machine.profile, name, value);

@@ -151,7 +151,10 @@ class Ablation {
         .commit = std::string(commit()),
         .step = result.prediction->step,
         .step_low = result.prediction->low,
-        .step_high = result.prediction->high});
+        .step_high = result.prediction->high,
+        .knowledge = to_string(planned.step->prediction.knowledge),
+        .machine = planned.step->prediction.machine,
+        .job = planned.step->prediction.job});
   }
 
   /// Throws BadRequest where no cell is a valid run. A share may have none, since others have more.

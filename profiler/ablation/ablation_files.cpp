@@ -14,6 +14,7 @@
 #include "planner/files/whole_file.hpp"
 #include "profiler/ablation/ablation_report.hpp"
 #include "profiler/ablation/cell_columns.hpp"
+#include "profiler/ablation/cell_ratio.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
@@ -137,6 +138,8 @@ std::optional<MedianInterval> measured_of(const CellResult& result, const Experi
 
 std::string cells_csv(const Experiment& experiment, const Cells& cells) {
   std::string text = cell_header(experiment);
+  if (cells.empty()) return text;
+  const CellResult& first = first_that_fits(cells);
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const CellResult& cell = *cells[i];
     text += std::to_string(i);
@@ -159,10 +162,12 @@ std::string cells_csv(const Experiment& experiment, const Cells& cells) {
     } else {
       text += ",,,,";
     }
-    text += fmt::format(",{},{},{},{},{}\n", csv_field(cell.plan),
+    text += fmt::format(",{},{},{},{},{}", csv_field(cell.plan),
                         cell.prediction ? cell.prediction->plan_hash : "",
                         cell.prediction ? cell.prediction->job_hash : "", cell.profile_hash,
                         cell.optimality_gap ? fmt::format("{}", *cell.optimality_gap) : "");
+    const auto beside = speed_beside(first, cell);
+    text += beside ? fmt::format(",{},{},{}\n", beside->ratio, beside->low, beside->high) : ",,,\n";
   }
   return text;
 }

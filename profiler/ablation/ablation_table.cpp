@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "profiler/ablation/ablation_files.hpp"
+#include "profiler/ablation/cell_ratio.hpp"
 #include "sim/units_text.hpp"
 
 namespace sluice::profiler {
@@ -27,9 +28,11 @@ std::string gap_text(const CellResult& cell) {
   return cell.optimality_gap ? fmt::format("{:.1f} %", 100 * *cell.optimality_gap) : "";
 }
 
-std::optional<double> predicted_speed(const CellResult& cell) {
-  if (!cell.prediction || cell.status != CellStatus::fits) return std::nullopt;
-  return cell.prediction->tokens_per_s;
+/// Predicted throughput over the first cell's with its interval; of the first itself, "1".
+std::string beside_text(const CellResult& first, const CellResult& cell) {
+  if (&first == &cell) return "1";
+  const auto ratio = speed_beside(first, cell);
+  return ratio ? planner::to_text(*ratio) : "";
 }
 
 std::optional<double> measured_speed(const CellResult& cell,
@@ -53,14 +56,6 @@ std::string cell_text(const std::string& text) {
   return out;
 }
 
-/// The first cell that fits, with which speeds are compared.
-const CellResult& first_that_fits(const AllCells& cells) {
-  for (const auto& cell : cells) {
-    if (cell->status == CellStatus::fits) return *cell;
-  }
-  return *cells.front();
-}
-
 }  // namespace
 
 std::string ablation_table(const Experiment& experiment, const AllCells& cells) {
@@ -73,7 +68,7 @@ std::string ablation_table(const Experiment& experiment, const AllCells& cells) 
     text += " " + cell_text(factor.name) + " |";
     rule += "---|";
   }
-  text += " predicted step | 90 % | tokens/s | TFLOP/s | tokens/s beside the first |";
+  text += " predicted step | 90 % | tokens/s | TFLOP/s | tokens/s beside the first, 90 % |";
   rule += "---|---|---|---|---|";
   if (device) {
     text += " measured step | 95 % of the median | measured tokens/s beside the first | error |";
@@ -96,8 +91,7 @@ std::string ablation_table(const Experiment& experiment, const AllCells& cells) 
     const CellPrediction& p = *cell.prediction;
     text += fmt::format(" {} | {} to {} | {:.0f} | {} | {} |", format_seconds(p.step),
                         format_seconds(p.low), format_seconds(p.high), p.tokens_per_s,
-                        tflops_text(p.model_tflops),
-                        ratio_text(predicted_speed(first), predicted_speed(cell)));
+                        tflops_text(p.model_tflops), beside_text(first, cell));
     if (device) {
       const auto measured = measured_of(cell, experiment);
       if (measured) {

@@ -30,7 +30,10 @@ constexpr std::array kColumns = {"status",
                                  "plan_hash",
                                  "job_hash",
                                  "profile_hash",
-                                 "optimality_gap"};
+                                 "optimality_gap",
+                                 "beside_first",
+                                 "beside_first_low",
+                                 "beside_first_high"};
 
 /// Column of cells.csv before those of the factors.
 constexpr const char* kFirst = "cell";

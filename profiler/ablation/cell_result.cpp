@@ -46,6 +46,7 @@ CellSample sample_from(const JsonObject& json) {
 
 CellPrediction prediction_from(const JsonObject& json) {
   const JsonObject memory = json.object("memory");
+  const auto errors = json.find_object("errors");
   return {.step = Seconds(json.number("step_s")),
           .low = Seconds(json.number("step_s_low")),
           .high = Seconds(json.number("step_s_high")),
@@ -59,6 +60,7 @@ CellPrediction prediction_from(const JsonObject& json) {
           .plan_hash = json.text("plan_hash"),
           .job_hash = json.text("job_hash"),
           .cost_model_hash = json.text("cost_model_hash"),
+          .errors = errors ? std::optional(planner::read_errors(*errors)) : std::nullopt,
           .json = sim::json_tree(json.json()).dump()};
 }
 
@@ -110,8 +112,9 @@ std::string CellResult::outcome() const {
 
 CellPrediction to_cell_prediction(const planner::Prediction& prediction) {
   const std::string where = "prediction";
-  const sim::JsonDocument json =
-      sim::parse_json(planner::prediction_json(prediction).dump(), where);
+  Json whole = planner::prediction_json(prediction);
+  whole["errors"] = planner::errors_json(prediction.errors);
+  const sim::JsonDocument json = sim::parse_json(whole.dump(), where);
   return prediction_from(JsonObject(json, where));
 }
 

@@ -41,7 +41,10 @@ struct CellPrediction {
   std::string bound_by;
   Bytes hbm{0}, host{0};
   std::string plan_hash, job_hash, cost_model_hash;
-  std::string json;  ///< JSON text of the whole prediction, as `predict --json` prints it.
+  /// Causes of the step's error; none in cells that were written before predictions kept them.
+  std::optional<planner::StepErrors> errors;
+  /// JSON text of the whole prediction, as `predict --json` prints it, with the errors.
+  std::string json;
 };
 
 struct CellResult {

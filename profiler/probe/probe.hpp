@@ -10,10 +10,9 @@
 
 namespace sluice::profiler {
 
-enum class ProbeDepth {
-  quick,  ///< Probe of about eight seconds, with wider deviations.
-  full,   ///< Probe of twenty to thirty seconds on two cores.
-};
+/// Depth of a probe: `quick` takes about eight seconds on two cores and gives wider deviations,
+/// `full` twenty to thirty.
+using planner::ProbeDepth;
 
 /// Function that is called once a part of the probe has been measured, with the part's name and its
 /// result in words.

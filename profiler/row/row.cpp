@@ -118,7 +118,10 @@ MeasuredRow run_row(PromisedRow& row) {
                                              .commit = request.commit,
                                              .step = row.predicted(),
                                              .step_low = prediction.step_low,
-                                             .step_high = prediction.step_high});
+                                             .step_high = prediction.step_high,
+                                             .knowledge = to_string(prediction.knowledge),
+                                             .machine = prediction.machine,
+                                             .job = prediction.job});
   const Wall::time_point begin = Wall::now();
   const std::int64_t steps = request.config.steps;
   // A step is explained with the two before it.

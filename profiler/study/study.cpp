@@ -195,6 +195,7 @@ class Study {
     result.plan_hash = p.plan_hash;
     result.point = {
         .job = p.job_hash, .predicted = to_seconds(p.step), .low = p.step_low, .high = p.step_high};
+    result.point.errors = p.errors;
     result.measured_share = p.evidence.measured;
     result.hbm_predicted = p.memory.at(static_cast<std::size_t>(planner::Tier::hbm)).peak;
     for (std::size_t i = 0; i < planner::kCostTerms.size(); ++i) {
@@ -217,7 +218,10 @@ class Study {
         .commit = settings_.commit,
         .step = each.result.point.predicted,
         .step_low = each.result.point.low,
-        .step_high = each.result.point.high});
+        .step_high = each.result.point.high,
+        .knowledge = to_string(p.knowledge),
+        .machine = p.machine,
+        .job = p.job});
   }
 
   const StudySettings& settings_;

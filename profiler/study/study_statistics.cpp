@@ -15,6 +15,14 @@ void count_pair(const StudyPoint& a, const StudyPoint& b, double share, PairOrde
   if ((a.measured < b.measured) == (a.predicted < b.predicted)) ++order.right;
 }
 
+void count_ratio(const StudyPoint& a, const StudyPoint& b, PairOrder& inside) {
+  if (a.errors.causes.empty() || b.errors.causes.empty()) return;
+  const planner::RatioInterval predicted = planner::ratio_interval(a.errors, b.errors);
+  const double measured = a.measured / b.measured;
+  ++inside.pairs;
+  if (predicted.low <= measured && measured <= predicted.high) ++inside.right;
+}
+
 }  // namespace
 
 StudyStatistics study_statistics(std::span<const StudyPoint> points) {
@@ -34,6 +42,7 @@ StudyStatistics study_statistics(std::span<const StudyPoint> points) {
       if (points[j].job != point.job) continue;
       count_pair(points[j], point, 0.03, result.over_3);
       count_pair(points[j], point, 0.08, result.over_8);
+      count_ratio(points[j], point, result.in_ratio);
     }
   }
   const auto count = static_cast<double>(points.size());

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "planner/predictions/ratio_interval.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::profiler {
@@ -14,6 +15,7 @@ struct StudyPoint {
   std::string job;  ///< Name of the run's job; plans of one job are compared with each other.
   Seconds predicted{0}, low{0}, high{0};  ///< Predicted step time, and its 90 % interval.
   Seconds measured{0};                    ///< Median of the measured step times.
+  planner::StepErrors errors = {};        ///< Causes of the predicted step's error.
 
   /// Predicted step over measured step, less one; positive where the predicted step was too long.
   [[nodiscard]] double error() const { return predicted / measured - 1; }
@@ -36,6 +38,9 @@ struct StudyStatistics {
   double inside_interval = 0;
   /// Pairs whose measured steps differ by more than 3 %, and by more than 8 %.
   PairOrder over_3, over_8;
+  /// Pairs of plans of one job, and how many of them have the ratio of their measured steps inside
+  /// the predicted ratio's interval (planner::ratio_interval).
+  PairOrder in_ratio;
 };
 
 /// Statistics of `points`, whose measured times must be positive; all zero where there are none.

@@ -21,7 +21,10 @@ std::vector<StudyPoint> points_of(const std::vector<StudyResult>& results) {
 
 std::vector<StudyPoint> points_without(const std::vector<StudyResult>& results, std::size_t term) {
   std::vector<StudyPoint> points = points_of(results);
-  for (std::size_t i = 0; i < points.size(); ++i) points[i].predicted = results[i].without[term];
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    points[i].predicted = results[i].without[term];
+    points[i].errors = {};  // Those are of the whole model.
+  }
   return points;
 }
 
@@ -41,10 +44,11 @@ std::string memory_line(const std::vector<StudyResult>& results) {
 }
 
 std::string statistics_line(const std::string& name, const StudyStatistics& s) {
-  return fmt::format("{:<24}{:>8.2f} %{:>8.2f} %{:>+8.2f} %{:>+8.2f} %{:>8.0f} %{:>8}/{}{:>8}/{}\n",
-                     name, 100 * s.mean_error, 100 * s.percentile_95, 100 * s.worst_error,
-                     100 * s.bias, 100 * s.inside_interval, s.over_3.right, s.over_3.pairs,
-                     s.over_8.right, s.over_8.pairs);
+  return fmt::format(
+      "{:<24}{:>8.2f} %{:>8.2f} %{:>+8.2f} %{:>+8.2f} %{:>8.0f} %{:>8}/{}{:>8}/{}{:>8}/{}\n", name,
+      100 * s.mean_error, 100 * s.percentile_95, 100 * s.worst_error, 100 * s.bias,
+      100 * s.inside_interval, s.over_3.right, s.over_3.pairs, s.over_8.right, s.over_8.pairs,
+      s.in_ratio.right, s.in_ratio.pairs);
 }
 
 ordered_json to_json(const PairOrder& order) {
@@ -59,7 +63,8 @@ ordered_json to_json(const StudyStatistics& s) {
           {"bias", s.bias},
           {"inside_interval", s.inside_interval},
           {"pairs_over_3_percent", to_json(s.over_3)},
-          {"pairs_over_8_percent", to_json(s.over_8)}};
+          {"pairs_over_8_percent", to_json(s.over_8)},
+          {"pairs_in_ratio_interval", to_json(s.in_ratio)}};
 }
 
 }  // namespace
@@ -73,8 +78,9 @@ std::string study_text(const std::vector<StudyResult>& results) {
                         100 * r.point.error(), 100 * r.measured_share, r.steps,
                         r.plan_hash.substr(0, 8));
   }
-  text += fmt::format("\n{:<24}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n", "", "mean error",
-                      "95 %", "worst", "bias", "in 90 %", "order 3 %", "order 8 %");
+  text +=
+      fmt::format("\n{:<24}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n", "", "mean error",
+                  "95 %", "worst", "bias", "in 90 %", "order 3 %", "order 8 %", "ratios");
   text += statistics_line("whole model", study_statistics(points_of(results)));
   for (std::size_t i = 0; i < planner::kCostTerms.size(); ++i) {
     text += statistics_line(std::string("without ") + planner::kCostTerms[i].first,

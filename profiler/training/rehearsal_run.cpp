@@ -33,6 +33,9 @@ engine::LedgerPrediction promise_of(const planner::Prediction& prediction) {
           .step = to_seconds(prediction.step),
           .step_low = prediction.step_low,
           .step_high = prediction.step_high,
+          .knowledge = to_string(prediction.knowledge),
+          .machine = prediction.machine,
+          .job = prediction.job,
           .rehearsal = true};
 }
 

@@ -30,7 +30,10 @@ engine::LedgerPrediction promise_of(const TrainedRun& run) {
           .commit = std::string(commit()),
           .step = to_seconds(prediction.step),
           .step_low = prediction.step_low,
-          .step_high = prediction.step_high};
+          .step_high = prediction.step_high,
+          .knowledge = to_string(prediction.knowledge),
+          .machine = prediction.machine,
+          .job = prediction.job};
 }
 
 void keep_trace(TrainedRun& run, const TrainParts& parts, const Recorder& recorder) {

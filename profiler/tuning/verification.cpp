@@ -170,6 +170,7 @@ class Verifier {
     verified.plan = plan;
     verified.plan_hash = prediction.plan_hash;
     verified.predicted = to_seconds(prediction.step);
+    verified.errors = prediction.errors;
     verified.low = prediction.step_low;
     verified.high = prediction.step_high;
     const std::string numerics_id = engine::numerics_id(job(), run_.predictor.machine());
@@ -182,7 +183,10 @@ class Verifier {
                                                .commit = std::string(commit()),
                                                .step = verified.predicted,
                                                .step_low = verified.low,
-                                               .step_high = verified.high});
+                                               .step_high = verified.high,
+                                               .knowledge = to_string(prediction.knowledge),
+                                               .machine = prediction.machine,
+                                               .job = prediction.job});
     say(fmt::format("predicted, never run: {} ({}): {}", name, planner::describe_plan(plan),
                     planner::format_seconds(verified.predicted)));
   }

@@ -17,7 +17,8 @@ struct VerifiedPlan {
   planner::Plan plan;
   std::string plan_hash;
   Seconds predicted{0}, low{0}, high{0};
-  Seconds measured{0};  ///< Median of the measured step times.
+  planner::StepErrors errors = {};  ///< Causes of the predicted step's error.
+  Seconds measured{0};              ///< Median of the measured step times.
   std::int64_t steps = 0;
   std::string ledger_line;  ///< Hash of the prediction's line in the ledger.
   [[nodiscard]] double error() const { return predicted / measured - 1; }
@@ -32,6 +33,10 @@ struct Verification {
   /// Predicted step with one weight buffer over the predicted step at the best depth.
   [[nodiscard]] double predicted_ratio() const {
     return one_buffer.predicted / best_depth.predicted;
+  }
+  /// Interval of predicted_ratio().
+  [[nodiscard]] planner::RatioInterval predicted_interval() const {
+    return planner::ratio_interval(one_buffer.errors, best_depth.errors);
   }
   [[nodiscard]] double measured_ratio() const { return one_buffer.measured / best_depth.measured; }
   [[nodiscard]] double ratio_error() const { return predicted_ratio() / measured_ratio() - 1; }

@@ -15,6 +15,7 @@
 #include "planner/effort/interruption.hpp"
 #include "planner/explanation/plan_run.hpp"
 #include "planner/predictions/waterfall.hpp"
+#include "planner/requests/basis_json.hpp"
 #include "planner/requests/prediction_json.hpp"
 #include "planner/requests/prices.hpp"
 #include "planner/requests/run_arguments.hpp"
@@ -119,6 +120,16 @@ std::string step_plan_file(const StepOutcome& outcome) {
   return to_json_text(file);
 }
 
+std::string step_basis(const StepOutcome& outcome) {
+  return planner::basis_json(outcome.step->prediction).dump();
+}
+
+std::string step_beside(const StepOutcome& outcome, const StepOutcome& other) {
+  return planner::ratio_json(planner::ratio_interval(outcome.step->prediction.errors,
+                                                     other.step->prediction.errors))
+      .dump();
+}
+
 py::dict step_waterfall(const StepOutcome& outcome) {
   const planner::Prediction& prediction = outcome.step->prediction;
   const planner::Waterfall falls = waterfall_above(prediction.stalls, prediction.bound);
@@ -148,6 +159,8 @@ void bind_runs(py::module_& module) {
       .def("graph_json", &step_graph)
       .def("plan_file_json", &step_plan_file)
       .def("waterfall", &step_waterfall)
+      .def("basis_json", &step_basis)
+      .def("beside_json", &step_beside, py::arg("other"))
       .def("columns", [](const StepOutcome& outcome) { return step_columns(*outcome.step); });
   module.def("predict", &predict, py::arg("words"), py::arg("tokens"), py::arg("prices"));
   module.def("plan", &plan, py::arg("words"), py::arg("effort"), py::arg("seconds"),

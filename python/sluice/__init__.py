@@ -16,14 +16,14 @@ from .buying import Advice, buy
 from .catalogue import Machine, Model, Record, machine, machines, model, models, policies, support
 from .errors import BadRequest, DoesNotFit, EnvironmentFailed, SluiceError
 from .frames import Rows
-from .prediction import Memory, Plan, PlanResult, Prediction, TierMemory, Waterfall, plan, predict
+from .prediction import Basis, Memory, Plan, PlanResult, Prediction, Ratio, TierMemory, Waterfall, plan, predict
 from .simulation import Simulated, simulate
 from .trace import Trace, read_trace
 from .training import Step, Trained, train
 
 __all__ = [
-    "AblationResult", "Advice", "BadRequest", "Cell", "DoesNotFit", "EnvironmentFailed", "Machine", "Memory", "Model",
-    "Plan", "PlanResult", "Prediction", "Record", "Rows", "Simulated", "SluiceError", "Step", "TierMemory", "Trace",
+    "AblationResult", "Advice", "BadRequest", "Basis", "Cell", "DoesNotFit", "EnvironmentFailed", "Machine", "Memory", "Model",
+    "Plan", "PlanResult", "Prediction", "Ratio", "Record", "Rows", "Simulated", "SluiceError", "Step", "TierMemory", "Trace",
     "Trained", "Waterfall", "__version__", "ablate", "buy", "commit", "machine", "machines", "model", "models", "plan",
     "plotting", "policies", "predict", "read_trace", "simulate", "support", "train",
 ]  # fmt: skip

@@ -6,13 +6,17 @@ import json
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _core
 from .catalogue import Machine, Record
 from .errors import DoesNotFit, write_text
+from .frames import frame
 from .run_words import RunWords, joined_names, number, path_text, token_count
 from .trace import Trace
+
+if TYPE_CHECKING:
+    import pandas
 
 
 class TierMemory(Record):
@@ -99,6 +103,42 @@ class Waterfall(Record):
         return waterfall(self.terms_s, self.bound_s, self.step_s, ax)
 
 
+class Ratio(Record):
+    """A step over another: ``ratio``, with ``low`` and ``high``, the ends of its 90 % interval."""
+
+    ratio: float
+    low: float
+    high: float
+
+    def __repr__(self) -> str:
+        return f"<sluice.Ratio {self.ratio:.4g} ({self.low:.4g} to {self.high:.4g})>"
+
+
+class Basis(Record):
+    """What a predicted step rests on, as ``sluice predict --explain --json`` prints it.
+
+    Attributes:
+        half_width_s: half the width of the step's 90 % interval.
+        numbers: every number, the largest share of the variance first: ``name``, ``value`` and ``unit``, ``critical_s``
+            (seconds of the critical path that rest on it), ``relative_deviation``, ``deviation_s``, ``group``,
+            ``variance_share``, ``evidence`` and ``source``. Deviations of one group add linearly, groups in quadrature.
+        narrow: measurements that would narrow the interval, the best first: ``name``, ``what``, ``half_width_s``.
+        errors: causes of the step's error, which a comparison of two steps takes.
+    """
+
+    half_width_s: float
+    numbers: list[dict[str, Any]]
+    narrow: list[dict[str, Any]]
+    errors: dict[str, Any]
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per number. Needs pandas."""
+        return frame(self.numbers)
+
+    def __repr__(self) -> str:
+        return f"<sluice.Basis {len(self.numbers)} numbers, +-{self.half_width_s:.3g} s>"
+
+
 class Prediction(Record):
     """What one plan of a run does on a machine, as ``sluice predict --json`` prints it.
 
@@ -161,6 +201,14 @@ class Prediction(Record):
     def waterfall(self) -> Waterfall:
         """The terms by which the step exceeds its bound."""
         return Waterfall(self._outcome.waterfall())
+
+    def explain(self) -> Basis:
+        """Number by number, what the step rests on and how sure each is."""
+        return Basis(json.loads(self._outcome.basis_json()))
+
+    def beside(self, other: Prediction) -> Ratio:
+        """This step over that of ``other``. What both rest on cancels in the interval."""
+        return Ratio(json.loads(self._outcome.beside_json(other._outcome)))
 
     def trace(self) -> Trace:
         """Every task of three consecutive steps; the second to the third ``grads`` is ``step_s`` (or, where steps take

@@ -43,6 +43,16 @@ def test_results_repeat_to_the_byte_and_are_what_predict_says(run_sluice, small,
     assert out["cells"][3]["step_s"] == p["step_s"] and out["cells"][3]["plan_hash"] == p["plan_hash"]
     rows = list(csv.DictReader((tmp_path / "a" / "cells.csv").open()))
     assert [float(row["step_s"]) for row in rows] == [cell["step_s"] for cell in out["cells"]]
+    first = out["cells"][0]
+    assert first["beside_first"] == {"ratio": 1, "low": 1, "high": 1}
+    for cell, row in zip(out["cells"], rows):
+        beside = cell["beside_first"]
+        assert beside["low"] <= beside["ratio"] == pytest.approx(cell["tokens_per_s"] / first["tokens_per_s"]) <= beside["high"]
+        assert [float(row[f"beside_first{end}"]) for end in ("", "_low", "_high")] == pytest.approx(list(beside.values()))
+        # Both cells rest on one machine, so their ratio is surer than either step.
+        apart = sum((one["step_s_high"] / one["step_s"] - 1) ** 2 for one in (first, cell)) ** 0.5
+        assert beside["high"] / beside["ratio"] - 1 < apart
+    assert f"{beside['ratio']:.3f} ({beside['low']:.3f} to {beside['high']:.3f})" in (tmp_path / "a" / "table.md").read_text()
     planned = json.loads(run_sluice("plan", "--model", "bytes-2m", "--machine", "h200", "--seq-len", "64", "--batch-size", "4",
                                     "--residency", "host", "--set", "plan.weight_buffers=2", "--set", "plan.keep=all",
                                     "--json").out)  # fmt: skip

@@ -46,6 +46,45 @@ def test_prediction_follows_its_schema_and_adds_up(run_sluice, validate, tiny):
     assert p["model_tflops"] == pytest.approx(flops / p["step_s"] / 1e12)
 
 
+def test_the_numbers_of_an_explanation_sum_to_the_step_and_its_interval(run_sluice, validate, tiny):
+    p = run_sluice("predict", *tiny, "--explain", "--json").json()
+    validate(p, "predict")
+    numbers = p["basis"]["numbers"]
+    assert sum(line["critical_s"] for line in numbers) == pytest.approx(p["step_s"], abs=1e-9)
+    assert sum(line["variance_share"] for line in numbers) == pytest.approx(1)
+    groups = {}
+    for line in numbers:
+        groups[line["group"]] = groups.get(line["group"], 0) + line["deviation_s"]
+    half = 1.645 * sum(total**2 for total in groups.values()) ** 0.5
+    assert half == pytest.approx(p["step_s_high"] - p["step_s"]) == pytest.approx(p["basis"]["half_width_s"])
+    shares = [line["variance_share"] for line in numbers]
+    assert shares == sorted(shares, reverse=True)
+    assert "basis" not in run_sluice("predict", *tiny, "--json").json()
+
+
+def test_an_explanation_fits_the_terminal_and_names_sources(run_sluice, tiny):
+    text = run_sluice("predict", *tiny, "--explain").out
+    basis = text[text.index("basis "):]
+    assert max(map(len, basis.splitlines())) <= 100
+    for word in ["kernel starts", "smaller numbers", "= step", "90 % interval", "narrow"]:
+        assert word in basis, word
+
+
+def test_a_step_beside_another_is_a_ratio_with_an_interval(run_sluice, validate, tmp_path, tiny):
+    file = tmp_path / "one.json"
+    file.write_text(run_sluice("predict", *tiny, "--explain", "--json").out)
+    one = json.loads(file.read_text())
+    same = run_sluice("predict", *tiny, "--beside", file, "--json").json()
+    validate(same, "predict")
+    assert same["beside"] == {"ratio": 1, "low": 1, "high": 1}
+    other = run_sluice("predict", *tiny, "--set", "machine.h2d=0.5x", "--beside", file, "--json").json()
+    assert other["beside"]["ratio"] == pytest.approx(other["step_s"] / one["step_s"])
+    assert "beside       1.000" in run_sluice("predict", *tiny, "--beside", file).out
+    file.write_text(run_sluice("predict", *tiny, "--json").out)
+    refused = run_sluice("predict", *tiny, "--beside", file, exit_code=2)
+    assert "--explain --json" in refused.err
+
+
 def test_simulating_the_graph_gives_the_step_to_the_nanosecond(run_sluice, tmp_path, tiny):
     graph = tmp_path / "g.json"
     p = run_sluice("predict", *tiny, *SMALL, "--json", "--graph-out", graph).json()

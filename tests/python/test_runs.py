@@ -65,6 +65,23 @@ def test_results_have_units_in_names_and_attributes():
         found.step_seconds
 
 
+def test_a_prediction_explains_itself_as_the_program_does(cli):
+    found = sluice.predict(**RUN)
+    code, printed = cli("predict", *WORDS, "--explain", "--json")
+    assert code == 0 and found.explain().to_dict() == printed["basis"]
+    assert sum(line["critical_s"] for line in found.explain().numbers) == pytest.approx(found.step_s)
+    assert found.explain().half_width_s == pytest.approx(found.step_s_high - found.step_s)
+
+
+def test_a_ratio_leaves_out_what_both_steps_rest_on():
+    one, other = sluice.predict(**RUN), sluice.predict(**RUN, set={"plan.weight_buffers": 1})
+    assert one.beside(one).to_dict() == {"ratio": 1, "low": 1, "high": 1}
+    ratio = other.beside(one)
+    assert ratio.low <= ratio.ratio == pytest.approx(other.step_s / one.step_s) <= ratio.high
+    apart = sum((p.explain().half_width_s / p.step_s) ** 2 for p in (one, other)) ** 0.5
+    assert ratio.high / ratio.ratio - 1 < apart
+
+
 def test_plan_is_what_the_program_prints_and_its_file_is_taken_back(cli, tmp_path):
     found = sluice.plan(**RUN, hbm="720 MiB", effort=0.5)
     code, printed = cli("plan", *WORDS, "--hbm", "720 MiB", "--effort", "0.5", "--json")

@@ -170,6 +170,25 @@ TEST(Ledger, EachLineIsChainedToTheOneBefore) {
   EXPECT_EQ(verify_ledger(file).lines, 3);
 }
 
+TEST(Ledger, APredictionStatesWhatWasKnownOfTheMachine) {
+  const ScratchFolder folder;
+  const std::filesystem::path file = folder.path() / "ledger.jsonl";
+  Ledger ledger(file);
+  LedgerPrediction known = prediction();
+  known.knowledge = "full probe";
+  known.machine = "a machine";
+  known.job = "a job";
+  ledger.append(known);
+  ledger.append(prediction());
+  const auto lines = lines_of(file);
+  const auto first = nlohmann::json::parse(lines[0]), second = nlohmann::json::parse(lines[1]);
+  EXPECT_EQ(first["knowledge"], "full probe");
+  EXPECT_EQ(first["machine"], "a machine");
+  EXPECT_EQ(first["job"], "a job");
+  for (const char* key : {"knowledge", "machine", "job"}) EXPECT_FALSE(second.contains(key)) << key;
+  EXPECT_EQ(verify_ledger(file).lines, 2);
+}
+
 TEST(Ledger, TwoWritersKeepOneChain) {
   const ScratchFolder folder;
   const auto file = folder.path() / "ledger.jsonl";

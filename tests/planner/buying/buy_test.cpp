@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/planner/buying.hpp"
 
 namespace sluice::planner {
@@ -42,6 +44,11 @@ TEST_F(Buy, RanksByStepTimeAndKeepsWhatDoesNotFitAsARow) {
   EXPECT_EQ(rows[0].within_days, true);
   EXPECT_FALSE(rows[1].price.has_value());  // Never guessed.
   EXPECT_FALSE(rows[0].nearest_case.empty());
+  // The base is the run's machine; a machine that does not fit has no ratio.
+  ASSERT_TRUE(rows[0].beside_base.has_value());
+  EXPECT_NEAR(rows[0].beside_base->ratio, to_seconds(rows[0].step) / to_seconds(rows[1].step),
+              1e-9);
+  EXPECT_FALSE(rows[1].beside_base || rows[2].beside_base);
 }
 
 TEST_F(Buy, RentIsPriceTimesHours) {
@@ -69,6 +76,8 @@ TEST_F(Buy, ElasticityOfAComputeBoundStepIsThatOfCompute) {
   for (const Upgrade& upgrade : report.upgrades) {
     EXPECT_TRUE(upgrade.fits);
     EXPECT_GE(*upgrade.speedup, 1 - 1e-9) << upgrade.what;
+    ASSERT_TRUE(upgrade.speedup_interval.has_value()) << upgrade.what;
+    EXPECT_NEAR(upgrade.speedup_interval->ratio, *upgrade.speedup, 1e-9) << upgrade.what;
   }
 }
 
@@ -119,6 +128,11 @@ TEST_F(Buy, ABudgetIsForTheMachineAndItsOrderUnlessTheMachineIsOwned) {
   const BuyReport both = buy(config_, request);
   EXPECT_EQ(memory(both).total, 3350);
   EXPECT_EQ(memory(both).within_budget, false);
+  // More memory leaves the GPU and its datasheet as they are: what is unsure about it cancels.
+  const auto base = std::ranges::find(both.rows, "rtx-4090", &BuyRow::machine);
+  ASSERT_NE(base, both.rows.end());
+  EXPECT_LT(memory(both).speedup_interval->deviation,
+            0.5 * (base->errors.deviation() / base->errors.step));
   EXPECT_FALSE(both.rows.front().owned);
   request.owned = true;
   const BuyReport mine = buy(config_, request);

@@ -57,6 +57,13 @@ TEST(ParetoFront, PointsAlongDeviceMemoryArePredictionsThatNoneBeats) {
   const ParetoFront front = pareto_front(resolve(run, no_store()), FrontAxis::hbm, {}, {});
   ASSERT_GE(front.points.size(), 3u);
   expect_front(run, FrontAxis::hbm, front.points);
+  ParetoFront compared = front;
+  const Request request = resolve(run, no_store());
+  const Prediction last = request.predictor.predict(compared.points.back().plan).prediction;
+  compare_front(compared, request.job(), last);
+  EXPECT_EQ(compared.points.back().beside, RatioInterval{});
+  EXPECT_NEAR(compared.points.front().beside->ratio,
+              to_seconds(compared.points.front().step) / to_seconds(last.step), 1e-9);
   // The front's least memory is the least that any plan needs: with less nothing fits.
   RunConfig less = run;
   less.limits.hbm = front.points.front().hbm - Bytes(1 << 20);

@@ -79,6 +79,13 @@ TEST(PlanExplanation, EveryReliefIsWhatAPredictionFromScratchSays) {
     EXPECT_TRUE(p.fits) << relief.resource;
     EXPECT_EQ(p.step, relief.step) << relief.resource;
     EXPECT_GE(relief.step, before) << "most helpful first";
+    ASSERT_TRUE(relief.ratio.has_value()) << relief.resource;
+    const Prediction& explained = made.step().prediction;
+    EXPECT_NEAR(relief.ratio->ratio, to_seconds(relief.step) / to_seconds(explained.step), 1e-9);
+    // The same plan on nearly the same machine is surer beside itself than alone.
+    EXPECT_LT(relief.ratio->high / relief.ratio->ratio - 1,
+              explained.step_high / to_seconds(explained.step) - 1)
+        << relief.resource;
     before = relief.step;
   }
   EXPECT_LT(made.explanation().first()->step, made.step().prediction.step);

@@ -4,7 +4,10 @@
 
 #include <utility>
 
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/composed_machine.hpp"
 #include "planner/costs/cost_key.hpp"
+#include "planner/machines/profile_file.hpp"
 #include "planner/policies/policy_changes.hpp"
 #include "planner/policies/run_job.hpp"
 #include "planner/requests/choose_plan.hpp"
@@ -32,6 +35,37 @@ TEST(Request, HoldsTheRunsJobMachineAndPins) {
   Plan plan = uniform_plan(request.job(), {}, 1);
   request.search.pins(plan);
   EXPECT_EQ(plan.weight_buffers, 1);
+}
+
+TEST(Request, SaysWhatIsKnownOfItsMachine) {
+  const ScratchFolder folder;
+  const auto knowledge_on = [&](const std::string& machine, const char* fact = nullptr) {
+    RunConfig run = run_on_h200();
+    run.machine = machine;
+    if (fact != nullptr) run.machine_overrides = {{fact, "0.9x"}};
+    return resolve(run, empty_store()).machine().knowledge;
+  };
+  EXPECT_EQ(knowledge_on("h200"), Knowledge::catalogue);
+  EXPECT_EQ(knowledge_on("h200", "h2d"), Knowledge::catalogue);
+  EXPECT_EQ(knowledge_on("h200", "dram"), Knowledge::catalogue_host_stated);
+  EXPECT_EQ(knowledge_on("h200", "cores"), Knowledge::catalogue_host_stated);
+  const auto parts = find_composition("rtx-4090");
+  ASSERT_TRUE(parts.has_value());
+  Composition other = *parts;
+  other.ram.module_gib /= 2;
+  EXPECT_EQ(knowledge_on("rtx-4090"), Knowledge::catalogue);
+  EXPECT_EQ(knowledge_on(to_text(other)), Knowledge::catalogue_host_stated);
+
+  MachineProfile probed = find_machine("h200");
+  for (const auto& [depth, knowledge] : {std::pair(ProbeDepth::quick, Knowledge::quick_probe),
+                                         {ProbeDepth::full, Knowledge::full_probe},
+                                         {ProbeDepth::unstated, Knowledge::probe}}) {
+    probed.probe = depth;
+    const std::string file = folder.write("p.json", to_json_text(probed));
+    EXPECT_EQ(read_profile(file).probe, depth);
+    EXPECT_EQ(knowledge_on(file), knowledge);
+    EXPECT_EQ(profile_hash(read_profile(file)), profile_hash(find_machine("h200")));
+  }
 }
 
 TEST(Request, ReadsAPolicyFileOnce) {

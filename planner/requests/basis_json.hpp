@@ -1,0 +1,17 @@
+// JSON of a prediction's basis: its numbers, causes of its error, and what would narrow it.
+#pragma once
+
+#include "planner/predictions/predict.hpp"
+#include "sim/json_object.hpp"
+
+namespace sluice::planner {
+
+/// JSON object {"half_width_s", "numbers", "narrow", "errors"}, the `basis` of `predict --explain
+/// --json` (docs/schemas/predict.schema.json).
+[[nodiscard]] sim::Json basis_json(const Prediction& prediction);
+
+/// The errors in a file that `predict --explain --json` printed. Throws BadRequest naming the file
+/// and what it lacks.
+[[nodiscard]] StepErrors read_basis_errors(const std::string& path);
+
+}  // namespace sluice::planner
