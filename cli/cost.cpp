@@ -1,6 +1,4 @@
 // sluice cost gemm|attention: what kernels cost on a machine, one shape or a table of them.
-#include "planner/kernels/cost.hpp"
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -9,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/words/parse.hpp"
+#include "planner/catalogue/kernel_costs.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/files/whole_file.hpp"
 #include "planner/kernels/table.hpp"

@@ -9,6 +9,7 @@
 #include "cli/words/listing.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/composed_machine.hpp"
+#include "planner/catalogue/machine_kernels.hpp"
 #include "planner/catalogue/machine_list.hpp"
 #include "planner/catalogue/part_list.hpp"
 #include "planner/catalogue/parts.hpp"
@@ -52,6 +53,24 @@ void show_fact(const std::string& name, const Fact& fact, FactUnit unit) {
               format_fact(fact, unit).c_str(), percent, to_string(fact.source), fact.note.c_str());
 }
 
+/// Prints where the times of products and attention by shape come from.
+void show_kernels(const MachineProfile& machine) {
+  if (!machine.kernels) return;
+  for (const planner::KernelKind kind :
+       {planner::KernelKind::gemm, planner::KernelKind::attention}) {
+    const planner::KernelFamily* const family = machine.kernels->family(kind);
+    if (family == nullptr) {
+      std::printf("  kernels, %s: none of %s, the rates above stand\n", to_string(kind),
+                  machine.kernels->device().c_str());
+      continue;
+    }
+    std::printf("  kernels, %s: by shape, %lld of %s measured, median error %.1f %%: %s\n",
+                to_string(kind), static_cast<long long>(family->rows),
+                machine.kernels->device().c_str(), 100 * family->check.median_error,
+                family->source.c_str());
+  }
+}
+
 void show_text(const MachineProfile& machine) {
   std::printf("%s: %s backend, %s, profile %s\n\n", machine.name.c_str(), to_string(machine.device),
               machine.architecture.c_str(), profile_hash(machine).c_str());
@@ -69,6 +88,7 @@ void show_text(const MachineProfile& machine) {
     show_fact("forward" + shape, point.forward, FactUnit::flops_per_second);
     show_fact("backward" + shape, point.backward, FactUnit::flops_per_second);
   }
+  show_kernels(machine);
   for (const auto& [threads, rate] : machine.update) {
     show_fact("update, threads " + std::to_string(threads), rate, FactUnit::per_second);
   }
@@ -145,11 +165,22 @@ bool list_parts(std::vector<std::string> words) {
   return true;
 }
 
+/// The machine that a command names, with the kernel model of `kernels` where one is given.
+MachineProfile named_machine(const std::string& name, const std::optional<std::string>& kernels) {
+  MachineProfile machine = planner::find_machine(name);
+  if (kernels) planner::set_kernels(machine, *kernels, name);
+  return machine;
+}
+
 /// The words of the command line without --gpu, --cpu, --ram and --ssd, whose values are stored in
-/// `parts`.
-Arguments without_parts(const Arguments& arguments, planner::PartFlags& parts) {
-  const std::map<std::string, std::optional<std::string>*> flags{
-      {"--gpu", &parts.gpu}, {"--cpu", &parts.cpu}, {"--ram", &parts.ram}, {"--ssd", &parts.ssd}};
+/// `parts`, and without --kernels, whose value is stored in `kernels`.
+Arguments without_parts(const Arguments& arguments, planner::PartFlags& parts,
+                        std::optional<std::string>& kernels) {
+  const std::map<std::string, std::optional<std::string>*> flags{{"--kernels", &kernels},
+                                                                 {"--gpu", &parts.gpu},
+                                                                 {"--cpu", &parts.cpu},
+                                                                 {"--ram", &parts.ram},
+                                                                 {"--ssd", &parts.ssd}};
   Arguments rest;
   for (std::size_t i = 0; i < arguments.strings.size(); ++i) {
     const std::string& word = arguments.strings[i];
@@ -174,26 +205,31 @@ int run_machines(const Arguments& arguments) {
   if (change_calibration(arguments.strings)) return 0;
   if (list_parts(arguments.strings)) return 0;
   planner::PartFlags parts;
-  Arguments words = without_parts(arguments, parts);
+  std::optional<std::string> kernels;
+  Arguments words = without_parts(arguments, parts, kernels);
   const auto is_name = [](const std::string& word) { return !word.starts_with("-"); };
   if (parts.any() && std::ranges::count_if(words.strings, is_name) == 1) {
     std::erase(words.strings, "show");  // The parts are what is to be shown.
   }
-  Listing listing =
-      parse_listing(words, "machines", "NAME|FILE|here",
-                    "list, parts (of which machines can be composed), show NAME (or --gpu, "
-                    "--cpu, --ram, --ssd, as runs take them) with its calibration, "
-                    "reset NAME (delete the calibration), or merge NAME FILE (add to it)");
+  Listing listing = parse_listing(
+      words, "machines", "NAME|FILE|here",
+      "list, parts (of which machines can be composed), show NAME (or --gpu, "
+      "--cpu, --ram, --ssd, as runs take them; --kernels FILE, what sluice fit wrote) "
+      "with its calibration, "
+      "reset NAME (delete the calibration), or merge NAME FILE (add to it)");
   if (parts.any()) listing.shown = composed_text(listing.shown, parts);
   if (listing.shown) {
-    const MachineProfile machine = planner::find_machine(*listing.shown);
+    const MachineProfile machine = named_machine(*listing.shown, kernels);
     if (listing.json) {
       std::cout << to_json_text(machine);
     } else {
       show_text(machine);
       std::cout << std::flush;
-      std::fputs(calibration_table(machine, planner::Store::of_user()).c_str(), stdout);
+      const MachineProfile calibrated = planner::find_machine(*listing.shown);
+      std::fputs(calibration_table(calibrated, planner::Store::of_user()).c_str(), stdout);
     }
+  } else if (kernels) {
+    throw BadRequest("--kernels: name the machine whose kernels these are: machines show NAME");
   } else if (listing.json) {
     std::cout << planner::machine_list_json();
   } else {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/kernels/kernel_work.hpp"
 #include "planner/machines/machine.hpp"
 #include "planner/models/job.hpp"
 #include "sim/task_graph.hpp"
@@ -15,61 +16,11 @@
 
 namespace sluice::planner {
 
-/// Work of `count` matrix products, each of an [m, k] by a [k, n] matrix.
-struct Gemm {
-  /// Dimension whose size depends on the router, in products of experts (one product for each of
-  /// `count` experts): the rows m of the forward product (rows), the rows m of the input's gradient
-  /// (rows_back), or the inner dimension k of the weights' gradient (terms).
-  enum class Dealt { nothing, rows, rows_back, terms };
-  std::int64_t m, n, k;
-  std::int64_t count = 1;
-  Dealt dealt = Dealt::nothing;
-  /// Times that the product takes on a CUDA device as one whose operands' rows begin at multiples
-  /// of 128 bytes takes (row_slowing).
-  double slowing = 1;
-};
-
-/// Gemm::slowing of a product with rows of `width` elements of bf16. Rows that do not begin at
-/// multiples of 16 bytes keep a library from its fast kernels: 1.8, from one published run, a GPT-2
-/// of 124 M parameters on an A100, which trains about 25 % faster with 50,304 tokens than with
-/// 50,257 (nanoGPT, February 2023; x.com/karpathy/status/1621578354024677377) and whose head has 31
-/// % of the FLOPs: 1.25 = 0.69 + 0.31 s. Smaller gains were reported on other cards (4 % on an RTX
-/// 3090). Rows at multiples of 16 but not of 128 bytes: 1.02, an estimate (NVIDIA, Matrix
-/// Multiplication Background: such sizes are a little slower).
-[[nodiscard]] constexpr double row_slowing(std::int64_t width) {
-  return width % 8 != 0 ? 1.8 : width % 64 != 0 ? 1.02 : 1.0;
-}
-
 /// Vocabularies are best multiples of this; products cost as those of the next multiple.
 inline constexpr std::int64_t kVocabularyMultiple = 64;
 [[nodiscard]] constexpr std::int64_t padded_vocabulary(std::int64_t vocab) {
   return (vocab + kVocabularyMultiple - 1) / kVocabularyMultiple * kVocabularyMultiple;
 }
-
-/// Causal attention over `sequences` sequences of `length` tokens each; without `backward` the
-/// forward pass.
-struct AttentionWork {
-  std::int64_t sequences = 0, length = 0, heads = 0, kv_heads = 0, head_dim = 0;
-  bool backward = false;
-  /// Number of keys before the first query, from earlier chunks of the sequences.
-  std::int64_t prior = 0;
-  /// Number of keys visible to a query, itself included; none for all before it.
-  std::optional<std::int64_t> window = std::nullopt;
-  /// Bytes that a CUDA device reads and writes to add up gradients of keys and values over runs
-  /// (planner/scratch/attention_shape.hpp).
-  Bytes sums{0};
-  /// Number of keys, summed over runs, that backward runs of one head read
-  /// (attention_keys_of_narrow_runs); they cost time of their own (narrow_run_time).
-  std::int64_t narrow_keys = 0;
-  /// Whether the kernels are FlashAttention's, as other programs run them, whose backward pass adds
-  /// up in any order; otherwise they are the engine's (cuDNN, deterministic).
-  bool flash = false;
-};
-
-/// FLOPs of the products' multiplications and additions, and of attention by the equations in
-/// planner/costs/work.cpp.
-[[nodiscard]] Flops flops(const Gemm& gemm);
-[[nodiscard]] Flops flops(const AttentionWork& attention);
 
 /// Work of one compute task or update; all numbers are exact, not estimates.
 struct Work {

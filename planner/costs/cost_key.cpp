@@ -72,7 +72,11 @@ std::string cost_signature(const Job& job) {
          (job.gradient_wire == GradientWire::bf16 ? ".gbf16" : "") +
          (job.chunks_mlp() ? ".m" + std::to_string(job.mlp_chunk) : "") +
          (job.sequence_chunk ? ".q" + std::to_string(*job.sequence_chunk) : "") +
-         (job.operators == Operators::eager ? ".eager" : "") + state_suffix(job);
+         (job.operators == Operators::eager ? ".eager" : "") +
+         (job.attention_library != AttentionLibrary::cudnn
+              ? std::string(".") + to_string(job.attention_library)
+              : "") +
+         state_suffix(job);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "planner/costs/lane_boost.hpp"
 #include "planner/costs/lane_interference.hpp"
 #include "planner/costs/profile_rates.hpp"
+#include "planner/costs/tabulated_kernels.hpp"
 #include "planner/files/hash.hpp"
 #include "sim/error.hpp"
 
@@ -94,9 +95,16 @@ TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
     CostParts parts;
     CostParts products;  // One curve: its errors go together.
     double product_deviation = 0;
+    CostParts tabulated;  // So do those of one table.
+    double tabulated_deviation = 0;
     for (const Gemm& g : work.gemms) {
       if (profile_.device == DeviceKind::cuda && g.dealt != Gemm::Dealt::nothing) {
         parts.add(expert_product_time(profile_, g), kExpertShareDeviation, Evidence::fitted);
+        continue;
+      }
+      if (const auto known = tabulated_time(profile_, g)) {
+        tabulated.add(known->time, known->relative_deviation, known->evidence);
+        tabulated_deviation = std::max(tabulated_deviation, known->relative_deviation);
         continue;
       }
       const Fact rate = gemm_rate(profile_, flops(Gemm{g.m, g.n, g.k}));
@@ -105,8 +113,13 @@ TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
       product_deviation = std::max(product_deviation, deviation_of(rate));
     }
     parts.add(products.total(), product_deviation, products.evidence());
+    parts.add(tabulated.total(), tabulated_deviation, tabulated.evidence());
     for (const AttentionWork& a : work.attention) {
-      parts.add_rate(flops(a).count(), attention_rate(profile_, a));
+      if (const auto known = tabulated_time(profile_, a)) {
+        parts.add(known->time, known->relative_deviation, known->evidence);
+      } else {
+        parts.add_rate(flops(a).count(), attention_rate(profile_, a));
+      }
       if (profile_.device == DeviceKind::cuda) {
         parts.add_rate(static_cast<double>(a.sums.count()), profile_.hbm_bandwidth);
         parts.add(narrow_run_time(a), kNarrowRunDeviation, Evidence::fitted);

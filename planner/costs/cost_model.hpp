@@ -37,6 +37,8 @@ namespace sluice::planner {
 ///
 ///   compute    S(flops / gemm rate(flops)) + S(flops / attention rate)
 ///              + S(expert_product_time) of experts on CUDA machines
+///              or, where the profile has a kernel model, S(time of each by its shape)
+///              (planner/costs/tabulated_kernels.hpp) for both
 ///              + streamed / hbm_bandwidth + parameters / device_update + kernels x kernel_overhead
 ///   copy       copy_latency + hand-off (hand_off_key, else copy_gap) + bytes / link rate
 ///   update     parameters / update rate(threads)

@@ -1,5 +1,5 @@
-// What the passes of a micro-batch compute, read and write (planner/costs/work.cpp: FLOPs of each
-// part):
+// What the passes of a micro-batch compute, read and write (planner/kernels/kernel_work.cpp: FLOPs
+// of each part):
 //   experts: as many as tokens go to (expected_experts), each with its equal share; on a CUDA
 //   device a product of all of them is one kernel
 //   an MLP in chunks                        the products of each chunk; backward computes gate and
@@ -42,7 +42,9 @@ AttentionWork attention_of(const Job& job, bool backward, std::int64_t position)
   work.head_dim = job.model.head_dim;
   work.backward = backward;
   work.window = job.model.sliding_window;
-  work.flash = !job.executable();
+  work.library = job.attention_library != AttentionLibrary::cudnn ? job.attention_library
+                 : job.executable()                               ? AttentionLibrary::cudnn
+                                                                  : AttentionLibrary::flash;
   if (backward && job.executable()) {
     work.sums = attention_sum_traffic(attention_shape(job));
     work.narrow_keys = attention_keys_of_narrow_runs(attention_shape(job));
@@ -134,11 +136,19 @@ void add_down(Work& work, const Job& job, const MicroBatchSizes& s) {
   work.kernels += 3 * mlp_chunks(job);
 }
 
+/// Bytes that an element of a weight's gradient is read and written with.
+std::int64_t added_bytes(const Job& job) { return 2 * job.gradient_element().count(); }
+
 /// Adds the two backward products of the forward product `g`.
-void add_backward_of(Work& work, const Gemm& g) {
+void add_backward_of(Work& work, const Job& job, const Gemm& g) {
   const bool dealt = g.dealt == Gemm::Dealt::rows;
   work.gemms.push_back({g.m, g.k, g.n, g.count, dealt ? Gemm::Dealt::rows_back : g.dealt});
-  work.gemms.push_back({g.n, g.k, g.m, g.count, dealt ? Gemm::Dealt::terms : g.dealt});
+  work.gemms.push_back({.m = g.n,
+                        .n = g.k,
+                        .k = g.m,
+                        .count = g.count,
+                        .dealt = dealt ? Gemm::Dealt::terms : g.dealt,
+                        .result_bytes = added_bytes(job)});
   work.kernels += 2 * (dealt ? 1 : g.count);
 }
 
@@ -150,12 +160,12 @@ Work block_backward(const Job& job, const MicroBatchSizes& s, std::int64_t posit
     work.streamed += Bytes((mlp_chunks(job) - 1) * weights * 2 * 4);  // fp32 gradients, both ways
   }
   for (const Side side : {Side::out, Side::in}) {
-    for (const Gemm& g : feed_forward(job, s, side)) add_backward_of(work, g);
+    for (const Gemm& g : feed_forward(job, s, side)) add_backward_of(work, job, g);
   }
   for (const Gemm& g : {Gemm{s.tokens, s.hidden, s.query},            // o
                         Gemm{s.tokens, s.query, s.hidden},            // q
                         Gemm{s.tokens, s.key_value, s.hidden, 2}}) {  // k, v
-    add_backward_of(work, g);
+    add_backward_of(work, job, g);
   }
   add_router(work, job, s);
   work.attention.push_back(attention_of(job, true, position));
@@ -180,6 +190,7 @@ Work loss(const Job& job, const MicroBatchSizes& s) {
     work.gemms.push_back(head_product(job, tokens, vocab, s.hidden, count));  // logits
     work.gemms.push_back(head_product(job, tokens, s.hidden, vocab, count));  // d hidden
     work.gemms.push_back(head_product(job, vocab, s.hidden, tokens, count));  // d lm_head
+    work.gemms.back().result_bytes = added_bytes(job);
     work.streamed += Bytes(tokens * vocab * 2 * 4 * count);  // fp32 logits to their gradient
     work.kernels += 4 * count;
   }

@@ -20,12 +20,6 @@ Fact between(const Fact& a, const Fact& b, double share) {
   return fact;
 }
 
-/// Number of keys that the last query sees, itself included.
-std::int64_t keys_seen(const AttentionWork& attention) {
-  const std::int64_t seen = attention.length + attention.prior;
-  return std::min(seen, attention.window.value_or(seen));
-}
-
 /// Rate of attention by shape over the profile's: L / (L + half) over its value at the length that
 /// the profile's rate is for, times the head dimension's share. L is the number of keys that the
 /// last query sees. Forward is fitted to the tables of ai-dynamo/aiconfigurator for H100 (head
@@ -154,7 +148,7 @@ Seconds narrow_run_time(const AttentionWork& attention) {
 }
 
 Fact attention_rate(const MachineProfile& profile, const AttentionWork& attention) {
-  if (!profile.attention.empty() && !attention.flash) {
+  if (!profile.attention.empty() && attention.library == AttentionLibrary::cudnn) {
     return measured_attention(profile.attention, attention);
   }
   Fact rate = attention.backward ? profile.attention_backward : profile.attention_forward;

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "planner/costs/cholesky.hpp"
 #include "planner/costs/cost.hpp"
+#include "planner/kernels/cholesky.hpp"
 
 namespace sluice::planner {
 

@@ -1,26 +1,9 @@
-// Equations, for a product of [m, k] by [k, n] and for attention heads of dimension d:
-//   matrix product                          2 m n k FLOPs
-//   causal attention of one head, L tokens  P = visible (query, key) pairs = L (L + 1) / 2, fewer
-//                                           under a sliding window; forward 4 d P FLOPs (scores and
-//                                           values), backward 10 d P (scores again, dV, dP, dQ, dK)
-//   chunks with `prior` keys before them    P = L (L + 1) / 2 + L prior
 #include <algorithm>
 #include <cmath>
 
 #include "planner/costs/cost.hpp"
 
 namespace sluice::planner {
-namespace {
-
-double visible_pairs(const AttentionWork& a) {
-  const double length = static_cast<double>(a.length);
-  const double hidden_from =
-      static_cast<double>(std::max<std::int64_t>(0, a.length - a.window.value_or(a.length)));
-  return length * (length + 1) / 2 - hidden_from * (hidden_from + 1) / 2 +
-         length * static_cast<double>(a.prior);
-}
-
-}  // namespace
 
 Flops Work::flops() const {
   double total = 0;
@@ -29,21 +12,11 @@ Flops Work::flops() const {
   return Flops(total);
 }
 
-Flops flops(const Gemm& g) {
-  return Flops(2.0 * static_cast<double>(g.m) * static_cast<double>(g.n) *
-               static_cast<double>(g.k) * static_cast<double>(g.count));
-}
-
 std::int64_t expected_experts(const Experts& experts, std::int64_t tokens) {
   const auto count = static_cast<double>(experts.count);
   const double idle =
       std::pow(1 - static_cast<double>(experts.active) / count, static_cast<double>(tokens));
   return std::max(experts.active, static_cast<std::int64_t>(std::llround(count * (1 - idle))));
-}
-
-Flops flops(const AttentionWork& a) {
-  return Flops((a.backward ? 10.0 : 4.0) * static_cast<double>(a.sequences * a.heads) *
-               static_cast<double>(a.head_dim) * visible_pairs(a));
 }
 
 }  // namespace sluice::planner

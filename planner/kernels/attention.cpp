@@ -42,7 +42,7 @@ double attention_pairs(double length, double window) {
 }
 
 double attention_seconds(double multiprocessors, std::span<const double> constants,
-                         const KernelShape& shape) {
+                         const KernelShape& shape, double prior) {
   const double launch = constants[0], memory = constants[1], around = constants[2],
                whole_waves = constants[3], droop = constants[4], droop_time = constants[5],
                masked = constants[6], overlap = 1 + constants[7], cache = constants[8],
@@ -51,16 +51,16 @@ double attention_seconds(double multiprocessors, std::span<const double> constan
   const double per_unit = rate_of(d, constants.subspan(kAttentionScalars)) / multiprocessors;
   const double rows = std::ceil(l / kQueryRows) * kQueryRows;
   const double blocks = b * h * rows / kQueryRows;
-  const double seen = visible(l, window);
-  const double pairs =
-      attention_pairs(l, window) + rows * kQueryRows * masked / 2 + (rows - l) * seen / 2;
+  const double seen = visible(l + prior, window);
+  const double pairs = attention_pairs(l + prior, window) - attention_pairs(prior, window) +
+                       rows * kQueryRows * masked / 2 + (rows - l) * seen / 2;
   const double x = blocks / multiprocessors;
   const double waves = whole_waves * std::ceil(x) + (1 - whole_waves) * std::max(x, 1.0);
   const double mean = 4 * d * b * h * pairs / blocks / per_unit + around;
   const double longest = 4 * d * kQueryRows * (seen + kQueryRows / 2) / per_unit + around;
   double product = std::max(waves * mean, longest);
   product *= 1 + droop * product / (product + droop_time);
-  const double bytes = 4 * b * l * d * (h + g);
+  const double bytes = 4 * b * d * (l * h + (l + prior) * g);
   const double relative = bytes / cache_bytes;
   const double hit = 1 / (1 + relative * relative * relative);
   const double moved = bytes * (hit / cache + (1 - hit) / memory);

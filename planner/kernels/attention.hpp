@@ -18,7 +18,9 @@ inline constexpr double kQueryRows = 128;
 /// tokens; `window` is the number of keys that a query sees, itself included, or 0 for all.
 [[nodiscard]] double attention_pairs(double length, double window);
 
+/// Seconds of attention forward; `prior` is the number of keys before each sequence's first query,
+/// from earlier chunks of it.
 [[nodiscard]] double attention_seconds(double multiprocessors, std::span<const double> constants,
-                                       const KernelShape& shape);
+                                       const KernelShape& shape, double prior = 0);
 
 }  // namespace sluice::planner

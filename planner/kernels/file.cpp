@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "planner/catalogue/catalogue_files.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
 #include "sim/nearest_name.hpp"
@@ -54,8 +53,8 @@ void read_subtree(const std::vector<double>& numbers, std::size_t& at, std::size
 }
 
 KernelFamily read_family(const JsonObject& json) {
-  json.refuse_unknown(
-      {"kind", "source", "rows", "multiprocessors", "constants", "check", "correction"});
+  json.refuse_unknown({"kind", "source", "rows", "multiprocessors", "constants", "speed",
+                       "backward_speed", "check", "correction"});
   KernelFamily family;
   const std::string kind = json.text("kind");
   if (kind != "gemm" && kind != "attention") json.fail("kind", "must be gemm or attention");
@@ -70,6 +69,10 @@ KernelFamily read_family(const JsonObject& json) {
     if (!(value > 0)) constants.fail(constant.name, "must be positive");
     family.constants.push_back(value);
   }
+  family.speed = json.find_number("speed").value_or(1);
+  family.backward_speed = json.find_number("backward_speed").value_or(1);
+  if (!(family.speed > 0)) json.fail("speed", "must be more than 0");
+  if (!(family.backward_speed > 0)) json.fail("backward_speed", "must be more than 0");
   const JsonObject check = json.object("check");
   family.check = {.rows = check.integer("rows"),
                   .median_error = check.number("median_error"),
@@ -109,17 +112,19 @@ std::string to_json_text(const KernelModel& model) {
     for (std::size_t i = 0; i < family->constants.size(); ++i) {
       constants[kernel_constants(kind)[i].name] = family->constants[i];
     }
-    const Json head = {{"kind", to_string(kind)},
-                       {"source", family->source},
-                       {"rows", family->rows},
-                       {"multiprocessors", family->multiprocessors},
-                       {"constants", std::move(constants)},
-                       {"check",
-                        {{"rows", family->check.rows},
-                         {"median_error", family->check.median_error},
-                         {"p90_error", family->check.p90_error},
-                         {"log_low", family->check.log_low},
-                         {"log_high", family->check.log_high}}}};
+    Json head = {{"kind", to_string(kind)},
+                 {"source", family->source},
+                 {"rows", family->rows},
+                 {"multiprocessors", family->multiprocessors},
+                 {"constants", std::move(constants)},
+                 {"check",
+                  {{"rows", family->check.rows},
+                   {"median_error", family->check.median_error},
+                   {"p90_error", family->check.p90_error},
+                   {"log_low", family->check.log_low},
+                   {"log_high", family->check.log_high}}}};
+    if (family->speed != 1) head["speed"] = family->speed;
+    if (family->backward_speed != 1) head["backward_speed"] = family->backward_speed;
     std::string body = head.dump(1);
     body.erase(body.size() - 2);  // the closing "\n}"
     text += std::string(first ? "\n" : ",\n") + body +
@@ -131,7 +136,10 @@ std::string to_json_text(const KernelModel& model) {
 
 KernelModel kernels_from_json(const std::string& text, const std::string& where) {
   const sim::JsonDocument parsed = sim::parse_json(text, where);
-  const JsonObject json(parsed, where);
+  return kernels_from_json(JsonObject(parsed, where));
+}
+
+KernelModel kernels_from_json(const JsonObject& json) {
   if (json.text("schema") != kKernelsSchema) {
     json.fail("schema", "must be \"" + std::string(kKernelsSchema) + "\", not \"" +
                             json.text("schema") + "\"");
@@ -144,13 +152,6 @@ KernelModel kernels_from_json(const std::string& text, const std::string& where)
 
 bool is_kernels_json(const std::string& text) {
   return text.substr(0, 200).find(kKernelsSchema) != std::string::npos;
-}
-
-std::optional<KernelModel> catalogue_kernels(const std::string& machine) {
-  for (const CatalogueFile& file : catalogue_kernels_files()) {
-    if (file.name == machine) return kernels_from_json(file.text, "kernels of " + machine);
-  }
-  return std::nullopt;
 }
 
 }  // namespace sluice::planner

@@ -26,7 +26,7 @@ constexpr std::array kSplits = {1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0};
 }  // namespace
 
 double gemm_seconds(double multiprocessors, std::span<const double> constants, double m, double n,
-                    double k) {
+                    double k, double result_bytes) {
   const double launch = constants[0], rate = constants[1], memory = constants[2],
                per_tile = constants[3], whole_waves = constants[4], droop = constants[5],
                droop_time = constants[6], cache = constants[7], overlap = 1 + constants[8],
@@ -52,7 +52,7 @@ double gemm_seconds(double multiprocessors, std::span<const double> constants, d
     }
   }
   product *= 1 + droop * product / (product + droop_time);
-  const double bytes = 2 * (m * k + k * n + m * n);
+  const double bytes = 2 * (m * k + k * n) + result_bytes * m * n;
   const double relative = bytes / cache_bytes;
   const double hit = 1 / (1 + relative * relative * relative);
   const double moved = bytes * (hit / cache + (1 - hit) / memory);

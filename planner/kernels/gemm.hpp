@@ -20,7 +20,9 @@ inline constexpr std::array kGemmTiles = {
 /// Number of the model's constants that come before the tiles' rates.
 inline constexpr std::size_t kGemmScalars = 14;
 
+/// Seconds of the product; `result_bytes` is what an element of the result is read and written
+/// with (Gemm::result_bytes).
 [[nodiscard]] double gemm_seconds(double multiprocessors, std::span<const double> constants,
-                                  double m, double n, double k);
+                                  double m, double n, double k, double result_bytes = 2);
 
 }  // namespace sluice::planner

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "planner/files/hash.hpp"
 #include "planner/kernels/attention.hpp"
+#include "planner/kernels/backward_share.hpp"
 #include "planner/kernels/gemm.hpp"
 
 namespace sluice::planner {
@@ -70,6 +72,31 @@ static_assert(kAttentionConstants.size() == kAttentionScalars + kHeadDims.size()
 constexpr std::array kFeatureTiles = {GemmTile{128, 256}, GemmTile{256, 128}, GemmTile{128, 128},
                                       GemmTile{64, 64}};
 
+/// Half the width of a 90 % interval, in standard deviations.
+constexpr double kHalfWidth = 1.645;
+
+std::string hash_of(const KernelFamily& family) {
+  CanonicalText text("sluice/kernels/1");
+  text.add("kind", to_string(family.kind))
+      .add("rows", family.rows)
+      .add("multiprocessors", family.multiprocessors)
+      .add("speed", family.speed)
+      .add("backward_speed", family.backward_speed)
+      .add("low", family.check.log_low)
+      .add("high", family.check.log_high);
+  for (const double constant : family.constants) text.add("constant", constant);
+  for (const KernelCorrection::Tree& tree : family.correction.trees()) {
+    for (const KernelCorrection::Node& node : tree) {
+      text.add("node", std::int64_t{node.feature}).add("value", node.value);
+    }
+  }
+  return text.hash();
+}
+
+KernelTime times(const KernelTime& time, double factor) {
+  return {.time = time.time * factor, .low = time.low * factor, .high = time.high * factor};
+}
+
 void add_waves(std::vector<double>& features, double units) {
   features.push_back(std::log(units));
   features.push_back(std::ceil(units) / units);
@@ -105,8 +132,6 @@ std::span<const KernelConstant> kernel_constants(KernelKind kind) {
 }
 
 double KernelTime::relative_deviation() const {
-  // Half the width of a 90 % interval, in standard deviations.
-  constexpr double kHalfWidth = 1.645;
   return time.count() > 0 ? (high - low).count() / 2 / kHalfWidth / time.count() : 0;
 }
 
@@ -146,27 +171,71 @@ const KernelFamily* KernelModel::family(KernelKind kind) const {
 }
 
 void KernelModel::set(KernelFamily family) {
-  (family.kind == KernelKind::gemm ? gemm_ : attention_) = std::move(family);
+  const bool products = family.kind == KernelKind::gemm;
+  (products ? gemm_hash_ : attention_hash_) = hash_of(family);
+  (products ? gemm_ : attention_) = std::move(family);
+  times_ = std::make_shared<KernelTimes>();
 }
+
+std::string KernelModel::hash() const { return sha256_hex(gemm_hash_ + "/" + attention_hash_); }
 
 std::optional<KernelTime> KernelModel::time(KernelKind kind, const KernelShape& shape) const {
   const KernelFamily* of = family(kind);
   if (of == nullptr) return std::nullopt;
   const double base = base_seconds(kind, of->multiprocessors, of->constants, shape);
   const double seconds =
-      base * std::exp(of->correction.value(correction_features(*of, shape, base)));
+      base * std::exp(of->correction.value(correction_features(*of, shape, base))) / of->speed;
   return KernelTime{.time = Seconds(seconds),
                     .low = Seconds(seconds * std::exp(std::min(of->check.log_low, 0.0))),
                     .high = Seconds(seconds * std::exp(std::max(of->check.log_high, 0.0)))};
 }
 
-std::optional<KernelTime> KernelModel::time(const Gemm& gemm) const {
-  return time(KernelKind::gemm, shape_of(gemm));
+KernelTime KernelModel::remembered(const KernelFamily& family, const KernelShape& shape) const {
+  const double seconds =
+      times_->of(family.kind, shape, [&] { return time(family.kind, shape).value().time.count(); });
+  return {.time = Seconds(seconds),
+          .low = Seconds(seconds * std::exp(std::min(family.check.log_low, 0.0))),
+          .high = Seconds(seconds * std::exp(std::max(family.check.log_high, 0.0)))};
 }
 
-std::optional<KernelTime> KernelModel::time(const AttentionWork& attention) const {
-  if (attention.backward) return std::nullopt;
-  return time(KernelKind::attention, shape_of(attention));
+std::optional<KernelTime> KernelModel::time(const Gemm& gemm) const {
+  constexpr std::int64_t kWritten = 2;
+  if (!gemm_) return std::nullopt;
+  const KernelShape shape = shape_of(gemm);
+  const KernelTime time = remembered(*gemm_, shape);
+  if (gemm.result_bytes == kWritten) return time;
+  const auto base = [&](double result_bytes) {
+    return gemm_seconds(gemm_->multiprocessors, gemm_->constants, shape.size[0], shape.size[1],
+                        shape.size[2], result_bytes);
+  };
+  return times(time, base(static_cast<double>(gemm.result_bytes)) / base(kWritten));
+}
+
+std::optional<KernelTime> KernelModel::time(const AttentionWork& attention,
+                                            std::string_view architecture) const {
+  // FLOPs of the backward pass over those of the forward pass.
+  constexpr double kBackwardWork = 2.5;
+  if (!attention_) return std::nullopt;
+  KernelShape shape = shape_of(attention);
+  shape.size[4] = static_cast<double>(padded_head_dim(attention));
+  const auto prior = static_cast<double>(attention.prior);
+  KernelShape whole = shape;
+  whole.size[1] += prior;
+  KernelTime time = remembered(*attention_, whole);
+  if (prior > 0) {
+    const auto base = [&](const KernelShape& of, double before) {
+      return attention_seconds(attention_->multiprocessors, attention_->constants, of, before);
+    };
+    time = times(time, base(shape, prior) / base(whole, 0));
+  }
+  time = times(time, 1 / forward_share(attention, architecture));
+  if (!attention.backward) return time;
+  const auto [share, deviation] = backward_share(attention, architecture);
+  time = times(time, kBackwardWork / share / attention_->backward_speed);
+  const double wider = kHalfWidth * deviation;
+  time.low = time.time * std::exp(-std::hypot(std::log(time.time / time.low), wider));
+  time.high = time.time * std::exp(std::hypot(std::log(time.high / time.time), wider));
+  return time;
 }
 
 }  // namespace sluice::planner

@@ -3,14 +3,17 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "planner/costs/cost.hpp"
 #include "planner/kernels/correction.hpp"
 #include "planner/kernels/kernel_shape.hpp"
+#include "planner/kernels/kernel_times.hpp"
+#include "planner/kernels/kernel_work.hpp"
 
 namespace sluice::planner {
 
@@ -25,14 +28,19 @@ struct KernelCheck {
 /// Time model of one kind of kernel on one device: time = base_seconds(shape) x exp(correction).
 struct KernelFamily {
   KernelKind kind = KernelKind::gemm;
-  std::string source;     ///< Where the fitted times come from: the table, and its licence.
-  std::int64_t rows = 0;  ///< Number of measured shapes that the model was fitted to.
+  std::string source;  ///< Where the fitted times come from: the table, and its licence.
+  /// Number of measured shapes that the model was fitted to; 0 where it was scaled from that of
+  /// another device.
+  std::int64_t rows = 0;
   /// Number of the device's multiprocessors, among which tiles are divided.
   double multiprocessors = 0;
   /// Values of the model's constants, in the order of `kernel_constants`.
   std::vector<double> constants;
   KernelCorrection correction;
   KernelCheck check;
+  /// Factors of the speed that the constants and the correction state: of all kernels, and of
+  /// attention's backward passes besides.
+  double speed = 1, backward_speed = 1;
 };
 
 /// Predicted time of one kernel with its 90 % interval, `low` to `high`.
@@ -61,22 +69,28 @@ class KernelModel {
   [[nodiscard]] const std::string& device() const { return device_; }
   [[nodiscard]] const KernelFamily* family(KernelKind kind) const;
   void set(KernelFamily family);
+  /// Hash of every number of the families.
+  [[nodiscard]] std::string hash() const;
 
   /// Time of one kernel; none where the model has no kernels of this kind.
   [[nodiscard]] std::optional<KernelTime> time(KernelKind kind, const KernelShape& shape) const;
-  /// Time of one of the products of `gemm`, whatever its count; none where the model has no
-  /// products.
+  /// Time of one of the products of `gemm`, whatever its count, with the bytes of its result; none
+  /// where the model has no products.
   [[nodiscard]] std::optional<KernelTime> time(const Gemm& gemm) const;
-  /// Time of attention's forward pass; none for a backward pass or where the model has no
-  /// attention.
-  [[nodiscard]] std::optional<KernelTime> time(const AttentionWork& attention) const;
+  /// Time of attention on a device of `architecture` ("sm_90"), without `sums` and `narrow_keys`.
+  /// Chunks of a sequence take the share of the whole sequence's time that the constants give them;
+  /// backward passes follow backward_share(). None where the model has no attention.
+  [[nodiscard]] std::optional<KernelTime> time(const AttentionWork& attention,
+                                               std::string_view architecture) const;
 
  private:
+  [[nodiscard]] KernelTime remembered(const KernelFamily& family, const KernelShape& shape) const;
+
   std::string device_;
   std::optional<KernelFamily> gemm_, attention_;
+  std::string gemm_hash_, attention_hash_;
+  /// Times known so far; copies of the model share them until a family is set.
+  std::shared_ptr<KernelTimes> times_ = std::make_shared<KernelTimes>();
 };
-
-/// The catalogue's kernel model of the machine with this name; none where the catalogue has none.
-[[nodiscard]] std::optional<KernelModel> catalogue_kernels(const std::string& machine);
 
 }  // namespace sluice::planner

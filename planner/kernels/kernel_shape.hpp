@@ -5,7 +5,7 @@
 #include <compare>
 #include <span>
 
-#include "planner/costs/cost.hpp"
+#include "planner/kernels/kernel_work.hpp"
 
 namespace sluice::planner {
 

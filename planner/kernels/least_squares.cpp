@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "planner/costs/cholesky.hpp"
+#include "planner/kernels/cholesky.hpp"
 #include "planner/kernels/fit.hpp"
 
 namespace sluice::planner {

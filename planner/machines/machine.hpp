@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "planner/kernels/kernel_model.hpp"
 #include "planner/machines/knowledge.hpp"
 #include "sim/units.hpp"
 
@@ -142,6 +144,10 @@ struct MachineProfile {
   /// Passes of real blocks, each key once; empty where no probe ran any. Costs of other passes
   /// follow from them (planner/costs/sibling_costs.hpp).
   std::vector<MeasuredPass> passes;
+  /// Times of matrix products and of attention by their shape, before `gemm`, `attention` and the
+  /// attention rates; null where nobody tabulated the device's kernels. Either family may be
+  /// absent.
+  std::shared_ptr<const KernelModel> kernels;
   std::optional<double> price_usd;  ///< Price in USD; only from a prices file, never guessed.
 };
 

@@ -1,6 +1,9 @@
 // The profile's numbers by name: their units, their text, `--set machine.NAME`, and their hash.
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <memory>
+#include <utility>
 
 #include "planner/files/hash.hpp"
 #include "planner/machines/host_bandwidth.hpp"
@@ -152,6 +155,33 @@ bool is_stated(const MachineProfile& profile, const FactField& field) {
 
 std::span<const FactField> fact_fields() { return kFields; }
 
+namespace {
+
+/// Multiplies a speed of one kind of the profile's kernels, where it has them, by `factor`.
+void scale_kernels(MachineProfile& profile, KernelKind kind, double KernelFamily::*speed,
+                   double factor) {
+  if (!profile.kernels || profile.kernels->family(kind) == nullptr || !(factor > 0)) return;
+  KernelModel model = *profile.kernels;
+  KernelFamily family = *model.family(kind);
+  family.*speed *= factor;
+  model.set(std::move(family));
+  profile.kernels = std::make_shared<const KernelModel>(std::move(model));
+}
+
+/// Scales attention's kernels as the fact `changed` was scaled, where it is an attention rate.
+void scale_attention(MachineProfile& profile, Fact MachineProfile::*changed, double factor) {
+  if (!std::isfinite(factor)) return;  // There was no rate.
+  if (changed == &MachineProfile::attention_forward) {
+    scale_kernels(profile, KernelKind::attention, &KernelFamily::speed, factor);
+    // The backward pass keeps its time, which is stated over the forward pass's.
+    scale_kernels(profile, KernelKind::attention, &KernelFamily::backward_speed, 1 / factor);
+  } else if (changed == &MachineProfile::attention_backward) {
+    scale_kernels(profile, KernelKind::attention, &KernelFamily::backward_speed, factor);
+  }
+}
+
+}  // namespace
+
 void set_fact(MachineProfile& profile, const std::string& name, const std::string& value) {
   const std::string where = "machine." + name;
   const auto factor = factor_of(value, where);
@@ -162,6 +192,9 @@ void set_fact(MachineProfile& profile, const std::string& name, const std::strin
     }
     for (auto& [threads, rate] : profile.update) {
       if (name == "update") scale(rate, *factor, value);
+    }
+    if (name == "gemm") {
+      scale_kernels(profile, KernelKind::gemm, &KernelFamily::speed, *factor);
     }
     return;
   }
@@ -193,6 +226,7 @@ void set_fact(MachineProfile& profile, const std::string& name, const std::strin
     if (!(fact.value <= most_of(field))) {
       throw BadRequest(where + ": \"" + value + "\" is too large");
     }
+    scale_attention(profile, field.member, fact.value / before);
     for (AttentionPoint& point : profile.attention) {
       Fact* of_all = field.member == &Profile::attention_forward    ? &point.forward
                      : field.member == &Profile::attention_backward ? &point.backward
@@ -260,6 +294,7 @@ std::string profile_hash(const MachineProfile& profile) {
         .add("pass.deviation", pass.deviation.count())
         .add("pass.count", pass.count);
   }
+  if (profile.kernels) text.add("kernels", profile.kernels->hash());
   return text.hash();
 }
 

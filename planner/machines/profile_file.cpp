@@ -9,6 +9,7 @@
 
 #include "planner/files/choice.hpp"
 #include "planner/files/whole_file.hpp"
+#include "planner/kernels/file.hpp"
 #include "planner/machines/profile_passes.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
@@ -195,7 +196,13 @@ std::string to_json_text(const MachineProfile& profile) {
   if (profile.probe != ProbeDepth::unstated) json["probe"] = to_string(profile.probe);
   if (!profile.passes.empty()) json["passes"] = passes_json(profile.passes);
   if (profile.price_usd) json["price_usd"] = *profile.price_usd;
-  return json.dump(2) + "\n";
+  std::string text = json.dump(2) + "\n";
+  if (profile.kernels) {
+    // Its own writer keeps a tree on one line.
+    text.erase(text.rfind("\n}"));
+    text += ",\n  \"kernels\": " + to_json_text(*profile.kernels) + "}\n";
+  }
+  return text;
 }
 
 MachineProfile profile_from_json(const std::string& text, const std::string& where) {
@@ -206,7 +213,7 @@ MachineProfile profile_from_json(const std::string& text, const std::string& whe
                             json.text("schema") + "\"");
   }
   json.refuse_unknown({"schema", "name", "device", "architecture", "facts", "gemm", "attention",
-                       "update", "interference", "probe", "passes", "price_usd"});
+                       "update", "interference", "probe", "passes", "price_usd", "kernels"});
   MachineProfile profile;
   profile.name = json.text("name");
   profile.device =
@@ -218,6 +225,10 @@ MachineProfile profile_from_json(const std::string& text, const std::string& whe
     profile.probe = parse_choice(*probe, where + ": probe", {ProbeDepth::quick, ProbeDepth::full});
   }
   profile.price_usd = json.find_number("price_usd");
+  if (json.has("kernels")) {
+    profile.kernels =
+        std::make_shared<const KernelModel>(kernels_from_json(json.object("kernels")));
+  }
   return profile;
 }
 

@@ -119,6 +119,9 @@ std::string job_hash(const Job& job) {
   if (job.sequence_chunk) text.add("sequence_chunk", *job.sequence_chunk);
   if (job.attention == AttentionSpan::document) text.add("attention", "document");
   if (job.operators == Operators::eager) text.add("operators", "eager");
+  if (job.attention_library != AttentionLibrary::cudnn) {
+    text.add("attention_library", to_string(job.attention_library));
+  }
   if (job.router_aux_loss_coef) text.add("router_aux_loss_coef", *job.router_aux_loss_coef);
   return text.hash();
 }
@@ -138,7 +141,7 @@ Bytes Job::moment_bytes(std::int64_t parameters) const {
 
 bool Job::executable() const {
   return optimizer.state == StateType::fp32 && !sequence_chunk && model.family != Family::gpt_oss &&
-         operators == Operators::fused;
+         operators == Operators::fused && attention_library == AttentionLibrary::cudnn;
 }
 
 void require_executable(const Job& job) {
@@ -156,6 +159,9 @@ void require_executable(const Job& job) {
   if (job.sequence_chunk) only_predicted("sequence_chunk", "leave it out");
   if (job.operators == Operators::eager) {
     only_predicted("policy.operators", "set it to fused, or choose another policy");
+  }
+  if (job.attention_library != AttentionLibrary::cudnn) {
+    only_predicted("policy.attention", "set it to cudnn, or choose another policy");
   }
 }
 

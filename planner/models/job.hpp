@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "planner/kernels/kernel_work.hpp"
 #include "planner/models/shape.hpp"
 
 namespace sluice::planner {
@@ -74,6 +75,9 @@ struct Job {
   /// it.
   std::optional<std::int64_t> sequence_chunk;
   Operators operators = Operators::fused;
+  /// Library of the attention kernels. Jobs that this version only predicts have FlashAttention's
+  /// where this says cudnn.
+  AttentionLibrary attention_library = AttentionLibrary::cudnn;
 
   /// Tokens of one step.
   [[nodiscard]] std::int64_t tokens() const { return seq_len * batch_size; }

@@ -46,9 +46,10 @@ constexpr std::array kColumns = {
 
 MlDataflowColumns ml_dataflow_columns(const std::map<std::string, std::string>& settings) {
   MlDataflowColumns columns;
-  std::vector<std::string> known{"host_mem_gb", "dev_mem_gb"};
+  std::vector<std::string> known{"host_mem_gb", "dev_mem_gb", "attention"};
   for (const Column& column : kColumns) known.emplace_back(column.name);
   for (const auto& [name, value] : settings) {
+    if (name == "attention") continue;  // It is every policy's.
     const std::string where = "policy." + name;
     const auto found = std::ranges::find_if(
         kColumns, [&name = name](const Column& column) { return name == column.name; });

@@ -29,6 +29,15 @@ PolicyFile named_policy(const std::string& name) {
                    sim::did_you_mean(name, policy_names()));
 }
 
+constexpr const char* kAttention = "attention";
+
+/// The library that `policy.attention` names; cudnn where it is not set.
+AttentionLibrary attention_of(const std::map<std::string, std::string>& settings) {
+  const auto set = settings.find(kAttention);
+  if (set == settings.end()) return AttentionLibrary::cudnn;
+  return parse_choice(set->second, "policy.attention", kAttentionLibraries);
+}
+
 /// The policy's fields, with the run's settings of them.
 PolicyFile with_settings(PolicyFile policy, const std::string& name,
                          const std::map<std::string, std::string>& settings) {
@@ -36,6 +45,10 @@ PolicyFile with_settings(PolicyFile policy, const std::string& name,
     if (field == "operators") {
       policy.operators =
           parse_choice(value, "policy.operators", {Operators::fused, Operators::eager});
+      continue;
+    }
+    if (field == kAttention) {
+      policy.attention = attention_of(settings);
       continue;
     }
     try {
@@ -85,6 +98,10 @@ RunConfig Policy::stated(RunConfig config) const {
 }
 
 Operators Policy::operators() const { return fields_ ? fields_->operators : Operators::fused; }
+
+AttentionLibrary Policy::attention() const {
+  return fields_ ? fields_->attention : attention_of(settings_);
+}
 
 Job Policy::sized(Job job, const MachineProfile& machine) const {
   if (fields_) return job;

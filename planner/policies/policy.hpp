@@ -39,6 +39,8 @@ class Policy {
   [[nodiscard]] bool sizes_job() const { return !fields_; }
   /// How the policy's program turns operators into kernels.
   [[nodiscard]] Operators operators() const;
+  /// Library of the attention kernels of the policy's program.
+  [[nodiscard]] AttentionLibrary attention() const;
   /// `job` with the policy's sizes where they depend on the machine; else `job` itself.
   [[nodiscard]] Job sized(Job job, const MachineProfile& machine) const;
   /// The plan that the policy makes, without the run's pins.

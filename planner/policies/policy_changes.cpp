@@ -31,6 +31,8 @@ std::vector<std::string> policy_changes(const RunConfig& config, const Job& afte
   note(before.loss_chunk != after.loss_chunk, "loss_chunk " + std::to_string(after.loss_chunk));
   note(before.mlp_chunk != after.mlp_chunk, "mlp_chunk " + std::to_string(after.mlp_chunk));
   note(before.operators != after.operators, std::string("operators ") + to_string(after.operators));
+  note(before.attention_library != after.attention_library,
+       std::string("attention ") + to_string(after.attention_library));
   note(after.sequence_chunk.has_value() && before.sequence_chunk != after.sequence_chunk,
        "sequence_chunk " + std::to_string(after.sequence_chunk.value_or(0)));
   return changes;

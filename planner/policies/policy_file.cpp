@@ -66,12 +66,16 @@ class PolicyReader {
         policy.operators = at_line(item.second, [&] {
           return parse_choice(scalar(item.second, key), key, {Operators::fused, Operators::eager});
         });
+      } else if (key == "attention") {
+        policy.attention = at_line(item.second, [&] {
+          return parse_choice(scalar(item.second, key), key, kAttentionLibraries);
+        });
       } else if (key == "passes") {
         read_passes(item.second, policy.passes);
       } else {
         refuse(item.first, key + ": unknown key" +
                                sim::did_you_mean(key, {"name", "summary", "job", "plan", "ends",
-                                                       "operators", "passes"}));
+                                                       "operators", "attention", "passes"}));
       }
     }
     return policy;

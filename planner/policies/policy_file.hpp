@@ -21,6 +21,8 @@ struct PolicyFile {
   std::map<std::string, std::string> outer_units;
   /// How the policy's program turns operators into kernels. Not executed if eager.
   Operators operators = Operators::fused;
+  /// Library of its attention kernels. Not executed unless cudnn.
+  AttentionLibrary attention = AttentionLibrary::cudnn;
   /// Passes of the program's CPU over the model between steps.
   std::vector<HostPass> passes;
 };

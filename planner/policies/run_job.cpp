@@ -55,7 +55,10 @@ Job to_job(const RunConfig& config, const std::optional<Policy>& policy,
   job.router_aux_loss_coef = stated.router_aux_loss_coef;
   job.optimizer = stated.optimizer;
   if (stated.packing == Packing::documents) job.attention = AttentionSpan::document;
-  if (policy) job.operators = policy->operators();
+  if (policy) {
+    job.operators = policy->operators();
+    job.attention_library = policy->attention();
+  }
   if (policy && policy->sizes_job()) {
     if (!machine) machine = to_machine(config);
     job = policy->sized(std::move(job), machine->profile);

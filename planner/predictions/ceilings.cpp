@@ -44,6 +44,26 @@ void add(Ceilings& sum, const Work& work, double times, const MachineProfile& ce
       times * at_rate(static_cast<double>(work.streamed.count()), ceilings.hbm_bandwidth);
 }
 
+/// Raises the ceilings of `top` to the rates of large kernels of `model`, where these are higher.
+void raise_to_kernels(MachineProfile& top, const KernelModel& model) {
+  constexpr std::int64_t kLarge = 16384;
+  const auto raise = [](Fact& ceiling, Flops work, const std::optional<KernelTime>& time) {
+    if (time) ceiling.value = std::max(ceiling.value, work.count() / time->time.count());
+  };
+  const Gemm product{kLarge, kLarge, kLarge};
+  raise(top.peak_bf16, flops(product), model.time(product));
+  for (const bool backward : {false, true}) {
+    const AttentionWork attention{.sequences = 1,
+                                  .length = kLarge,
+                                  .heads = 32,
+                                  .kv_heads = 8,
+                                  .head_dim = 128,
+                                  .backward = backward};
+    raise(backward ? top.attention_backward : top.attention_forward, flops(attention),
+          model.time(attention, top.architecture));
+  }
+}
+
 }  // namespace
 
 MachineProfile at_ceilings(const MachineProfile& profile) {
@@ -66,6 +86,8 @@ MachineProfile at_ceilings(const MachineProfile& profile) {
     }
   }
   top.attention.clear();
+  if (profile.kernels) raise_to_kernels(top, *profile.kernels);
+  top.kernels.reset();
   top.kernel_overhead.value = 0;
   return top;
 }

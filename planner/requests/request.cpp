@@ -18,7 +18,9 @@ Pins pins_of(const RunConfig& config, const Job& job) {
 }  // namespace
 
 ResolvedMachine as_probed(RunConfig config) {
-  config.machine_overrides.clear();
+  // Its kernels' table is no change of the machine.
+  std::erase_if(config.machine_overrides,
+                [](const auto& each) { return each.first != kKernelsFile; });
   config.limits.link.reset();
   config.limits.pinned.reset();
   return to_machine(config);

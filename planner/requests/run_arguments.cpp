@@ -43,6 +43,8 @@ constexpr std::array kRunFlags = {
             "its CPU and board; each part else the machine's or GPU's usual"},
     RunFlag{"--ram", "part.ram", "KIT", "its memory, \"4x32 GiB DDR5-5600\""},
     RunFlag{"--ssd", "part.ssd", "SET", "its drives, \"1x gen4\""},
+    RunFlag{"--kernels", "machine.kernels", "FILE",
+            "what sluice fit wrote of the machine's products and attention"},
     RunFlag{"--hbm", "limits.hbm", "SIZE", "device memory to use, such as \"24 GiB\""},
     RunFlag{"--host", "limits.host", "SIZE", "host memory to use"},
     RunFlag{"--disk", "limits.disk", "SIZE", "disk to use"},

@@ -309,6 +309,11 @@ void set_path(RunConfig& config, const std::string& path, const std::string& val
   if (path.starts_with("job.")) return set_path(config, path.substr(4), value);
   if (path.starts_with("machine.")) {
     const std::string fact = path.substr(8);
+    if (fact == kKernelsFile) {
+      config.machine_overrides.erase(fact);
+      if (!is_none(value)) config.machine_overrides[fact] = value;
+      return;
+    }
     MachineProfile scratch;
     set_fact(scratch, fact, value);
     config.machine_overrides[fact] = value;

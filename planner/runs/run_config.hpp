@@ -47,6 +47,10 @@ struct Cadence {
 };
 
 /// Everything that RUN.yaml states, defaults filled in. Paths are relative to the working folder.
+/// NAME of `set machine.NAME = FILE` whose file, as `sluice fit` wrote it, times the machine's
+/// products and attention.
+inline constexpr const char* kKernelsFile = "kernels";
+
 struct RunConfig {
   std::string model;            ///< The model as given: anything that find_model accepts.
   std::vector<DataEntry> data;  ///< The data sets to train on; training needs one.
@@ -103,6 +107,7 @@ struct RunConfig {
   std::optional<std::int64_t> threads;  ///< Threads of the CPU optimizer.
   std::optional<DeviceKind> backend;
   /// Values of `set machine.NAME = VALUE` by NAME: a quantity ("12 GB/s") or a factor ("0.5x").
+  /// `kKernelsFile` names a kernel model's file instead.
   std::map<std::string, std::string> machine_overrides;
   /// Values of `set plan.NAME = VALUE` by NAME: plan fields that the search must keep
   /// (apply_plan_overrides).

@@ -6,6 +6,7 @@
 
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/composed_machine.hpp"
+#include "planner/catalogue/machine_kernels.hpp"
 #include "planner/costs/rescaled_passes.hpp"
 #include "planner/machines/copy_limits.hpp"
 #include "planner/machines/profile_file.hpp"
@@ -72,8 +73,13 @@ ResolvedMachine to_machine(const RunConfig& config) {
   }
   machine.calibration_hash = profile_hash(machine.profile);
   machine.knowledge = knowledge_of(config, machine.profile);
+  const auto kernels = config.machine_overrides.find(kKernelsFile);
+  if (kernels != config.machine_overrides.end()) {
+    set_kernels(machine.profile, kernels->second, config.machine);
+  }
   const MachineProfile probed = machine.profile;
   for (const auto& [name, value] : config.machine_overrides) {
+    if (name == kKernelsFile) continue;
     set_fact(machine.profile, name, value);
   }
   if (!config.machine_overrides.empty()) {

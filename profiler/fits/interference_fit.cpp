@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "planner/costs/cholesky.hpp"
+#include "planner/kernels/cholesky.hpp"
 #include "profiler/fits/boost_fit.hpp"
 #include "sim/error.hpp"
 

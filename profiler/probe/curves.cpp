@@ -1,7 +1,6 @@
 #include "profiler/probe/curves.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <map>
 
@@ -11,13 +10,6 @@ namespace {
 using planner::Fact;
 
 constexpr double kShort = 1 << 20;  ///< Bytes of the longest copy whose time is mostly latency.
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
 
 }  // namespace
 
@@ -89,20 +81,6 @@ Fact speed_ratio(const Samples& alone, const Samples& beside, const std::string&
       fact.value * std::hypot(robust_deviation(alone) / base, robust_deviation(beside) / together);
   fact.count = static_cast<std::int64_t>(std::min(alone.size(), beside.size()));
   return fact;
-}
-
-bool names_gpu(std::string_view machine, std::string_view gpu) {
-  const std::string name = lower(gpu);
-  const std::string words = lower(machine);
-  for (std::size_t begin = 0; begin < words.size();) {
-    const std::size_t end = std::min(words.find('-', begin), words.size());
-    const std::string word = words.substr(begin, end - begin);
-    // The driver calls an H100 in an SXM socket "H100 80GB HBM3", and names the others' boards.
-    const bool implied = word == "sxm" && name.find("hbm3") != std::string::npos;
-    if (!implied && name.find(word) == std::string::npos) return false;
-    begin = end + 1;
-  }
-  return !words.empty();
 }
 
 }  // namespace sluice::profiler

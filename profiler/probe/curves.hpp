@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "planner/machines/machine.hpp"
@@ -45,10 +44,5 @@ struct SizedRate {
 /// are seconds, all above 0.
 [[nodiscard]] planner::Fact speed_ratio(const Samples& alone, const Samples& beside,
                                         const std::string& note);
-
-/// Whether the GPU with the driver's name `gpu` ("NVIDIA GeForce RTX 4090") is the catalogue's
-/// `machine` ("rtx-4090"): every word of the machine's name must be in the GPU's, or be implied by
-/// it.
-[[nodiscard]] bool names_gpu(std::string_view machine, std::string_view gpu);
 
 }  // namespace sluice::profiler

@@ -4,11 +4,13 @@
 
 #include <string>
 
+#include "planner/catalogue/machine_kernels.hpp"
 #include "planner/catalogue/machine_list.hpp"
 #include "planner/catalogue/model_list.hpp"
 #include "planner/costs/rescaled_passes.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "planner/policies/policy.hpp"
+#include "planner/runs/run_config.hpp"
 #include "python/core/bindings.hpp"
 
 namespace sluice::python {
@@ -31,8 +33,12 @@ void bind_catalogue(py::module_& module) {
       [](const std::string& json, const std::string& name, const std::string& value) {
         const planner::MachineProfile before = planner::profile_from_json(json, "machine");
         planner::MachineProfile profile = before;
-        planner::set_fact(profile, name, value);
-        profile.passes = planner::rescaled_passes(before, profile);
+        if (name == planner::kKernelsFile) {
+          planner::set_kernels(profile, value, profile.name);
+        } else {
+          planner::set_fact(profile, name, value);
+          profile.passes = planner::rescaled_passes(before, profile);
+        }
         return to_json_text(profile);
       },
       py::arg("json"), py::arg("name"), py::arg("value"),

@@ -104,7 +104,8 @@ class Machine(Record):
 
     def replace(self, name: str | None = None, **facts: str) -> Machine:
         """A copy with other numbers, as ``--set machine.NAME=VALUE`` takes them: a quantity with its unit
-        (``h2d="25 GB/s"``, ``hbm="24 GiB"``) or a factor (``dram="0.5x"``; of ``gemm`` and ``update`` only these).
+        (``h2d="25 GB/s"``, ``hbm="24 GiB"``) or a factor (``dram="0.5x"``; of ``gemm`` and ``update`` only these), or with
+        the products and attention of a file that ``sluice fit`` wrote (``kernels="k.json"``).
         """
         text = json.dumps(self._fields)
         for fact, value in facts.items():

@@ -10,11 +10,12 @@ from include_graph import REPOSITORY, arrows, circles, room_of, sources, unit_of
 LEVELS = {
     "planner": [
         ["files"],
+        ["kernels"],
         ["machines", "models"],
         ["plans", "scratch"],
         ["costs", "effort"],
         ["graph", "catalogue"],
-        ["layout", "runs", "kernels"],
+        ["layout", "runs"],
         ["predictions"],
         ["relaxation", "policies"],
         ["guided"],

@@ -13,6 +13,7 @@
 #include "engine/cuda/runtime/check.hpp"
 #include "engine/cuda/runtime/device_query.hpp"
 #include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/gpu_name.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "profiler/doctor/system_files.hpp"
 #include "profiler/sensors/driver_memory.hpp"
@@ -167,7 +168,7 @@ void GpuProbe::peak() {
           .note = "the fastest product over 0.8; the catalogue does not know this GPU"};
   std::size_t longest = 0;
   for (const auto& machine : planner::catalogue_machines()) {
-    if (machine.name.size() <= longest || !names_gpu(machine.name, gpu_)) continue;
+    if (machine.name.size() <= longest || !planner::names_gpu(machine.name, gpu_)) continue;
     longest = machine.name.size();
     peak = planner::find_machine(machine.name).peak_bf16;
   }

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "planner/costs/cholesky.hpp"
+#include "planner/kernels/cholesky.hpp"
 
 namespace sluice::planner {
 namespace {

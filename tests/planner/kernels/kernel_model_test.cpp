@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "planner/kernels/attention.hpp"
-#include "planner/kernels/cost.hpp"
+#include "planner/kernels/backward_share.hpp"
 #include "planner/kernels/file.hpp"
 #include "planner/kernels/fit.hpp"
 #include "planner/kernels/gemm.hpp"
@@ -200,7 +200,7 @@ TEST(KernelModel, AnswersForTheKindsItHas) {
   EXPECT_LE(time->low, time->time);
   EXPECT_GE(time->high, time->time);
   EXPECT_GT(time->relative_deviation(), 0);
-  EXPECT_FALSE(model.time(AttentionWork{1, 1024, 8, 8, 128}));
+  EXPECT_FALSE(model.time(AttentionWork{1, 1024, 8, 8, 128}, "sm_80"));
 }
 
 TEST(KernelModel, RefusesFilesThatAreNotOne) {
@@ -216,32 +216,92 @@ TEST(KernelModel, RefusesFilesThatAreNotOne) {
   EXPECT_REFUSED(read(text), "launch_s: must be positive");
 }
 
-TEST(CatalogueKernels, KnowFourDevicesWithinTheirPeaks) {
-  for (const auto& [machine, peak] :
-       {std::pair{"h100-sxm", 989e12}, std::pair{"h200", 989e12}, std::pair{"l40s", 362e12},
-        std::pair{"rtx-pro-6000", 504e12}}) {
-    const auto model = catalogue_kernels(machine);
-    ASSERT_TRUE(model) << machine;
-    const double rate =
-        2.0 * 8192 * 8192 * 8192 / model->time(Gemm{8192, 8192, 8192})->time.count();
-    EXPECT_LT(rate, peak) << machine;
-    EXPECT_GT(rate, 0.4 * peak) << machine;
-    ASSERT_TRUE(model->family(KernelKind::attention));
-    EXPECT_NE(model->family(KernelKind::attention)->source.find("Apache-2.0"), std::string::npos);
+KernelModel plausible_model() {
+  KernelModel model("device");
+  for (const KernelKind kind : {KernelKind::gemm, KernelKind::attention}) {
+    KernelFamily family;
+    family.kind = kind;
+    family.rows = 100;
+    family.multiprocessors = 132;
+    family.constants = plausible(kind);
+    family.check = {.rows = 20, .log_low = -0.1, .log_high = 0.1};
+    model.set(std::move(family));
   }
-  EXPECT_FALSE(catalogue_kernels("rtx-3090"));
+  return model;
 }
 
-TEST(KernelCosts, FallBackToTheRooflineOfTheProfile) {
-  const KernelCosts costs = KernelCosts::of_machine("rtx-3090");
-  const KernelShape shape = shape_of(Gemm{4096, 4096, 4096});
-  const KernelCost cost = costs.cost(KernelKind::gemm, shape);
-  EXPECT_EQ(cost.evidence, Evidence::datasheet);
-  EXPECT_GT(kernel_flops(KernelKind::gemm, shape) / FlopsPerSecond(142e12), Seconds(0));
-  EXPECT_GT(cost.time.time, kernel_flops(KernelKind::gemm, shape) / FlopsPerSecond(142e12))
-      << "slower than the datasheet's peak";
-  EXPECT_EQ(KernelCosts::of_machine("h200").cost(KernelKind::gemm, shape).evidence,
-            Evidence::fitted);
+AttentionWork attention_of(std::int64_t length, std::int64_t head_dim, bool backward = false) {
+  return {.sequences = 1,
+          .length = length,
+          .heads = 32,
+          .kv_heads = 8,
+          .head_dim = head_dim,
+          .backward = backward};
+}
+
+TEST(KernelModel, GradientsAddedToFp32TakeTheirBytes) {
+  const KernelModel model = plausible_model();
+  // A product that its memory binds: 2 x 65536 x 65536 elements of a result over a k of 64.
+  Gemm gradient{65536, 65536, 64};
+  const Seconds written = model.time(gradient)->time;
+  gradient.result_bytes = 8;
+  const Seconds added = model.time(gradient)->time;
+  EXPECT_GT(added, 2.5 * written);
+  EXPECT_LT(added, 4 * written);
+  // And one that its arithmetic binds hardly notices.
+  Gemm square{8192, 8192, 8192};
+  const Seconds before = model.time(square)->time;
+  square.result_bytes = 8;
+  EXPECT_GE(model.time(square)->time, before);
+  EXPECT_LT(model.time(square)->time, 1.05 * before);
+}
+
+TEST(KernelModel, ChunksOfASequenceTakeItsTimeTogether) {
+  const KernelModel model = plausible_model();
+  const Seconds whole = model.time(attention_of(32768, 128), "sm_90")->time;
+  Seconds sum(0), before(0);
+  for (std::int64_t prior = 0; prior < 32768; prior += 8192) {
+    AttentionWork chunk = attention_of(8192, 128);
+    chunk.prior = prior;
+    const Seconds time = model.time(chunk, "sm_90")->time;
+    EXPECT_GT(time, before) << "more keys to see";
+    before = time;
+    sum += time;
+  }
+  EXPECT_NEAR(sum / whole, 1, 0.05);
+}
+
+TEST(KernelModel, BackwardTakesTheShareOfItsWorkAndIsLessSure) {
+  const KernelModel model = plausible_model();
+  const KernelTime forward = model.time(attention_of(8192, 128), "sm_90").value();
+  const AttentionWork work = attention_of(8192, 128, true);
+  const KernelTime backward = model.time(work, "sm_90").value();
+  const double share = backward_share(work, "sm_90").share;
+  EXPECT_NEAR(backward.time / forward.time, 2.5 / share, 1e-9);
+  EXPECT_GT(backward.relative_deviation(), forward.relative_deviation());
+  EXPECT_GT(model.time(work, "sm_86")->relative_deviation(), backward.relative_deviation());
+}
+
+TEST(KernelModel, HeadsTakeTheTimeOfTheKernelThatTheyArePaddedTo) {
+  const KernelModel model = plausible_model();
+  EXPECT_EQ(model.time(attention_of(4096, 80), "sm_90")->time,
+            model.time(attention_of(4096, 128), "sm_90")->time);
+  EXPECT_LT(model.time(attention_of(4096, 64), "sm_90")->time,
+            model.time(attention_of(4096, 80), "sm_90")->time);
+}
+
+TEST(KernelModel, SpeedsAreInTheFileAndTheHash) {
+  const KernelModel model = plausible_model();
+  KernelModel faster = model;
+  KernelFamily family = *model.family(KernelKind::gemm);
+  family.speed = 2;
+  faster.set(family);
+  EXPECT_NE(faster.hash(), model.hash());
+  const Gemm product{4096, 4096, 4096};
+  EXPECT_NEAR(model.time(product)->time / faster.time(product)->time, 2, 1e-12);
+  const KernelModel read = kernels_from_json(to_json_text(faster), "k.json");
+  EXPECT_EQ(read.hash(), faster.hash());
+  EXPECT_EQ(read.time(product)->time, faster.time(product)->time);
 }
 
 }  // namespace

@@ -278,7 +278,7 @@ TEST(AttentionRate, OfOthersKernelsRisesWithLengthAndWithPriorKeysAndFallsAtSmal
                                       .head_dim = head_dim,
                                       .backward = backward,
                                       .prior = prior,
-                                      .flash = true})
+                                      .library = AttentionLibrary::flash})
           .value;
     };
     EXPECT_GT(rate(2048, 128), 1.05 * rate(1024, 128));

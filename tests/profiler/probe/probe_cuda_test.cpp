@@ -13,6 +13,7 @@
 #include "engine/cuda/runtime/device_query.hpp"
 #include "engine/cuda/runtime/usable.hpp"
 #include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/gpu_name.hpp"
 #include "planner/costs/cost_key.hpp"
 #include "planner/costs/cost_model.hpp"
 #include "planner/costs/probed_passes.hpp"
@@ -130,7 +131,7 @@ std::optional<planner::MachineProfile> profile_of_this_gpu() {
   std::optional<planner::MachineProfile> profile;
   std::size_t longest = 0;
   for (const auto& machine : planner::catalogue_machines()) {
-    if (machine.name.size() <= longest || !names_gpu(machine.name, gpu)) continue;
+    if (machine.name.size() <= longest || !planner::names_gpu(machine.name, gpu)) continue;
     longest = machine.name.size();
     profile = planner::find_machine(machine.name);
   }

@@ -1,4 +1,4 @@
-#include "planner/costs/cholesky.hpp"
+#include "planner/kernels/cholesky.hpp"
 
 #include <cmath>
 

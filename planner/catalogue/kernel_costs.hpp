@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "planner/costs/cost.hpp"
 #include "planner/kernels/kernel_model.hpp"
 #include "planner/machines/machine.hpp"
 

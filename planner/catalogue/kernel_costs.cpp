@@ -1,9 +1,10 @@
-#include "planner/kernels/cost.hpp"
+#include "planner/catalogue/kernel_costs.hpp"
 
 #include <algorithm>
 #include <filesystem>
 
 #include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/machine_kernels.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/costs/cost_parts.hpp"
 #include "planner/costs/profile_rates.hpp"
@@ -38,6 +39,7 @@ KernelCosts KernelCosts::of_machine(const std::string& machine) {
   }
   costs.profile_ = find_machine(machine);
   costs.model_ = catalogue_kernels(machine);
+  if (costs.profile_->kernels) costs.model_ = *costs.profile_->kernels;
   return costs;
 }
 

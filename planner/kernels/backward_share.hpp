@@ -1,0 +1,29 @@
+// Speed of attention's backward pass over that of its forward pass.
+#pragma once
+
+#include <string_view>
+
+#include "planner/kernels/kernel_work.hpp"
+
+namespace sluice::planner {
+
+struct BackwardShare {
+  double share;               ///< FLOP/s of the backward pass over those of the forward pass.
+  double relative_deviation;  ///< Standard deviation of `share` over it.
+};
+
+/// Share for attention of that shape on a device of `architecture` ("sm_90"), from published
+/// measurements of both passes (planner/kernels/backward_share.cpp); between their lengths linear
+/// in the logarithm of the keys that the last query sees, beyond them constant.
+[[nodiscard]] BackwardShare backward_share(const AttentionWork& attention,
+                                           std::string_view architecture);
+
+/// FLOP/s of the forward pass of `attention.library` over those of the library that a kernel table
+/// of the device is of: FlashAttention-2 on Hopper against 3; 1 elsewhere.
+[[nodiscard]] double forward_share(const AttentionWork& attention, std::string_view architecture);
+
+/// Head size of the kernel that computes heads of `attention.head_dim`: libraries have kernels of
+/// some sizes, and pad smaller heads to the next of them. Beyond the largest, the size itself.
+[[nodiscard]] std::int64_t padded_head_dim(const AttentionWork& attention);
+
+}  // namespace sluice::planner
