@@ -132,6 +132,7 @@ def test_on_a_device_cells_are_predicted_run_and_resumed(run_sluice, tmp_path, v
     assert results(tmp_path / "out") == again
 
 
+@pytest.mark.slow
 @once
 def test_shares_that_run_at_once_keep_one_ledger_and_one_killed_goes_on(run_sluice, tmp_path, sluice_home):
     small = REPOSITORY / "experiments" / "ablations" / "small.yaml"

@@ -31,6 +31,7 @@ def test_any_share_of_the_state_gives_the_same_bits_and_checkpoints(
             assert other.read_bytes() == file.read_bytes(), file.name
 
 
+@pytest.mark.slow
 @once
 def test_a_model_whose_weights_alone_exceed_the_host_is_trained(
     run_sluice, validate, tmp_path

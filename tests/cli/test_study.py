@@ -51,6 +51,7 @@ def study(folder, text, *words):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_was_taught_predicts_what_never_ran(tmp_path, validate):
     # The links are paced, so that these bounds hold on a busy machine too: 10 % on average, and 9 of 10 pairs in order.
     done = study(tmp_path, RUNS)
@@ -108,6 +109,7 @@ def test_bursts_come_in_turn_and_are_judged_together(tmp_path, validate):
     assert [run["measured_s"] for run in second] == [run["measured_s"] for run in first]
 
 
+@pytest.mark.slow
 def test_a_run_that_says_so_has_more_bursts_between_the_others(tmp_path):
     runs = f"{DEFAULTS}\nteach calibrate {plan(1, 1, 'all')} --bursts 2\nflat predict --bursts 4 {plan(0, 1, 'all')}\ndeep predict {plan(1, 1, 'input')}\n"
     done = study(tmp_path, runs, "--record", "recorded")
@@ -121,6 +123,7 @@ def test_a_run_that_says_so_has_more_bursts_between_the_others(tmp_path):
     assert [run["measured_s"] for run in second] == [run["measured_s"] for run in first]
 
 
+@pytest.mark.slow
 def test_what_was_measured_outlasts_an_end_that_comes_too_soon(tmp_path, validate):
     (tmp_path / "runs").write_text(f"{DEFAULTS}\nflat predict {plan(0, 1, 'all')}\ndeep predict --bursts 100 {plan(1, 1, 'input')}\n")
     words = [TOOL, "runs", "--ledger", "ledger.jsonl", "--json", "study.json"]
@@ -161,6 +164,7 @@ def test_a_run_that_cannot_be_read_is_refused_by_name(tmp_path):
     assert "runs:3" in refused.stderr
 
 
+@pytest.mark.slow
 def test_what_teaches_runs_again_before_each_part(tmp_path, validate):
     runs = f"{DEFAULTS}\nteach calibrate {plan(1, 1, 'all')}\nflat predict {plan(0, 1, 'all')}\ndeep predict {plan(1, 1, 'input')}\n"
     done = study(tmp_path, runs, "--parts", "2", "--record", "recorded")
