@@ -57,6 +57,16 @@ def run_driver(folder, lines, *words, env=None, timeout=120):
     )  # fmt: skip
 
 
+def start_driver(folder, lines):
+    """The driver's process, with `lines` written to it."""
+    process = subprocess.Popen(
+        [str(DRIVER), str(folder)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    process.stdin.write("".join(json.dumps(each) + "\n" for each in lines).encode())
+    process.stdin.close()
+    return process
+
+
 def drive(folder, conversations, *words):
     """The driver's answer to each conversation."""
     run = run_driver(folder, conversations, *words)

@@ -2,12 +2,13 @@
 the process that runs it fails."""
 
 import json
+import pathlib
 import stat
 import time
 
 import pytest
 from chat_templates import CHATML
-from template_driving import drive, folder_with, needs_driver, refusal, run_driver, turns
+from template_driving import drive, folder_with, needs_driver, refusal, run_driver, start_driver, turns
 
 pytest.importorskip("jinja2", reason="python3-jinja2 is not installed")
 pytestmark = needs_driver
@@ -29,6 +30,44 @@ def test_a_template_that_takes_too_much_is_refused_in_one_line(tmp_path, bomb, s
     assert run.returncode == 2 and said in run.stderr and "tokenizer_config.json" in run.stderr
     assert len([line for line in run.stderr.splitlines() if "takes" in line]) == 1
     assert time.monotonic() - begun < 60
+
+
+def processes_below(parent):
+    """Ids of the processes that `parent` started and that still run."""
+    found = []
+    for stat_file in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, above = stat_file.read_text().rpartition(")")[2].split()[:2]
+        except OSError:
+            continue  # It has ended.
+        if int(above) == parent and state != "Z":
+            found.append(int(stat_file.parent.name))
+    return found
+
+
+def runs(process):
+    try:
+        return pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_the_process_that_runs_templates_ends_with_a_program_that_is_killed(tmp_path):
+    folder = folder_with(tmp_path, WHEN_LONG.replace("BOMB", LOOPS))
+    program = start_driver(folder, [turns("a", "b"), turns("a", "b", "c", "d")])
+    try:
+        end = time.monotonic() + 30
+        while not (children := processes_below(program.pid)) and time.monotonic() < end:
+            time.sleep(0.01)
+        assert children
+        time.sleep(0.5)  # The template loops, which it may for three seconds.
+    finally:
+        program.kill()
+        program.wait()
+    end = time.monotonic() + 2
+    while any(map(runs, children)) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not any(map(runs, children))
 
 
 def test_a_template_that_calls_itself_without_an_end_leaves_the_row_out(tmp_path):
