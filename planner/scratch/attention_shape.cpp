@@ -148,16 +148,20 @@ Bytes attention_backward_sums(const AttentionShape& shape, const AttentionShape&
 
 namespace {
 
+/// Number of keys that runs of one head, `part`, read, summed over all runs of `shape`.
+std::int64_t keys_of_runs(const AttentionShape& shape, const AttentionShape& part) {
+  std::int64_t keys = 0;
+  for (const AttentionBlock& block : attention_blocks(shape, part)) keys += block.keys;
+  return shape.sequences * shape.heads * keys;
+}
+
 /// Number of keys that runs which share keys read, summed over all runs; 0 where every run covers
 /// whole groups.
 std::int64_t shared_keys(const AttentionShape& shape, GradientOrder order,
                          const AttentionLimits& limits) {
   const AttentionShape part =
       attention_backward_part(shape, order, attention_run_limit(shape, order, limits));
-  if (!shares_keys_between_runs(shape, part)) return 0;
-  std::int64_t keys = 0;
-  for (const AttentionBlock& block : attention_blocks(shape, part)) keys += block.keys;
-  return shape.sequences * shape.heads * keys;
+  return shares_keys_between_runs(shape, part) ? keys_of_runs(shape, part) : 0;
 }
 
 }  // namespace
@@ -172,7 +176,11 @@ Bytes attention_sum_traffic(const AttentionShape& shape, GradientOrder order,
 
 std::int64_t attention_keys_of_narrow_runs(const AttentionShape& shape, GradientOrder order,
                                            const AttentionLimits& limits) {
-  return order == GradientOrder::fixed ? shared_keys(shape, order, limits) : 0;
+  if (order != GradientOrder::fixed) return 0;
+  const AttentionShape part =
+      attention_backward_part(shape, order, attention_run_limit(shape, order, limits));
+  const bool cut = part.sequences < shape.sequences || part.heads < shape.heads || part.queries;
+  return cut && part.sequences == 1 && part.heads == 1 ? keys_of_runs(shape, part) : 0;
 }
 
 std::int64_t attention_runs_in_flight(const AttentionShape& shape, const AttentionShape& part,

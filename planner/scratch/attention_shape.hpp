@@ -108,11 +108,11 @@ struct AttentionBlock {
 [[nodiscard]] Bytes attention_sum_traffic(const AttentionShape& shape,
                                           GradientOrder order = GradientOrder::fixed,
                                           const AttentionLimits& limits = {});
-/// Number of keys that runs of the backward pass read, summed over runs, where several runs add to
-/// the same gradients of keys; else 0, and 0 for GradientOrder::any. In a fixed order the queries'
-/// gradients are a separate product whose tiles of 128 queries go through all keys. Such a run has
-/// too few tiles to fill a GPU, so its time is proportional to its keys, however few its queries
-/// are.
+/// Number of keys that runs of the backward pass read, summed over runs, where `shape` is cut into
+/// runs of one head or of a block of its queries; else 0, and 0 for GradientOrder::any. In a fixed
+/// order the queries' gradients are a separate product whose tiles of 128 queries go through all
+/// keys. A run of one head has too few tiles to fill a GPU, so its time is proportional to its
+/// keys, however few its queries are.
 [[nodiscard]] std::int64_t attention_keys_of_narrow_runs(const AttentionShape& shape,
                                                          GradientOrder order = GradientOrder::fixed,
                                                          const AttentionLimits& limits = {});

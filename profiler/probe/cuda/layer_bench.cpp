@@ -98,13 +98,14 @@ AttentionRates measure_attention(Seconds budget_each, BytesPerSecond memory) {
   KernelTimer timer;
   const engine::Cudnn cudnn;
   constexpr std::size_t kUsual = 4;
-  const std::array<engine::AttentionShape, 8> shapes = {{
+  const std::array<engine::AttentionShape, 9> shapes = {{
       {.sequences = 8, .length = 1024, .heads = 14, .kv_heads = 2, .head_dim = 64},
       {.sequences = 8, .length = 1024, .heads = 28, .kv_heads = 4, .head_dim = 128},
       {.sequences = 2, .length = 4096, .heads = 32, .kv_heads = 8, .head_dim = 128},
       {.sequences = 1, .length = 8192, .heads = 32, .kv_heads = 8, .head_dim = 128},
       // Long sequences, whose backward pass runs in parts (docs/design/attention.md).
       {.sequences = 1, .length = 8192, .heads = 16, .kv_heads = 4, .head_dim = 64},
+      {.sequences = 1, .length = 16384, .heads = 8, .kv_heads = 2, .head_dim = 64},
       {.sequences = 1, .length = 32768, .heads = 8, .kv_heads = 2, .head_dim = 64},
       {.sequences = 1, .length = 16384, .heads = 8, .kv_heads = 2, .head_dim = 128},
       {.sequences = 1, .length = 32768, .heads = 8, .kv_heads = 2, .head_dim = 128},

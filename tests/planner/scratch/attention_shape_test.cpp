@@ -142,6 +142,11 @@ TEST(AttentionWorkspace, RunsOfOneHeadReadAllKeysThatABlockSees) {
   EXPECT_EQ(attention_keys_of_narrow_runs(llama_shape(16384)), 32 * 16384);
   EXPECT_EQ(attention_keys_of_narrow_runs(llama_shape(32768)), 32 * (11008 + 22016 + 32768));
   EXPECT_EQ(attention_keys_of_narrow_runs(llama_shape(32768), GradientOrder::any), 0);
+  // Heads with keys of their own share no gradients, and their runs are as narrow.
+  AttentionShape own_keys = llama_shape(16384);
+  own_keys.kv_heads = own_keys.heads;
+  EXPECT_EQ(attention_backward_sums(own_keys, jobs_part(own_keys)), Bytes(0));
+  EXPECT_EQ(attention_keys_of_narrow_runs(own_keys), 32 * 16384);
 }
 
 TEST(AttentionWorkspace, ARunHasFewerScoresThan32BitsCount) {
