@@ -16,94 +16,118 @@
 
 namespace sluice::planner {
 
-/// A candidate plan with its coarse step time and memory.
+/// A candidate plan of a guided search with its coarse step time and memory (CoarseSteps).
 struct GuidedPlan {
   PlanSketch sketch;
-  Plan plan;  ///< The sketch's plan with the pins.
+  Plan plan;  ///< to_plan(sketch), with the fields that the user fixed (Pins) written into it.
   PlanEstimate estimate;
-  Duration coarse{0};
-  Bytes hbm{0}, host{0};  ///< Peaks by the coarse layout.
+  Duration coarse{0};  ///< Step time by the coarse simulation; 0 before it.
+  /// Peaks of device and of host memory by the coarse layout; 0 for a plan that was not laid out,
+  /// because it is much slower than the best.
+  Bytes hbm{0}, host{0};
 };
 
-/// Gathers plans, simulates them coarsely and ranks them. The same plans in the same order give the
-/// same ranking.
+/// Queue and ranking of candidate plans: gathers plans, simulates them coarsely within a budget of
+/// tasks (the effort) and ranks those that fit. The same plans in the same order give the same
+/// ranking, unless a deadline cuts it short.
 class CoarseRanking {
  public:
-  /// `settings` must outlive it.
+  /// Begins with an empty queue and the whole effort of `settings`. Both arguments must outlive the
+  /// object.
   CoarseRanking(const Predictor& predictor, const SearchSettings& settings);
 
-  /// States that no plan is faster, so that a plan near this ends the search.
+  /// Sets the step time that no plan beats: a plan near it ends the search (is_near).
   void set_bound(Seconds bound) { bound_ = bound; }
-  /// Lets `tasks` be simulated in all, at most the search's effort; true where the effort is more.
+  /// Allows `tasks` simulated tasks in all since the object was made, at most the whole effort.
+  /// True where the effort is larger, so that more may be allowed later.
   bool allow(std::int64_t tasks);
-  /// Tasks that may still be simulated of those allowed.
+  /// Number of tasks that may still be simulated of those that allow() has allowed.
   [[nodiscard]] std::int64_t left() const { return effort_ - later_; }
-  /// Tasks that may still be simulated in all.
+  /// Number of tasks of the whole effort that have not been simulated, allowed or not.
   [[nodiscard]] std::int64_t unspent() const { return effort_; }
-  /// Keeps `tasks` of what is left for later.
+  /// Keeps `tasks` of left() back for later: is_spent() holds once only these are left.
   void reserve(std::int64_t tasks) { floor_ = tasks; }
-  /// Whether effort or time is over.
+  /// Whether the effort is over but for what reserve() keeps back, or the deadline has passed and a
+  /// plan that fits is known.
   [[nodiscard]] bool is_spent() const;
-  /// Whether the best plan is so near the bound that nothing much better exists.
+  /// Whether the best plan is so near the bound (set_bound) that nothing much better exists.
   [[nodiscard]] bool is_near() const;
 
-  /// Gathers the sketch's plan if it is new and valid, may fit and may be the best.
+  /// Puts the sketch's plan, with the pins, into the queue if it is new and valid, may fit by
+  /// estimates, and its bound (PlanEstimate::bound) is below the best step so far.
   void add(PlanSketch sketch);
   [[nodiscard]] bool is_waiting() const { return !waiting_.empty(); }
-  /// Lets gathered plans of more than so many tasks go, which may come again.
+  /// Removes from the queue plans whose coarse simulation has more than `tasks` tasks. They count
+  /// as new when they are added again.
   void drop_costly(std::int64_t tasks);
-  /// Gathered plans that by what `from` took of the device would exceed its memory, which are then
-  /// no longer gathered.
+  /// Removes from the queue and returns the plans that would exceed device memory if they took as
+  /// much more than `from` as estimates say.
   [[nodiscard]] std::vector<GuidedPlan> take_larger(const GuidedPlan& from);
-  /// Removes the gathered plans and returns them, the most promising first.
+  /// Empties the queue and returns its plans, the least estimated step first
+  /// (PlanEstimate::expected).
   [[nodiscard]] std::vector<GuidedPlan> take_waiting();
+  /// Makes `plans` the queue, in place of what it held.
   void wait(std::vector<GuidedPlan> plans) { waiting_ = std::move(plans); }
 
-  /// How many of the gathered plans a round simulates: all, or those until the best became better.
+  /// How far play() goes through the queue: `all` to its end, `first` only until the best plan
+  /// became better. Either ends early once the effort is over or a plan is near the bound.
   enum class Follow { all, first };
-  /// True where the best of these rounds (0: of all) became better. Nothing is gathered after it.
+  /// Simulates queued plans, the least estimated step first, and ranks those that fit; a plan whose
+  /// bound is not below the best step is skipped. The queue is empty afterwards. True where the
+  /// best plan of `rounds` rounds (0: of any number) became better.
   bool play(Follow follow, std::int64_t rounds = 0);
 
-  /// Simulates those of the sketches that may be worth it; returns those that fit, fastest first.
+  /// Adds `sketches` to the queue and simulates the queue in one batch, as far as the effort goes.
+  /// Returns those plans that fit and are not far slower than the best, fastest first.
   [[nodiscard]] std::vector<GuidedPlan> try_all(std::vector<PlanSketch> sketches);
-  /// Whether a plan fits by estimates and by what another that was simulated took.
+  /// Whether the sketch's plan is valid and new, may fit by estimates, and would fit the device if
+  /// it took as much more than `known` took in its simulation as estimates say.
   [[nodiscard]] bool would_fit(const PlanSketch& sketch, const GuidedPlan& known) const;
-  /// Lets only `part` of the time that is left be used from now on.
+  /// Ends the search once the share `part` (0 to 1) of the time left until the deadline is over;
+  /// without a deadline nothing changes.
   void use_part_of_time(double part) { until_ = settings_.until.part(part); }
-  /// Whether `now` is shorter than `before` by more than coarse times can tell.
+  /// Whether the step `now` is shorter than `before` by more than coarse times are uncertain.
   [[nodiscard]] static bool is_better(Duration now, Duration before);
 
-  /// Plans that fit, fastest first.
+  /// Plans that fit by the coarse simulation, fastest first: at most a fixed number, and the best
+  /// of each number of rounds.
   [[nodiscard]] const std::vector<GuidedPlan>& ranked() const { return ranked_; }
-  /// The fastest that fits of a number of rounds, or 0: of all. Null where none does.
+  /// The fastest plan of `rounds` rounds (0: of any number) that fits; null where none does.
   [[nodiscard]] const GuidedPlan* best(std::int64_t rounds = 0) const;
-  /// The least coarse step of a number of rounds, fitting or not; Duration::max() where none was
-  /// simulated.
+  /// The least coarse step of all simulated plans of `rounds` rounds, whether they fit or not;
+  /// Duration::max() where none was simulated.
   [[nodiscard]] Duration least(std::int64_t rounds) const;
-  /// Whether sketches of that number of rounds whose embedding or head was fixed were all much
-  /// slower than a plan of it that fits.
+  /// Whether every simulated plan of `rounds` rounds whose sketch had the choice of embedding or
+  /// head fixed (RelaxedNode::embed, head) was clearly slower than the best plan of `rounds` rounds
+  /// that fits. False where no such plan was simulated or none fits.
   [[nodiscard]] bool fixed_outer_units_are_slow(std::int64_t rounds) const;
-  /// Plans that exceeded the device's memory since they were forgotten, or the host's alone; of
-  /// those that are faster than all that fit of `rounds` (0: of all) the `most` fastest.
+  /// Takes out all simulated plans that exceeded the device's memory (`tier` hbm) or the host's
+  /// alone (`tier` host), and returns the `most` fastest of those that are faster than the best
+  /// plan of `rounds` rounds (0: of any number) that fits.
   [[nodiscard]] std::vector<GuidedPlan> take_misses(Tier tier, std::int64_t rounds,
                                                     std::size_t most);
-  /// Device memory that the plan which exceeded it least lacked.
+  /// The fewest bytes by which a plan exceeded the device's memory since the last forget_misses();
+  /// none where no plan did.
   [[nodiscard]] const std::optional<Bytes>& least_over() const { return least_over_; }
-  /// Forgets plans that exceeded the device's memory.
+  /// Forgets the plans that exceeded the device's memory, and least_over().
   void forget_misses();
-  /// The plan of a number of rounds that exceeded either memory by the least share; null where none
-  /// did.
+  /// The simulated plan of `rounds` rounds that came nearest to fitting: for which the shares of
+  /// device and of host memory that it took too much sum to the least. Null where no plan exceeded
+  /// memory.
   [[nodiscard]] const GuidedPlan* nearest_miss(std::int64_t rounds) const;
-  /// Memory to set aside for a sketch of the node's kind so that its plan may fit, by the one so
-  /// far that exceeded the device's least; nothing where a plan of its rounds fits or none was
-  /// simulated.
+  /// Bytes of the device's memory to set aside (RelaxedNode::reserve) when `node` is sketched, so
+  /// that the plan may fit: what was set aside for the plan that exceeded the device least, of
+  /// those with the same SketchKind, and a little more than it lacked. 0 where a plan of these
+  /// rounds fits or none exceeded the device.
   [[nodiscard]] Bytes reserve_to_fit(const RelaxedNode& node) const;
-  /// The least by which plans that exceeded the host took more of it than estimated.
+  /// The least difference between what a plan of `rounds` rounds that exceeded the host took of it
+  /// and its estimate (PlanEstimate::host_at_least). 0 where a plan of these rounds fits or none
+  /// exceeded the host alone.
   [[nodiscard]] Bytes more_of_host(std::int64_t rounds) const;
   [[nodiscard]] const PlanEstimator& estimator() const { return estimator_; }
 
  private:
-  /// Tasks of the plan's coarse simulation.
+  /// Estimated number of tasks of the plan's coarse simulation: what it costs of the effort.
   [[nodiscard]] std::int64_t tasks_of(const GuidedPlan& plan) const;
   [[nodiscard]] bool may_fit(const PlanEstimate& estimate) const;
   void simulate(const std::vector<GuidedPlan*>& batch);
@@ -126,7 +150,8 @@ class CoarseRanking {
   struct NearMiss {
     Bytes over, reserve;
   };
-  /// Kind of a sketch: rounds, whether embedding or head were fixed, gradients apart from records.
+  /// Kind of a sketch: its number of rounds, whether the choice of embedding or head was fixed, and
+  /// RelaxedNode::gradients_apart.
   using SketchKind = std::tuple<std::int64_t, bool, bool>;
   [[nodiscard]] static SketchKind kind_of(const RelaxedNode& node);
   std::map<SketchKind, NearMiss> nearest_misses_;

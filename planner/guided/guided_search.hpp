@@ -14,42 +14,49 @@
 
 namespace sluice::planner {
 
-/// Where a search starts. A search ends with a plan that is the best of those near it; one from
-/// another start ends elsewhere.
+/// How the sketches are made from which a guided search starts. A search ends at the best plan near
+/// its start, so one from another start may find a better plan.
 enum class StartFrom : std::uint8_t {
-  /// Sketches assume that no pass waits for a slot of the ring of activation records.
+  /// Sketches assume that no pass waits for a device slot for activation records.
   usual,
-  /// Sketches count how long passes wait where the ring of activation records has few slots; some
-  /// give each block's staged state a slot of its own.
+  /// Sketches count how long passes wait for device slots for activation records where slots are
+  /// few; some give each block's staged state (stages_state) a device slot of its own.
   few_slots
 };
 
-/// A search that starts near the relaxation's optimum and goes on by small changes. Deterministic
-/// but for its deadline.
+/// A search that starts from plans near the relaxation's optimum and goes on by small changes
+/// (docs/design/search.md). Deterministic but for the deadline of its settings.
 class GuidedSearch {
  public:
-  /// Throws Interrupted once asked to stop. `settings` must outlive it.
+  /// Solves the relaxation for every number of rounds and proves the first bound. Of `settings` it
+  /// uses pins, effort, threads, stop and until; both references must outlive the object.
   GuidedSearch(const Predictor& predictor, const SearchSettings& settings,
                StartFrom start = StartFrom::usual);
   GuidedSearch(const GuidedSearch&) = delete;  // What it proves refers to its own relaxation.
   GuidedSearch& operator=(const GuidedSearch&) = delete;
 
-  /// No valid plan with the pins is faster; none where the relaxation proves that none fits.
+  /// Step time that no valid plan with the pins beats; run() may raise it. None where the
+  /// relaxation proves that no plan fits.
   [[nodiscard]] const std::optional<Seconds>& bound() const { return bound_; }
 
-  /// Plans that by the coarse simulation fit, fastest first.
+  /// Searches until effort or time is over, the best plan is near the bound, or nothing is left to
+  /// try. Returns plans that fit by the coarse simulation: the best first, then those to predict
+  /// exactly beside it, then the others, fastest first. Throws Interrupted once settings.stop asks
+  /// it to.
   [[nodiscard]] std::vector<GuidedPlan> run();
-  /// Tasks of its effort that it did not use.
+  /// Number of tasks of settings.effort that run() has not simulated.
   [[nodiscard]] std::int64_t unspent() const { return ranking_.unspent(); }
 
  private:
   using Node = RelaxedPart;
   using Follow = CoarseRanking::Follow;
-  /// Share of the best plan's time above which a bound makes sketches not worth while.
+  /// Share of the best plan's coarse step: numbers of rounds with a bound above it are not
+  /// sketched.
   static constexpr double kWorthwhile = 0.985;
-  /// Sizes of the usual rings that sketches set aside: the least where a sketch needs no more, the
-  /// second for models that nearly fit (32 B on an A100), the most for those whose layouts waste
-  /// (7 B on an H200, 32 sequences).
+  /// Memory that sketches set aside for rings, as multiples of what the rings of a usual plan
+  /// (usual_plan) take: the least where a sketch needs no more, the second for models that nearly
+  /// fit (32 B on an A100), the most for those whose layouts waste memory (7 B on an H200, 32
+  /// sequences).
   static constexpr double kRingSizes[] = {0.4, 0.8, 1.3, 2.2};
 
   void relax();
@@ -66,17 +73,20 @@ class GuidedSearch {
 
   // planner/guided/sketches.cpp: plans near the relaxation's optimum.
   [[nodiscard]] std::int64_t few_records(const Node& node) const;
-  /// Sketches plans of `node`, the part of the plan space with one number of rounds, and simulates
-  /// them coarsely.
+  /// Sketches plans of `node`, the part of the plan space with one number of rounds, with several
+  /// amounts of memory set aside, and simulates them coarsely.
   void sketch_node(const Node& node);
-  /// Sketches with `slack` sizes of the rings, and `extra`, set aside.
+  /// Adds sketches of `node` with `activation_buffers` device slots for records. Of the device's
+  /// memory they set aside `slack` times what the usual plan's rings take, and `extra` bytes.
   void sketch_with(const Node& node, double slack, std::int64_t activation_buffers,
                    Bytes extra = Bytes(0));
   void sketch_relaxed(RelaxedNode reserved, double slack, std::int64_t activation_buffers,
                       Bytes extra);
   [[nodiscard]] Bytes slots_beyond(const PlanSketch& sketch, const RelaxedNode& node,
                                    std::int64_t slots) const;
-  /// Sketches with `slack` sizes of the rings of `usual`, and `extra`, set aside.
+  /// Adds the sketch that `relaxation` yields for `reserved` with the buffers of `usual`, after
+  /// `slack` times what the rings of `usual` take, and `extra` bytes, were set aside on the device.
+  /// Adds nothing where no plan has that much memory left.
   void add_near(const PlanRelaxation& relaxation, RelaxedNode reserved, const Plan& usual,
                 double slack, Bytes extra);
   [[nodiscard]] std::optional<PlanSketch> sketch_near(const PlanRelaxation& relaxation,
@@ -97,7 +107,8 @@ class GuidedSearch {
   // planner/guided/moves.cpp: small changes that make a sketch better.
   void climb();
   void climb_from_best();
-  /// Tries the moves of a ranked plan. True where the best plan of `rounds` (0: any) became better.
+  /// Tries the moves (single small changes) of the plan at `rank` in the ranking. True where the
+  /// best plan of `rounds` rounds (0: of any number) became better.
   bool improve(std::size_t rank, std::int64_t rounds = 0);
   bool repair(std::int64_t rounds = 0);
   [[nodiscard]] std::vector<GuidedPlan> smaller(const GuidedPlan& miss);
@@ -108,7 +119,8 @@ class GuidedSearch {
   void hop();
   [[nodiscard]] std::optional<PlanSketch> random_moves(const GuidedPlan& from, int count,
                                                        std::mt19937_64& random) const;
-  /// Whether the gap is small enough to end the search.
+  /// Whether the gap between the best plan and the bound is small enough to end the search
+  /// (kNearEnough).
   [[nodiscard]] bool is_near_enough() const;
 
   const Predictor& predictor_;
@@ -118,7 +130,9 @@ class GuidedSearch {
   CoarseRanking ranking_;
   std::optional<ProvenBound> proven_;
   std::optional<Seconds> bound_;
-  std::vector<Node> nodes_;  ///< Numbers of rounds by bound, then by the best plan seen.
+  /// One part of the plan space for each number of rounds that may fit, in the order in which they
+  /// are sketched: by their bounds at first, then by the least coarse step simulated of each.
+  std::vector<Node> nodes_;
 };
 
 }  // namespace sluice::planner

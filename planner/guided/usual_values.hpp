@@ -5,18 +5,20 @@
 
 namespace sluice::planner {
 
-/// Usual stream buffers of plans that store records: one more than a pass reads and writes, so that
-/// blocks whose stores outlast their passes may follow each other.
+/// Usual Plan::stream_buffers where records are kept on the host: one more than the two that a pass
+/// reads and writes, so that a pass need not wait while the block before it is still being stored.
 inline constexpr std::int64_t kUsualStreams = 3;
 
-/// Cores of the machine, at least one.
+/// Number of CPU cores of the machine, at least one.
 [[nodiscard]] std::int64_t cores_of(const Predictor& predictor);
 
-/// Usual optimizer threads, which leave the other lanes their cores.
+/// Usual number of threads of the CPU optimizer: all cores of the machine but one (host backend) or
+/// two (beside a GPU, where there are more than a few), which are left to the other lanes; at
+/// least 1.
 [[nodiscard]] std::int64_t usual_threads(const Predictor& predictor);
 
-/// Usual chunk of copies: small against a block's copy, so that urgent ones do not wait long, yet
-/// not many to a block.
+/// Usual Plan::copy_chunk: small against the weights of a block, so that an urgent copy does not
+/// wait long behind others, yet large enough that a block's copy is not many tasks.
 [[nodiscard]] Bytes usual_chunk(const Predictor& predictor);
 
 }  // namespace sluice::planner

@@ -6,7 +6,8 @@
 
 namespace sluice::planner {
 
-/// A plan and what the estimator says of it before it is simulated.
+/// A plan that a search considers, with the bounds and guesses that PlanEstimator gives before it
+/// is simulated.
 struct Candidate {
   Plan plan;
   PlanEstimate estimate;

@@ -12,13 +12,14 @@
 
 namespace sluice::planner {
 
-/// Collects plans with their estimates, each once.
+/// Collects valid plans with their estimates, each plan once.
 class CandidateSet {
  public:
   CandidateSet(const PlanEstimator& estimator, const Predictor& predictor, const Pins& pins)
       : estimator_(estimator), predictor_(predictor), pins_(pins) {}
 
-  /// Adds the plan with its pins, unless it is invalid or is there already.
+  /// Writes the pins into the plan and adds it, unless it is then invalid, keeps state where the
+  /// predictor's residency forbids it, or was added before.
   void add(Plan plan);
   [[nodiscard]] std::vector<Candidate> take() { return std::move(found_); }
 
@@ -32,7 +33,8 @@ class CandidateSet {
   std::vector<Candidate> found_;
 };
 
-/// Lets the unit's state be staged: on the host between steps, updated on the device.
+/// Stages the unit's state: it lives on the host and is copied to the device for its update, right
+/// after the step; the gradient waits on the device.
 void stage_state(UnitPlan& unit);
 
 }  // namespace sluice::planner

@@ -11,21 +11,23 @@
 
 namespace sluice::planner {
 
-/// Whether the pins put state, gradients or weights on the disk.
+/// Whether the pins put the state of any unit on the disk, as they must where they put anything
+/// there.
 [[nodiscard]] bool pins_use_disk(const Predictor& predictor, const SearchSettings& settings);
 
-/// The fastest plan found that keeps something on the disk. `in_memory` is what plans without the
-/// disk lack; null where pins put units there. The search runs as if the host had what the disk
-/// takes off it; of its plan the state of the fewest units goes to the disk, the last blocks or
-/// evenly spread ones, whatever the simulator finds faster; then gradients, once all state is
-/// there, then weights. Where sums of several rounds would cross the disk, as few rounds as fit are
-/// tried first.
+/// The fastest plan found that keeps something on the disk, or what such plans lack. `in_memory` is
+/// what plans without the disk lack; null where pins put units there. A search without the disk
+/// runs as if the host had the memory that the disk frees. Then, of its plan, the state of the
+/// fewest units with which the true host is enough goes to the disk, the last blocks' or that of
+/// evenly spread ones, whichever the simulator finds faster; after all state gradients go there,
+/// and then weights. Where every round would move gradients or weights over the disk, small numbers
+/// of rounds are tried first.
 [[nodiscard]] std::variant<Planned, Infeasible> search_with_disk(const Predictor& predictor,
                                                                  const SearchSettings& settings,
                                                                  const Infeasible* in_memory);
 
-/// A plan with as much on the disk as the host lacks (`host_short`): the first that fits, of the
-/// fewest rounds; none where none was found.
+/// A plan that fits with as much on the disk as the host lacks (`host_short` bytes): the first one
+/// found, without a search. None where none was found.
 [[nodiscard]] std::optional<TimedPlan> fitting_on_disk(const Predictor& predictor, Bytes host_short,
                                                        const SearchSettings& settings);
 

@@ -13,34 +13,38 @@
 
 namespace sluice::planner {
 
-/// Finds plans that fit by sketches and their layouts. It uses the settings' pins, stop and until:
-/// each call throws Interrupted once asked to stop, and once it is late the first plan found will
-/// do. Without `until` the same predictor and pins give the same plans.
+/// Finds plans that fit the machine without a full search: rounds solutions of the relaxation to
+/// plans (sketches) and lays these out. Of the settings it uses pins, threads, stop and until:
+/// calls throw Interrupted once stop asks them to, and once `until` has passed the first plan found
+/// will do. Without `until` the same predictor and pins give the same plans.
 class FittingPlans {
  public:
-  /// Both must outlive it.
+  /// Solves the relaxation for every number of rounds. Both arguments must outlive the object.
   FittingPlans(const Predictor& predictor, const SearchSettings& settings);
 
   /// Whether the relaxation proves that no plan fits.
   [[nodiscard]] bool are_none() const { return rounds_.empty(); }
 
-  /// A plan that fits: the usual one, else the fastest of little memory. None where no sketch fits,
-  /// which proves nothing. Its step is predicted, that of a plan with many tasks coarsely.
+  /// A plan that fits: that of usual_one() or, where it finds none, the fastest of
+  /// plans_of_little_memory(). None where no sketch fits, which does not prove that no plan does.
+  /// Its step is predicted exactly, that of a plan with many tasks coarsely.
   [[nodiscard]] std::optional<TimedPlan> any() const;
 
-  /// The fastest plan sketched with usual buffers for the most promising numbers of rounds.
+  /// The fastest plan that fits of a few: sketches with usual buffers for the numbers of rounds
+  /// with the least bounds and for the largest number, and the best plan of a guided search with
+  /// little effort. None where none of them fits.
   [[nodiscard]] std::optional<TimedPlan> usual_one() const;
 
-  /// Plans of little memory that fit, of several numbers of rounds, fastest first: for memories
-  /// that are nearly full.
+  /// Plans that fit and take little of the host's or of the device's memory, of several numbers of
+  /// rounds, fastest first: for machines whose memory is hardly enough.
   [[nodiscard]] std::vector<TimedPlan> plans_of_little_memory() const;
 
-  /// A plan that takes about the least of `tier` (hbm or host) and fits the other as it is; none
-  /// where no sketch does.
+  /// A plan that takes about the least of `tier` (hbm or host), whether the machine has that much
+  /// or not, and fits the other tier; none where no sketch does.
   [[nodiscard]] std::optional<TimedPlan> plan_of_least_memory(Tier tier) const;
 
  private:
-  /// Memory of both tiers that a sketch may use.
+  /// Bytes of device and of host memory that a sketch may use.
   struct Room {
     Bytes hbm, host;
   };
@@ -48,7 +52,8 @@ class FittingPlans {
     return {predictor_.machine().hbm, predictor_.machine().host};
   }
   [[nodiscard]] RelaxedNode node_in(std::int64_t rounds, const Room& room) const;
-  /// Numbers of rounds that the relaxation does not refuse there, by bound.
+  /// Numbers of rounds for which the relaxation does not prove that no plan fits `room`, the least
+  /// bound first.
   [[nodiscard]] std::vector<std::int64_t> rounds_in(const Room& room) const;
   [[nodiscard]] static Room with(Room room, Tier tier, Bytes bytes);
   [[nodiscard]] static bool is_within(const TimedPlan& plan, const Room& limit);

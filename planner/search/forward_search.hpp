@@ -16,17 +16,18 @@
 
 namespace sluice::planner {
 
-/// A plan, the graph of its passes, and what a pass is predicted to take.
+/// A plan of forward passes, the graph of its passes, and what one pass is predicted to take.
 struct ForwardPrediction {
   ForwardPlan plan;
   StepGraph graph;
-  Duration pass{0};  ///< The steady period, exact.
-  Seconds pass_low{0}, pass_high{0};
+  Duration pass{0};                   ///< Predicted time of one pass in a long run of passes.
+  Seconds pass_low{0}, pass_high{0};  ///< 90 % interval of `pass`.
   Memory memory;
-  Bytes streamed{0};  ///< Weights that cross the link in a pass, on average.
+  Bytes streamed{0};  ///< Bytes of weights that one pass copies to the device, on average.
 };
 
-/// A job's forward passes on a machine; references must outlive the call.
+/// A job's forward passes on a machine: what is predicted or searched. What it refers to must
+/// outlive it.
 struct ForwardRequest {
   const Job& job;
   ForwardGoal goal;
@@ -34,21 +35,24 @@ struct ForwardRequest {
   const ProfileCostModel& costs;
 };
 
-/// Predicts `plan`, whether it fits or not.
+/// Predicts passes by `plan`, whether it fits the machine or not.
 [[nodiscard]] ForwardPrediction predict_forward(const ForwardRequest& request, ForwardPlan plan);
 
-/// As many units as fit stay in HBM, head and embedding first, then blocks spread evenly, and the
-/// rest stream through one to four buffers: the fastest of these plans, or what the plan of least
-/// memory lacks (remedies left empty).
+/// The fastest of the plans that stream weights through one to four device buffers and keep as many
+/// units on the device as then fit: head and embedding first, then evenly spread blocks. Where none
+/// of them fits, what one of them lacks (without remedies); if that is device memory, the one that
+/// needs least.
 [[nodiscard]] std::variant<ForwardPrediction, Infeasible> search_forward(
     const ForwardRequest& request);
 
-/// A change of the request and the job it makes.
+/// A change of the request, and the job with it.
 struct ForwardChange {
-  Remedy remedy;  ///< The change; its `step` is filled in.
+  /// What to change, in words and as a setting; forward_remedies() fills in its `step`.
+  Remedy remedy;
   Job job;
 };
-/// At most three remedies: the first of `changes` that fit, and the memory that `lacking` needs.
+/// At most three remedies: the first two of `changes` with which a plan fits, and a machine with
+/// the memory that `lacking` takes, if a plan fits that.
 [[nodiscard]] std::vector<Remedy> forward_remedies(const ForwardRequest& request,
                                                    const Memory& lacking,
                                                    const std::vector<ForwardChange>& changes);

@@ -9,7 +9,9 @@
 
 namespace sluice::planner {
 
-/// The fastest plan found that uses no disk, or what such a plan of least memory lacks.
+/// The fastest plan found that keeps nothing on the disk, with its optimality gap; or, where no
+/// such plan fits, what the one that comes nearest to fitting lacks (without remedies). Throws
+/// BadRequest where no valid plan has the pins, Interrupted once settings.stop asks it to.
 [[nodiscard]] std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
                                                                  const SearchSettings& settings);
 

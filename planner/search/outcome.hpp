@@ -10,41 +10,48 @@
 
 namespace sluice::planner {
 
-/// The plan that a search chose.
+/// The plan that a search chose, with how far it can be from the best.
 struct Planned {
   PredictedStep best;
+  /// Decimal logarithm of the number of plans in the plan space (space_log10).
   double space_log10 = 0;
-  std::int64_t considered = 0;  ///< Plans that might have been predicted exactly.
-  std::int64_t simulated = 0;
-  /// (best - bound) / best.
+  /// Number of different plans that were looked at for an exact prediction, simulated or not.
+  std::int64_t considered = 0;
+  std::int64_t simulated = 0;  ///< Number of plans that were simulated exactly and fit.
+  /// (best - bound) / best, 0 to 1: a plan that is so much faster may exist, but no faster one.
   double optimality_gap = 0;
-  Seconds bound{0};          ///< No plan of the space (with the pins) is faster.
-  Seconds relaxed_bound{0};  ///< The bound before anything was simulated.
+  Seconds bound{0};  ///< Step time that no plan of the space (with the pins) beats.
+  /// Step time that no plan beats, without what whole simulations prove: as `bound`, but for a
+  /// small space of which all plans were tried only by each plan's constraints and chains.
+  Seconds relaxed_bound{0};
 };
 
-/// A change of the request after which it fits.
+/// A change of the request with which a plan fits.
 struct Remedy {
-  std::string what;           ///< "micro_batch 2 instead of 4".
-  std::string setting;        ///< As the command line takes it: "micro_batch=2", "--hbm 25GiB".
-  bool changes_bits = false;  ///< The job becomes another one.
-  Duration step{0};           ///< Predicted step after the change.
+  std::string what;  ///< The change in words: "micro_batch 2 instead of 4".
+  /// The change as the command line takes it: "micro_batch=2", "--hbm 25GiB".
+  std::string setting;
+  bool changes_bits = false;  ///< Whether the change makes another job, with other results.
+  Duration step{0};           ///< Predicted step of a plan that fits after the change.
 };
 
-/// Facts of a run that hold for all its plans.
+/// Facts of a run that hold for all its plans, for a refusal that has no prediction to state them.
 struct KnownOfRun {
   std::int64_t parameters = 0;
   Bound bound;  ///< The job's bound on a machine with the memory that the leanest plan takes.
   std::string job_hash, profile_hash, cost_model_hash;
-  std::string numerics_id;  ///< As in Prediction.
+  /// Numerics id that runs are expected to state (Prediction::numerics_id).
+  std::string numerics_id;
 };
 
 /// Outcome of a search in which no plan fits: the memory that is short, and remedies.
 struct Infeasible {
   Tier tier = Tier::hbm;
-  Bytes short_by{0};                     ///< Bytes of `tier` that the plan of least memory lacks.
-  Memory memory;                         ///< Memory that the plan of least memory takes.
-  std::vector<Remedy> remedies;          ///< At most three, each verified to fit.
-  std::optional<KnownOfRun> known = {};  ///< Filled in by choose_plan.
+  Bytes short_by{0};  ///< Bytes of `tier` that the plan nearest to fitting lacks.
+  Memory memory;      ///< Memory that the plan nearest to fitting takes.
+  /// At most three changes, each with a plan that fits; empty where nobody looked for them.
+  std::vector<Remedy> remedies;
+  std::optional<KnownOfRun> known = {};  ///< Facts of the run; only choose_plan() fills them in.
 };
 
 }  // namespace sluice::planner

@@ -10,31 +10,36 @@
 
 namespace sluice::planner {
 
-/// Up to three remedies, smallest first: smaller loss_chunk, smaller micro_batch, of single
-/// sequences smaller mlp_chunk, state on the disk, more memory of the tier (exactly what the
-/// plan of least memory lacks, in whole MiB), gradients as bf16, shorter seq_len. Each has a plan
-/// that fits, whose step a search may shorten. It uses the settings' pins, stop and until: once it
-/// is late only more memory is tried, and that only where there is no remedy yet.
+/// Up to three changes with which a plan fits where nothing does, in the order in which they are
+/// tried. Where the device is short (`shortage`): smaller loss_chunk, smaller micro_batch, smaller
+/// mlp_chunk (with single sequences), more memory, shorter seq_len. Where the host is: state on the
+/// disk, more memory, gradients as bf16. "More memory" is what the plan nearest to fitting needs,
+/// in whole MiB. A remedy states the step of the plan that was found for it, which a search may
+/// shorten. Of `settings` pins, stop and until count; once `until` has passed only more memory is
+/// tried, and only where there is no remedy yet.
 [[nodiscard]] std::vector<Remedy> remedies_for(const Predictor& predictor,
                                                const Infeasible& shortage,
                                                const Calibration& calibration,
                                                const SearchSettings& settings);
 
-/// A machine with more of what `memory` lacks on the one given, in whole MiB.
+/// A machine with enough of the memory that was short, in whole MiB.
 struct MoreMemory {
   ResolvedMachine machine;
-  std::string what, setting;  ///< The remedy's texts, empty where nothing lacks.
+  /// The change in words and as flags (Remedy::what, setting); empty where nothing was short.
+  std::string what, setting;
 };
+/// `machine` with as much of each tier as `memory` takes of it, where that is more than it has.
 [[nodiscard]] MoreMemory more_memory(const ResolvedMachine& machine, const Memory& memory);
 
-/// Up to three remedies where a given plan needs more than there is (`memory`): what a search finds
-/// without it, or what that lacks; and the memory that it needs.
+/// Up to three remedies where the plan `given` takes more memory (`memory`) than there is: the plan
+/// that a search finds without it, or else the remedies for that search; and the memory that it
+/// needs.
 [[nodiscard]] std::vector<Remedy> remedies_for_given(const GivenPlan& given, const Memory& memory,
                                                      const Predictor& predictor,
                                                      const Calibration& calibration,
                                                      const SearchSettings& settings);
 
-/// search(), with remedies where nothing fits.
+/// The result of search(), with remedies (remedies_for) where no plan fits.
 [[nodiscard]] std::variant<Planned, Infeasible> search_or_remedy(const Predictor& predictor,
                                                                  const Calibration& calibration,
                                                                  const SearchSettings& settings);
