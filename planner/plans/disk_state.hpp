@@ -13,14 +13,14 @@
 namespace sluice::planner {
 
 /// Elements [first, first + count) of a unit as they lie on disk: low halves (none for fp32
-/// compute, whose weights hold both halves), then m, then v. Each of these planes begins at a
-/// multiple of kDiskAlign.
+/// compute, whose weights hold both halves), then Adam's moments m, then v. Each of these planes
+/// begins at a multiple of kDiskAlign.
 struct DiskPiece {
   std::int64_t first = 0, count = 0;
-  /// Offset of the piece in the unit's state tensor on disk; a multiple of kDiskBlock.
+  /// Offset of the piece in the unit's state tensor on disk, a multiple of kDiskBlock.
   Bytes offset{0};
   Bytes bytes{0};  ///< Bytes of the piece's optimizer state; a multiple of kDiskAlign.
-  /// Offsets of m and of v in the piece; low halves begin at 0.
+  /// Offsets of m and of v from the start of the piece; low halves begin at 0.
   Bytes moment1{0}, moment2{0};
   /// Offset of the piece's gradient in the unit's gradient tensor on disk, a multiple of
   /// kDiskBlock, and its largest size, a multiple of kDiskAlign. Both 0 where the gradient does not
@@ -32,20 +32,23 @@ struct DiskPiece {
   /// only fp32 compute has. All 0 where weights do not live on disk.
   Bytes weights_offset{0}, weights_bytes{0}, weights_low{0};
 
-  /// Offset of the piece's gradient in its host buffer, behind the state.
+  /// Offset of the piece's gradient in the host buffer through which the piece passes, behind the
+  /// state.
   [[nodiscard]] Bytes gradient() const { return bytes; }
+  /// Offset of the piece's weights in that host buffer, behind state and gradient.
   [[nodiscard]] Bytes weights() const { return bytes + gradient_bytes; }
+  /// Bytes of the host buffer that state, gradient and weights of the piece take together.
   [[nodiscard]] Bytes buffer_bytes() const { return bytes + gradient_bytes + weights_bytes; }
 };
 
-/// Pieces of a unit with `parameters` parameters (padding included), of about equal size. The host
-/// buffer of each takes at most `plan.disk_buffer`, but a piece is never less than one block of
-/// kDiskBlock a plane.
+/// Pieces into which a unit with `parameters` parameters (padding included) is cut on disk, of
+/// about equal size. The host buffer of each takes at most `plan.disk_buffer`, but a piece is never
+/// less than one block of kDiskBlock a plane.
 [[nodiscard]] std::vector<DiskPiece> disk_pieces(const Job& job, const Plan& plan,
                                                  const UnitPlan& unit, std::int64_t parameters);
 
-/// Bytes of one element of a gradient that waits off the device: of its wire type, or with several
-/// rounds of the type of the running sum.
+/// Bytes of one element of a gradient that waits for its update on the host or the disk: of its
+/// type on the wire (Job::gradient_wire) or, with several rounds, of the type of the running sum.
 [[nodiscard]] Bytes waiting_element(const Job& job, std::int64_t rounds);
 
 /// Bytes of the disk tensor that holds the state of all of `pieces`.
@@ -55,8 +58,8 @@ struct DiskPiece {
 /// Bytes of the disk tensor that holds the weights of all of `pieces`.
 [[nodiscard]] Bytes weights_on_disk(const std::vector<DiskPiece>& pieces);
 
-/// Bytes that a disk transfer of `elements` elements of `element` bytes moves: their sum, rounded
-/// up to kDiskAlign.
+/// Bytes that a disk transfer of `elements` elements of `element` bytes each moves: their size,
+/// rounded up to kDiskAlign.
 [[nodiscard]] Bytes aligned_plane(std::int64_t elements, Bytes element);
 
 /// Bytes that one parameter's optimizer state takes on disk.

@@ -18,6 +18,7 @@ enum class ForwardGoal {
   next_token,
 };
 
+/// A plan of forward passes alone, as evaluation and generation run them.
 struct ForwardPlan {
   std::vector<Tier> weights;  ///< Where each unit's weights live, by unit: Tier::hbm or Tier::host.
   /// Number of device slots that streamed blocks' weights use one after another.
@@ -29,6 +30,7 @@ struct ForwardPlan {
   /// ForwardGoal::next_token.
   std::int64_t position = 0;
 
+  /// Number of units whose weights stay on the device.
   [[nodiscard]] std::int64_t resident() const {
     std::int64_t count = 0;
     for (const Tier tier : weights) count += tier == Tier::hbm ? 1 : 0;

@@ -12,6 +12,7 @@
 
 namespace sluice::planner {
 
+/// Memory in which a tensor lives: the device's (hbm), the host's, or the disk.
 enum class Tier { hbm, host, disk };
 /// Tensors of a block that the forward pass keeps for its backward pass.
 enum class Keep {
@@ -25,7 +26,7 @@ enum class Keep {
   /// predicted and cannot be executed.
   attention,
 };
-enum class Executor { cpu, gpu };
+enum class Executor { cpu, gpu };  ///< Processor that updates a unit's weights.
 /// When a unit's optimizer update runs.
 enum class When {
   /// As soon as the unit's gradient is known; not allowed where gradients are clipped, as updates
@@ -47,7 +48,8 @@ struct UnitPlan {
   /// copied to the device for the update and back. From the disk they come to host memory in pieces
   /// (planner/plans/disk_state.hpp), where the CPU updates them.
   Tier state = Tier::host;
-  Keep keep = Keep::input;
+  Keep keep = Keep::input;  ///< What the forward pass keeps of a block for its backward pass.
+  /// Where that waits for the backward pass: on the device (hbm) or on the host.
   Tier keep_tier = Tier::hbm;
   Executor executor = Executor::cpu;
   When when = When::forward;
@@ -58,6 +60,7 @@ struct UnitPlan {
 /// four hide nothing further.
 inline constexpr std::int64_t kFewestStreams = 2, kMostStreams = 4;
 
+/// Every choice that changes the time or the memory of a job's steps, but not their results.
 struct Plan {
   /// Choices by unit: embedding, blocks, head. The plan file calls the list "layers".
   std::vector<UnitPlan> units;
@@ -67,32 +70,35 @@ struct Plan {
   /// their way to the host; and on the host, for gradients that wait on the device or nowhere, on
   /// their way to a CPU update.
   std::int64_t gradient_buffers = 2;
-  /// Number of device slots for activation records that are kept on the host.
+  /// Number of device slots that activation records on their way to and from the host use.
   std::int64_t activation_buffers = 2;
-  /// Number of buffers for each micro-batch that blocks' inputs use one after another where records
-  /// are kept on the host. With two, a block writes its output where the block before it read its
-  /// input; more let it run further ahead of the copies.
+  /// Number of device buffers for each micro-batch that blocks' inputs use one after another where
+  /// records are kept on the host. With two, a block writes its output where the block before it
+  /// read its input; more let it run further ahead of the copies.
   std::int64_t stream_buffers = kFewestStreams;
-  /// Number of units whose staged state has device memory of its own; the others use memory that
-  /// records leave free. Where state rotates (rotates_state), number of slots of its ring.
+  /// Number of units whose staged state (stages_state) has device memory of its own; the others use
+  /// memory that records leave free. Where state rotates (rotates_state), number of slots of its
+  /// ring.
   std::int64_t state_buffers = 0;
   /// Number of host buffers that pieces of state on disk use one after another.
   std::int64_t disk_buffers = 3;
   Bytes disk_buffer{256ll << 20};  ///< Largest size of one host buffer for pieces of state on disk.
-  /// Number of weight loads that may be issued before their use; at most weight_buffers - 1.
+  /// Number of loads of streamed weights that may be issued ahead of the pass that uses them; at
+  /// most weight_buffers - 1.
   std::int64_t prefetch_depth = 1;
   /// Number of rounds; rounds x micro_batches_per_round is the job's number of micro-batches.
   std::int64_t rounds = 1;
   std::int64_t micro_batches_per_round = 1;
-  /// Levels at which the first records of a round are stored to the host, one for each. Where not
-  /// empty, all records of a round, in forward order, go through `activation_buffers` device slots,
-  /// whatever keep and keep_tier of the blocks say: the first saved_records.size() ones are stored,
-  /// and the last, as many as there are slots, stay. Such a plan is predicted and cannot be
-  /// executed.
+  /// How much of each of the first records of a round is stored to the host, one entry a record.
+  /// Where not empty, all records of a round, in forward order, go through `activation_buffers`
+  /// device slots, whatever keep and keep_tier of the blocks say: the first saved_records.size()
+  /// ones are stored, and the last, as many as there are slots, stay. Such a plan is predicted and
+  /// cannot be executed.
   std::vector<Keep> saved_records;
-  /// Number of blocks from one kept input to the next. With more than one, the inputs between are
-  /// computed again before a group's backward passes, by one more forward pass over the group, for
-  /// which its weights are loaded again. Such a plan is predicted and cannot be executed.
+  /// Number of blocks from one kept input to the next. With more than one, the inputs of the blocks
+  /// between are computed again before the backward passes of such a group, by one more forward
+  /// pass over the group, for which its weights are loaded again. Such a plan is predicted and
+  /// cannot be executed.
   std::int64_t checkpoint_interval = 1;
   /// Passes of the CPU over the model between steps, in the order in which they run.
   std::vector<HostPass> host_passes;
@@ -172,6 +178,7 @@ void validate(const Plan& plan, const Job& job);
 /// Whether validate(plan, job) would not throw.
 [[nodiscard]] bool is_valid(const Plan& plan, const Job& job);
 
+/// Hash of the plan; equal plans have equal hashes.
 [[nodiscard]] std::string plan_hash(const Plan& plan);
 
 const char* to_string(Tier tier);

@@ -8,12 +8,16 @@
 
 namespace sluice::planner {
 
+/// The tier called `text` in files. Throws BadRequest that begins with `where` for other texts, as
+/// all parsers of this header do.
 [[nodiscard]] inline Tier parse_tier(const std::string& text, const std::string& where) {
   return parse_choice(text, where, {Tier::hbm, Tier::host, Tier::disk});
 }
+/// What a plan that can be executed may keep of a block, by its name in files.
 [[nodiscard]] inline Keep parse_keep(const std::string& text, const std::string& where) {
   return parse_choice(text, where, {Keep::input, Keep::selective, Keep::all});
 }
+/// How much of a record Plan::saved_records may store, by its name in files.
 [[nodiscard]] inline Keep parse_record_level(const std::string& text, const std::string& where) {
   return parse_choice(text, where,
                       {Keep::input, Keep::selective, Keep::all, Keep::input_kv, Keep::attention});

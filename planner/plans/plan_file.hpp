@@ -13,7 +13,8 @@
 
 namespace sluice::planner {
 
-/// One tensor's address in the plan file, and the tasks from which to which it holds its value.
+/// One tensor of the layout in a plan file: its address in an arena, and the first and the last
+/// task between which those bytes are its own.
 struct LayoutRow {
   std::string arena;   ///< Arena in which the tensor lies: "device", "host" or "disk".
   std::string tensor;  ///< Name of the tensor in the step graph.
@@ -24,33 +25,38 @@ struct LayoutRow {
   friend bool operator==(const LayoutRow&, const LayoutRow&) = default;
 };
 
-/// The prediction made together with a plan; from `step_low` to `step_high` is a 90 % interval.
+/// The prediction that was made together with a plan, as the plan file holds it; from `step_low` to
+/// `step_high` is a 90 % interval.
 struct PlanPrediction {
   Seconds step{0}, step_low{0}, step_high{0};
   double tokens_per_s = 0;
   Seconds bound{0};
-  std::string bound_by = {};
+  std::string bound_by = {};  ///< Name of what sets the bound (BoundBy), such as "compute".
   std::string cost_model_hash = {};
   friend bool operator==(const PlanPrediction&, const PlanPrediction&) = default;
 };
 
+/// What a plan file holds: a plan with the hashes of the job and the profile that it was made for,
+/// its layout and its prediction.
 struct PlanFile {
   std::string job_hash;
   std::string profile_hash;
-  std::string numerics_id;  ///< Numerics id of the run; empty until a run has stated it.
+  /// Numerics id of the runs that executed the plan; empty until one has stated it.
+  std::string numerics_id;
   Plan plan;
   std::vector<LayoutRow> layout;
   std::optional<PlanPrediction> prediction;
   friend bool operator==(const PlanFile&, const PlanFile&) = default;
 };
 
-[[nodiscard]] std::string to_json_text(const PlanFile& file);
+[[nodiscard]] std::string to_json_text(const PlanFile& file);  ///< Text of the plan file.
 /// Parses a plan file's text. Throws BadRequest that begins with `where` (the file's name) and
 /// names the field.
 [[nodiscard]] PlanFile plan_file_from_json(const std::string& text, const std::string& where);
 
 /// Writes the plan file whole or not at all. Throws EnvironmentError when the disk refuses.
 void write_plan_file(const PlanFile& file, const std::filesystem::path& path);
+/// Reads a plan file. Throws BadRequest naming the file and the field.
 [[nodiscard]] PlanFile read_plan_file(const std::filesystem::path& path);
 
 /// Checks that the plan of `file` was made for `job`. Throws BadRequest "plan is for another job"

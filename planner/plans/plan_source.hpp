@@ -3,7 +3,8 @@
 
 namespace sluice::planner {
 
-/// Origin of a plan. A plan file has precedence over a policy, and both over the store.
+/// Origin of a run's plan: its plan file, its policy, the user's store of plans, or a search; the
+/// first of these that the run has.
 enum class PlanSource { file, policy, stored, searched };
 
 /// Name of the origin: "given" (by a file or a policy), "stored" or "searched".

@@ -13,7 +13,7 @@ enum class Residency {
 
 const char* to_string(Residency residency);
 
-/// Whether every unit of the plan has its state where `residency` allows it.
+/// Whether no unit of the plan has its state on the device where `residency` forbids it.
 [[nodiscard]] bool keeps_residency(const Plan& plan, Residency residency);
 
 }  // namespace sluice::planner

@@ -9,12 +9,12 @@
 
 namespace sluice::planner {
 
-/// A plan that a plan file or a policy gives, in place of a search.
+/// The plan of a run that a plan file or a policy gives, so that no search is made.
 struct GivenPlan {
   Plan plan;
   PlanSource source = PlanSource::file;
-  /// Memory that the policy's own rule says the plan takes; none where it has no such rule and the
-  /// layout's memory holds.
+  /// Memory that the plan takes by a rule of the policy's own; none where the policy has no such
+  /// rule, and the memory of the plan's layout holds.
   std::optional<Memory> policy_memory = {};
 };
 

@@ -25,25 +25,31 @@
 
 namespace sluice::planner {
 
-/// Numbers of device slots by what they hold, and numbers of records on the host.
+/// Numbers of device slots of the policy ml_dataflow by what they hold, and numbers of records that
+/// it keeps on the host.
 struct MlDataflowSlots {
   std::int64_t blocks = 1, gradients = 1, records = 2;
-  /// Number of records on the host at each level: input, with attention output, whole.
+  /// Number of records on the host by how much of them is kept: the block's input, that with the
+  /// attention output, all of it.
   std::int64_t input = 0, attention = 0, full = 0;
+  /// Number of records on the host.
   [[nodiscard]] std::int64_t home() const { return input + attention + full; }
 };
 
-/// Bytes of one block, of one record at each level, and of what is always on the device (`sticky`)
-/// and on the host (`host`).
+/// Bytes of one block's weights, of one record (whole, at `least` only the input,
+/// `with_attention`), and of what is always on the device (`sticky`) and on the host (`host`), as
+/// ml_dataflow counts them.
 struct MlDataflowSizes {
   double block, record, least, with_attention, sticky, host;
   std::int64_t layers, chunks;
 
   MlDataflowSizes(const Job& job, std::int64_t chunks_a_round);
+  /// Bytes of device memory that a plan with these slots takes.
   [[nodiscard]] double device(const MlDataflowSlots& slots) const {
     return sticky + static_cast<double>(slots.blocks + slots.gradients) * block +
            static_cast<double>(slots.records) * record;
   }
+  /// Bytes of host memory that a plan with these records on the host takes.
   [[nodiscard]] double home(const MlDataflowSlots& slots) const {
     return host + static_cast<double>(slots.input) * least +
            static_cast<double>(slots.attention) * with_attention +
@@ -51,16 +57,16 @@ struct MlDataflowSizes {
   }
 };
 
-/// Numbers of slots that `device` bytes of device memory hold.
+/// The numbers of device slots that fit into `device` bytes of device memory by the bench's rule.
 [[nodiscard]] MlDataflowSlots device_slots(const MlDataflowSizes& sizes, double device);
 /// Sets how many of the records without a device slot are kept on the host at each level, so that
 /// `host` bytes of host memory hold as much as possible.
 void level_records(MlDataflowSlots& slots, const MlDataflowSizes& sizes, double host);
-/// Level of each record on the host, by layer, then chunk.
+/// How much of each record on the host is kept, by layer, then chunk of the sequences.
 [[nodiscard]] std::vector<Keep> levels_of(const MlDataflowSlots& slots,
                                           const MlDataflowSizes& sizes);
-/// Number of chunks of a round by the bench's rule: those of whole sequences, as many as make the
-/// records of one block about as large as its weights.
+/// Number of chunks (micro-batches) of a round by the bench's rule: those of as many whole
+/// sequences as make the records of one block about as large as its weights.
 [[nodiscard]] std::int64_t usual_chunks(const Job& job);
 
 }  // namespace sluice::planner

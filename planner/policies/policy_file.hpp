@@ -11,6 +11,7 @@
 
 namespace sluice::planner {
 
+/// A policy as its YAML file, or a built-in text, states it.
 struct PolicyFile {
   std::string name, summary;
   /// Values by path of a run, such as "optimizer.state" or "micro_batch".
@@ -19,11 +20,13 @@ struct PolicyFile {
   std::map<std::string, std::string> plan;
   /// Values by plan field for embedding and head, where they differ from `plan`.
   std::map<std::string, std::string> outer_units;
-  /// How the policy's program turns operators into kernels. Not executed if eager.
+  /// How the policy's program turns operators into kernels. Sluice predicts eager ones and cannot
+  /// execute them.
   Operators operators = Operators::fused;
-  /// Library of its attention kernels. Not executed unless cudnn.
+  /// Library of the program's attention kernels. Sluice predicts those other than cudnn and cannot
+  /// execute them.
   AttentionLibrary attention = AttentionLibrary::cudnn;
-  /// Passes of the program's CPU over the model between steps.
+  /// Passes of the CPU over the model that the program makes between steps.
   std::vector<HostPass> passes;
 };
 
@@ -36,6 +39,7 @@ struct PolicyFile {
 
 /// The built-in policy called `name`; null where there is none.
 [[nodiscard]] const PolicyFile* built_in_policy(const std::string& name);
+/// The built-in policies by name.
 [[nodiscard]] const std::map<std::string, PolicyFile>& built_in_policies();
 
 }  // namespace sluice::planner

@@ -11,16 +11,17 @@
 
 namespace sluice::planner {
 
-/// A refusal for each of model, seq_len and batch_size that the run does not state.
+/// One refusal for each of model, seq_len and batch_size that the run does not state; empty if
+/// none.
 [[nodiscard]] std::vector<Refusal> missing_sizes(const RunConfig& config);
 /// Throws BadRequest naming all that is missing of model, seq_len and batch_size.
 void require_sizes(const RunConfig& config);
 
-/// The job of a run: finds its model, applies its policy's job sizes, and checks them. Throws
-/// BadRequest naming the field.
+/// The job of a run: finds its model, applies what its policy states for the job, and checks the
+/// result. Throws BadRequest naming the field.
 [[nodiscard]] Job to_job(const RunConfig& config);
-/// The job of a run whose policy has been read. If the policy sizes the job by the machine, the
-/// machine is found and stored in `machine`, unless `machine` holds it already.
+/// The job of a run whose policy has been read. If the policy derives sizes of the job from the
+/// machine, the machine is found and stored in `machine`, unless `machine` holds it already.
 [[nodiscard]] Job to_job(const RunConfig& config, const std::optional<Policy>& policy,
                          std::optional<ResolvedMachine>& machine);
 

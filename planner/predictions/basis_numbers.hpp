@@ -10,12 +10,12 @@
 
 namespace sluice::planner {
 
-/// Where a number of the basis comes from.
+/// Where a number on which a prediction rests comes from.
 enum class Grounds : std::uint8_t {
-  measured,   ///< The task itself was measured.
-  fitted,     ///< The number follows from other measurements of the machine.
-  datasheet,  ///< The number is a datasheet's.
-  estimated,  ///< The number follows from a rule.
+  measured,   ///< The task itself was measured on the machine.
+  fitted,     ///< The number follows from measurements of other tasks on the machine.
+  datasheet,  ///< The number stands in a datasheet.
+  estimated,  ///< The number follows from a rule of thumb.
 };
 const char* to_string(Grounds grounds);
 
@@ -31,7 +31,8 @@ enum class BasisUnit : std::uint8_t {
 /// Unit in JSON, such as "FLOP/s"; empty for BasisUnit::none.
 const char* to_string(BasisUnit unit);
 
-/// One number that a task's cost rests on; the members are those of BasisLine.
+/// One number that a task's cost rests on. Members with a name of BasisLine mean the same there,
+/// but `time` is of one task.
 struct BasisNumber {
   std::string name, cause, origin;
   double value = 0;
@@ -42,15 +43,17 @@ struct BasisNumber {
   std::string note;
 };
 
-/// The numbers of the cost of `task`, one of the tasks of `cost`; at least one.
+/// The numbers that the cost of `task` is made from; at least one. `cost` is the entry of the
+/// critical path that counts `task`.
 [[nodiscard]] std::vector<BasisNumber> basis_numbers(const StepTask& task,
                                                      const ProfileCostModel& costs,
                                                      const CriticalCost& cost);
 
-/// The number that says how lanes slow this one: its name, its grounds and its note.
+/// What says how much other lanes slow `lane` (or rest speeds it up): only name, grounds and note
+/// are set.
 [[nodiscard]] BasisNumber slowing_number(const ProfileCostModel& costs, LaneKind lane);
 
-/// Note on run_deviation() of the lane.
+/// Text that says where run_deviation(profile, lane) comes from.
 [[nodiscard]] std::string run_deviation_note(const MachineProfile& profile, LaneKind lane);
 
 }  // namespace sluice::planner

@@ -11,6 +11,8 @@
 
 namespace sluice::planner {
 
+/// What sets a bound: the lane, memory or link that is busy for that long, or a chain of tasks that
+/// must follow each other.
 enum class BoundBy : std::uint8_t { compute, h2d, d2h, dram, cpu, disk, chain };
 inline constexpr std::size_t kBounds = 7;
 const char* to_string(BoundBy by);
@@ -27,11 +29,14 @@ struct PassTimes {
   /// head's gradient.
   Seconds once{0};
 };
+/// Seconds of the passes of the job's step by `costs`.
 [[nodiscard]] PassTimes pass_times(const Job& job, const CostModel& costs);
 
+/// A time of a step that no plan beats, and what sets it.
 struct Bound {
   Seconds time{0};
-  BoundBy by = BoundBy::compute;
+  BoundBy by = BoundBy::compute;  ///< What sets the bound.
+  /// Least time of a step by each resource alone, by BoundBy.
   std::array<Seconds, kBounds> each{};
 };
 

@@ -17,7 +17,8 @@ namespace sluice::planner {
 
 /// The bound of a job on a machine at the kernels' ceilings, and the parts of its compute time.
 struct Ceilings {
-  Bound bound;  ///< bound_of() with compute at the ceilings, and copies and updates as calibrated.
+  /// bound_of() the job with kernels at their ceilings, copies and updates as calibrated.
+  Bound bound;
   /// Seconds of one step's matrix products: the FLOPs that they need, at the ceiling.
   Seconds products{0};
   /// Seconds of one step's attention: the FLOPs that it needs, at the ceiling.

@@ -7,9 +7,10 @@
 namespace sluice::planner {
 
 /// Least time of any execution from the end of the period's first task to the end of its last: the
-/// longest path between them along dependencies and the order of each lane, every task taking its
-/// time with the machine to itself. Zero where there is no such path. `graph` must have a period
-/// and no interference that speeds a lane up. Of a period of several steps: that time for each.
+/// longest path between them along dependencies and the order of each lane, every task taking as
+/// long as alone on the machine after the longest rest. Divided by the number of steps where the
+/// period has several; zero where there is no such path. `graph` must have a period and no
+/// interference that speeds a lane up.
 [[nodiscard]] Seconds chain_bound(const sim::TaskGraph& graph);
 
 }  // namespace sluice::planner

@@ -17,7 +17,7 @@ struct CriticalCost {
   Seconds time{0};
   Evidence evidence = Evidence::measured;
   double relative_deviation = 0;
-  /// Whether the cost's error is independent of those of others (TaskCost::errs_alone).
+  /// Whether the error of the cost is independent of those of other costs (TaskCost::errs_alone).
   bool errs_alone = false;
   /// Time that the tasks on the path would take alone; `time` is more where other lanes slow them,
   /// and less after rest (boost).
@@ -54,8 +54,8 @@ struct CriticalCost {
 /// 2026-11-26-prediction-study-family, replayed.output).
 [[nodiscard]] double run_deviation(const MachineProfile& profile, LaneKind lane);
 
-/// Standard deviation of the simulated period, relative to it, if every cost were known: hand-offs
-/// and wake-ups are not simulated.
+/// Standard deviation of the simulated period, relative to it, if every cost were known exactly:
+/// hand-offs between threads and their wake-ups are not simulated.
 inline constexpr double kModelDeviation = 0.0075;
 /// Half the width of a 90 % interval of a normal distribution, in standard deviations.
 inline constexpr double kInterval90 = 1.645;

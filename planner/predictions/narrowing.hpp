@@ -14,7 +14,7 @@ namespace sluice::planner {
 struct Narrowing {
   std::string name;  ///< Name in JSON: "state_host", "probe" or "teach".
   std::string what;  ///< What to do, in words.
-  Seconds half{0};   ///< Half the width of the 90 % interval after it.
+  Seconds half{0};   ///< Half the width of the step's 90 % interval after it.
 };
 
 /// The measurements that would narrow the interval of a prediction with this basis by a twentieth

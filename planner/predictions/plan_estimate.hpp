@@ -10,11 +10,13 @@
 
 namespace sluice::planner {
 
+/// Bounds and guesses of a plan's step time and memory by arithmetic alone, before its graph is
+/// built.
 struct PlanEstimate : MemoryRange {
   /// Time of a step that no execution of the plan beats (steady state, without contention).
   Seconds bound{0};
-  /// Guess of the step time, which orders plans of equal bound: adds copies that are partly
-  /// exposed.
+  /// Guess of the step time, by which a search orders plans: at least `bound`, with waits for
+  /// updates and records and a part of what copies and updates may expose.
   Seconds expected{0};
   /// Approximate number of tasks of the three steps of the plan's graph, which is what building and
   /// simulating it costs.
@@ -29,7 +31,7 @@ class PlanEstimator {
   [[nodiscard]] PlanEstimate estimate(const Plan& plan) const;
 
  private:
-  struct Amounts;  ///< Bytes that a plan copies, and seconds that it computes, in one step.
+  struct Amounts;  ///< Bytes and seconds of one step of a plan.
   [[nodiscard]] Amounts amounts(const Plan& plan) const;
   /// Approximate time in which the compute lane waits for updates and staged state in one step that
   /// computes for `compute`.

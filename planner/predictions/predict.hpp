@@ -28,15 +28,17 @@ struct EvidenceShares {
   double measured = 0, fitted = 0, datasheet = 0;
 };
 
+/// What is predicted of a plan on a machine: its step time with an interval, memory and where the
+/// time goes.
 struct Prediction {
   std::int64_t parameters = 0;
   bool fits = true;
   /// Predicted step time: the period of the simulated step graph, to the nanosecond.
   Duration step{0};
-  /// Step times of a long run whose steps take turns, in order; `step` is their mean. Empty where
-  /// all steps are alike.
+  /// Times of the steps of one cycle, in order, where the steps of a long run differ in a pattern
+  /// that repeats; `step` is their mean. Empty where all steps are alike.
   std::vector<Duration> cycle;
-  Seconds step_low{0}, step_high{0};
+  Seconds step_low{0}, step_high{0};  ///< 90 % interval of the step.
   double tokens_per_s = 0;
   FlopsPerSecond model_flops{0};
   /// FLOP/s that the model needs (model_flops) over the dense bf16 peak; none where the profile has
@@ -50,16 +52,18 @@ struct Prediction {
   std::vector<std::pair<std::string, double>> busy;
   StallTimes stalls;
   EvidenceShares evidence;
-  std::vector<BasisLine> basis;  ///< The numbers that the step rests on, widest first.
-  StepErrors errors;             ///< Causes of the step's error, for comparisons (ratio_interval).
-  /// Name of the machine, its job in words ("Qwen2.5-7B, 32 x 1024 tokens a step"), and what is
-  /// known of the machine: what a ledger says of the prediction beside its hashes.
+  /// The numbers that the step rests on, the largest share of its variance first.
+  std::vector<BasisLine> basis;
+  StepErrors errors;  ///< Causes of the step's error, for comparisons (ratio_interval).
+  /// What a ledger says of the prediction beside its hashes: the name of the machine, the job in
+  /// words ("Qwen2.5-7B, 32 x 1024 tokens a step"), and, in `knowledge`, what is known of the
+  /// machine.
   std::string machine, job;
   Knowledge knowledge = Knowledge::catalogue;
   CostSwitches terms;  ///< Terms of the model of time that are on in the prediction.
   Plan plan;
   std::string plan_hash, job_hash, profile_hash, cost_model_hash;
-  /// Numerics id that runs on this machine are expected to state, as far as the profile tells it
+  /// Numerics id that runs on this machine are expected to state, so far as the profile tells it
   /// (numerics_class).
   std::string numerics_id;
   std::vector<LayoutRow> layout;
@@ -71,19 +75,20 @@ struct Prediction {
 struct PredictedStep {
   Prediction prediction;
   StepGraph graph;
-  /// Predicted start and end of every task, by task id. Where steps take turns, those of the last
-  /// three of `many`, counted from the first start.
+  /// Predicted start and end of every task, by task id. Where steps differ (Prediction::cycle),
+  /// those of the last three steps of `many`, counted from the first start among them.
   std::vector<TaskTimes> times;
-  /// The graph of many steps from which the step was read; none where all steps are alike.
+  /// The graph of many steps from which the step was read where steps differ (Prediction::cycle);
+  /// none where all steps are alike.
   std::optional<sim::TaskGraph> many = std::nullopt;
 
   /// The graph whose simulation gives the predicted step as its period.
   [[nodiscard]] const sim::TaskGraph& simulated() const { return many ? *many : graph.graph; }
 };
 
-/// Step time and memory of a plan, with which a search compares plans.
+/// Step time and memory of a plan, by which a search compares plans.
 struct PlanScore {
-  Duration step{0};
+  Duration step{0};  ///< Predicted step; 0 where the plan was not simulated.
   /// Lower bound of the step by chains of tasks alone (chain_bound); 0 where it was not asked for.
   Seconds chain{0};
   Bytes hbm{0}, host{0};  ///< Peak of device and of host memory, in bytes, as in Memory.
@@ -92,15 +97,17 @@ struct PlanScore {
 /// Predicts plans of one job on one machine. Immutable; safe to share between threads.
 class Predictor {
  public:
+  /// A predictor of plans of `job` on `machine`, with costs from its profile and `calibration`.
+  /// `switches` turns terms of the model of time off.
   Predictor(Job job, ResolvedMachine machine, Calibration calibration,
             Residency residency = Residency::automatic, CostSwitches switches = {});
 
   /// Predicts `plan`. Throws BadRequest where it is not a plan of this job. A plan that does not
   /// fit is predicted all the same, with `fits` false.
   [[nodiscard]] PredictedStep predict(const Plan& plan) const;
-  /// Step time and memory of `plan`. The step is 0 and not simulated where the plan exceeds a
-  /// capacity. With `enough`, `chain` is computed too, and a plan whose chain alone takes at least
-  /// that long is not simulated; its step is then 0.
+  /// Step time and memory of `plan`. A plan that exceeds a capacity is not simulated. With
+  /// `enough`, `chain` is computed too, and a plan whose chain alone takes at least that long is
+  /// not simulated either.
   [[nodiscard]] PlanScore score(const Plan& plan,
                                 std::optional<Duration> enough = std::nullopt) const;
 
@@ -115,6 +122,7 @@ class Predictor {
   [[nodiscard]] const Job& job() const { return job_; }
   [[nodiscard]] const ResolvedMachine& machine() const { return machine_; }
   [[nodiscard]] const ProfileCostModel& costs() const { return *costs_; }
+  /// The bound over all plans of the job on the machine.
   [[nodiscard]] const Bound& bound() const { return bound_; }
   /// The bound over plans that take as much memory as `memory`, whether the machine has it or not.
   [[nodiscard]] Bound bound_with(const Memory& memory) const;
@@ -127,12 +135,14 @@ class Predictor {
   Job job_;
   ResolvedMachine machine_;
   Residency residency_;
-  bool taught_;  ///< Whether runs calibrate the costs.
+  bool taught_;  ///< Whether the calibration holds what runs took.
   std::shared_ptr<const ProfileCostModel> costs_;
   PassTimes pass_times_;
   Bound bound_;
 };
 
+/// The prediction of `plan` for `job` on `machine`. Throws BadRequest where it is not a plan of the
+/// job.
 [[nodiscard]] Prediction predict(const Job& job, const Plan& plan, const ResolvedMachine& machine,
                                  const Calibration& calibration);
 

@@ -11,7 +11,9 @@
 
 namespace sluice::planner {
 
-/// One cause of a predicted step's error; the members are those of BasisLine.
+/// One cause of a predicted step's error. The members are those of BasisLine: what errs, the group
+/// with which it errs together, the rule or datasheet behind it, and the step's deviation because
+/// of it.
 struct StepError {
   std::string cause, group, origin;
   Seconds deviation{0};
@@ -29,14 +31,15 @@ struct StepErrors {
   [[nodiscard]] Seconds deviation() const;
 };
 
+/// The causes of the error of a predicted `step`, from all lines of its basis (basis_lines).
 [[nodiscard]] StepErrors step_errors(const std::vector<BasisLine>& lines, Seconds step,
                                      const std::string& machine);
 
 /// A ratio of two predicted steps with its 90 % interval.
 struct RatioInterval {
   double ratio = 1;
-  double low = 1, high = 1;
-  double deviation = 0;  ///< Standard deviation of the ratio over the ratio.
+  double low = 1, high = 1;  ///< 90 % interval of the ratio.
+  double deviation = 0;      ///< Standard deviation of the ratio over the ratio.
   friend bool operator==(const RatioInterval&, const RatioInterval&) = default;
 };
 
@@ -58,9 +61,9 @@ struct RatioInterval {
 /// JSON object {"ratio", "low", "high"}.
 [[nodiscard]] sim::Json ratio_json(const RatioInterval& ratio);
 
-/// The errors as a JSON object {"step_s", "machine", "causes"}, and read back from it. Throws
-/// BadRequest.
+/// The errors as a JSON object {"step_s", "machine", "causes"}.
 [[nodiscard]] sim::Json errors_json(const StepErrors& errors);
+/// Reads what errors_json() wrote. Throws BadRequest.
 [[nodiscard]] StepErrors read_errors(const sim::JsonObject& json);
 
 }  // namespace sluice::planner

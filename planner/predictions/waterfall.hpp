@@ -14,6 +14,7 @@
 
 namespace sluice::planner {
 
+/// Part of the time of a step that lies above its bound.
 enum class WaterfallTerm : std::uint8_t {
   /// Compute time at the ceilings less the bound: zero where compute sets the bound, else negative,
   /// because the following terms are counted from the compute time.
@@ -40,12 +41,12 @@ const char* to_string(WaterfallTerm term);  ///< Name of the term in JSON, such 
 /// Name of the term in the JSON of waterfall_above(), where `kernels` is "slowed_kernels".
 const char* name_above(WaterfallTerm term);
 
-/// Parts of a step, in nanoseconds: bound + all terms = step, exactly.
+/// The parts of which a step consists, in nanoseconds: bound + all terms = step, exactly.
 struct Waterfall {
   Duration step{0};
   Duration bound{0};
   BoundBy bound_by = BoundBy::compute;
-  std::array<Duration, kWaterfallTerms> terms{};
+  std::array<Duration, kWaterfallTerms> terms{};  ///< Time of each part, by WaterfallTerm.
   [[nodiscard]] Duration at(WaterfallTerm term) const {
     return terms[static_cast<std::size_t>(term)];
   }

@@ -17,7 +17,9 @@ enum class Use : std::uint8_t {
   /// Seconds of the compute lane from the start of forward passes to their loss, summed over all
   /// rounds.
   forward,
-  tail,     ///< Seconds of the compute lane from losses to the norm, summed over all rounds.
+  /// Seconds of the compute lane from the start of losses to the end of gradient norms, summed over
+  /// all rounds.
+  tail,
   h2d,      ///< Bytes that a step copies to the device.
   d2h,      ///< Bytes that a step copies from the device.
   update,   ///< Parameters that the CPU updates.
@@ -25,20 +27,21 @@ enum class Use : std::uint8_t {
   /// Seconds of the embedding's update on the CPU and the copy of its weights; its next pass waits
   /// for both.
   embed_wait,
-  /// Seconds by which storing the embedding's gradient takes longer than its norm, if the CPU
-  /// updates it.
+  /// Seconds of the store of the embedding's gradient, with clipping less those of its norm, where
+  /// the CPU updates the embedding.
   embed_store,
-  /// Seconds of a block's CPU update, copy and forward passes of a round, divided by the number of
-  /// blocks.
+  /// Seconds of the forward passes of a round of the blocks that the CPU updates and, divided by
+  /// the number of blocks, of their updates and the copies of their weights.
   block_chain,
   /// Without clipping: seconds between the first block's last backward and its next forward pass
   /// (its gradient's store, CPU update and copy, divided by the number of blocks, and the
   /// embedding's update).
   between,
-  /// Without clipping: seconds of a round's passes of the blocks that the CPU updates.
+  /// Without clipping: the most seconds that a round's passes of the blocks that the CPU updates
+  /// take, with any recomputation.
   block_passes,
-  /// Seconds that surely follow the last CPU update: the head's copy, or a smaller one and a
-  /// forward pass.
+  /// Where the CPU updates the head: seconds that surely follow the last CPU update, of a copy of
+  /// the head's weights, or of another unit's and its forward passes of a round.
   last_copy,
   /// Bytes of optimizer state that lives on the host and comes to the device for its update.
   staged,
@@ -52,12 +55,14 @@ enum class Use : std::uint8_t {
   scratch,
   /// Bytes of device slots for records that leave; each block counts its share of a slot.
   record_slots,
-  waiting,  ///< Bytes of gradients that wait on the device for the norm.
-  summed,   ///< Bytes of running gradient sums that the device keeps from round to round.
+  /// Bytes of gradients that wait on the device for the norm or for their update after it.
+  waiting,
+  summed,  ///< Bytes of running gradient sums that the device keeps from round to round.
   /// Bytes of device slots in use at a loss that `scratch` does not count: weights of embedding and
   /// head and, with several rounds, gradients on their way to the host.
   loss_slots,
-  /// Bytes of staged state that takes a record's place or comes before the last loss.
+  /// With several rounds: bytes of staged state that surely takes the place of records on the
+  /// device or comes there before the last loss.
   early_staged,
   embed_staged,  ///< Bytes of the embedding's staged state.
   /// Bytes of running gradient sums that come back to the device in all later rounds, without those
@@ -80,6 +85,7 @@ enum class Use : std::uint8_t {
   host_gradients  ///< Bytes of gradients that wait in the host's memory.
 };
 inline constexpr std::size_t kUses = 33;
+/// Amounts of every use, by Use: of one unit, or summed over the units of a plan.
 using UseSum = std::array<double, kUses>;
 [[nodiscard]] inline double& use_of(UseSum& sum, Use use) {
   return sum[static_cast<std::size_t>(use)];
@@ -133,7 +139,8 @@ enum class Limit : std::uint8_t {
   later_backward,
   later_backward_h2d,
   later_backward_d2h,
-  /// Running sums of gradients are loaded, added to and stored through few device slots.
+  /// Running sums of gradients are loaded, added to and stored through few device slots, one block
+  /// after another in each slot.
   later_backward_slots,
   // Constraints of the time of the last backward part, with several rounds, to the norm.
   last_backward,
@@ -193,11 +200,13 @@ enum class Limit : std::uint8_t {
   host_at_loss,      ///< Bytes in the host's memory when a loss begins.
   host_at_norm,      ///< Bytes in the host's memory at the norm.
   /// With several rounds: device slots for blocks' gradients are whole, and at least as many as the
-  /// node says.
+  /// node (RelaxedNode::gradient_slots) says.
   gradient_slots,
-  /// Most blocks whose gradients may wait on the host in the node (a part of the plan space).
+  /// No more blocks have their gradients on the host than the node (RelaxedNode::gradient_blocks)
+  /// says.
   gradients_few,
-  /// Fewest blocks whose gradients wait on the host in the node (a part of the plan space).
+  /// No fewer blocks have their gradients on the host than the node (RelaxedNode::gradient_blocks)
+  /// says.
   gradients_many,
 };
 constexpr std::size_t constraint_index(Limit limit) { return static_cast<std::size_t>(limit); }
@@ -207,8 +216,8 @@ inline constexpr std::size_t kTimeLimits = 34;
 /// Number of constraints of time and of copies together, which come first in Limit.
 inline constexpr std::size_t kSecondLimits = 51;
 const char* to_string(Limit limit);
-/// Whether the constraint is of a cycle around the whole step; its passes count at their sustained
-/// time.
+/// Whether the constraint is of a cycle around the whole step (embed_cycle, embed_slowed,
+/// block_cycle). Its passes count at their sustained time, not at the shorter one after a rest.
 [[nodiscard]] constexpr bool is_cycle(Limit limit) {
   return limit >= Limit::embed_cycle && limit <= Limit::block_cycle;
 }
@@ -221,16 +230,18 @@ enum class StepPart : std::uint8_t {
   first_backward,
   later_backward,
   last_backward,
-  whole,
+  whole,        ///< The time of the whole step.
   update_span,  ///< The last backward pass and the next step's first forward pass.
-  copies,
-  memory
+  copies,       ///< Seconds of copies in one part of a step or more; copied_in() says which.
+  memory        ///< Bytes on the device or on the host at some time of a step.
 };
 inline constexpr std::size_t kParts = 5;  ///< Number of parts of which a step consists.
 /// Number of kinds of constraints of time: of the parts of a step, the whole step and the update
 /// span.
 inline constexpr std::size_t kTimedParts = kParts + 2;
 constexpr std::size_t part_index(StepPart part) { return static_cast<std::size_t>(part); }
+/// What the constraint is about: a part of the step or the whole, the update span, copies or
+/// memory.
 [[nodiscard]] StepPart part_of(Limit limit);
 /// How often a step of `rounds` rounds has the part `part`: n_p.
 [[nodiscard]] double times_in_step(StepPart part, std::int64_t rounds);

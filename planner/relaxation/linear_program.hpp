@@ -6,7 +6,9 @@
 
 namespace sluice::planner {
 
+/// A linear program: minimize the sum of cost_i x_i over x >= 0 that satisfy all constraints.
 struct LinearProgram {
+  /// One constraint: the sum of coefficients_i x_i is at most `limit`, or equal to it.
   struct Constraint {
     std::vector<double> coefficients;  ///< Coefficients of all variables, in their order.
     double limit = 0;
@@ -17,17 +19,19 @@ struct LinearProgram {
   std::vector<Constraint> constraints;
 };
 
+/// Result of minimize(): the variables of least cost with the constraints' prices, or the proof
+/// that no variables satisfy the constraints.
 struct LinearSolution {
   /// Whether any x satisfies the constraints, as far as rounding lets one see. If not, `values` is
   /// empty, and `prices` (at least 0 for upper limits) prove it: the constraints' sum at these
   /// prices is above that of their limits for every x.
   bool feasible = true;
-  std::vector<double> values;
+  std::vector<double> values;  ///< The variables x of least cost.
   /// Price of each constraint: by how much the least cost falls per unit by which its limit rises
   /// (at least 0 for an upper limit). Rounding makes prices inexact, so a bound that rests on them
   /// should be computed anew by weak duality.
   std::vector<double> prices;
-  double cost = 0;
+  double cost = 0;  ///< The least cost; 0 where the program is infeasible.
 };
 
 /// Solves the program by the two-phase simplex on a dense tableau (Dantzig's rule, Bland's against

@@ -26,12 +26,12 @@ struct UnitChoice {
   UseSum use{};
 };
 
-/// Least and largest number of slots of one kind that plans of a node have.
+/// Least and largest number of device slots of one kind that plans of a node (RelaxedNode) have.
 struct SlotRange {
   std::int64_t least = 1, most = std::numeric_limits<std::int64_t>::max();
 };
 
-/// Least and largest number of blocks that make one choice in plans of a node.
+/// Least and largest number of blocks that make one choice in plans of a node (RelaxedNode).
 struct CountRange {
   double least = 0, most = std::numeric_limits<double>::infinity();
 };
@@ -48,11 +48,12 @@ struct RelaxedNode {
   /// Bytes of the largest record that leaves the device, and so of every slot for records; 0 where
   /// none leaves. Where it is not fixed, slots count with their mean size over blocks.
   std::optional<Bytes> largest_record = std::nullopt;
-  /// Ranges of block counts, by index in record_choices and in residency_choices; empty for any
-  /// counts.
+  /// How many blocks may make each choice, by index in record_choices() and in residency_choices();
+  /// empty for any numbers.
   std::vector<CountRange> records{}, residencies{};
-  /// With several rounds: number of slots for blocks' gradients on their way to and from the host,
-  /// and number of blocks whose gradients live on the host, which is at least the number of slots.
+  /// With several rounds: number of device slots for blocks' gradients on their way to and from the
+  /// host, and number of blocks whose gradients live on the host, which is at least the number of
+  /// slots.
   SlotRange gradient_slots{}, gradient_blocks{.least = 0};
   /// Bytes of device memory that plans may not use, kept back for what the program does not count.
   Bytes reserve{0};
@@ -66,9 +67,10 @@ struct RelaxedNode {
   bool proves = false;
 };
 
-/// The solution of one node's linear program.
+/// The solution of one node's linear program: how many units make each choice, and a bound.
 struct RelaxedPlan {
   Seconds bound{0};  ///< Time of a step that no plan of the node beats, as weak duality proves.
+  /// False where it is proved that no plan of the node fits; all else is then empty.
   bool feasible = true;
   /// Numbers x_c of units that make each choice, by index of the choice, for blocks' records,
   /// blocks' residencies, embedding and head.
@@ -94,6 +96,7 @@ class PlanRelaxation {
   /// does not hold.
   [[nodiscard]] PlanRelaxation at_pace(const Pace& pace) const;
 
+  /// Numbers of rounds that the job and the pins allow.
   [[nodiscard]] const std::vector<std::int64_t>& rounds() const { return rounds_; }
   /// Choices of a block's records (how much is kept, and where) in plans of `rounds` rounds.
   [[nodiscard]] std::vector<UnitChoice> record_choices(std::int64_t rounds) const {
@@ -140,6 +143,7 @@ class PlanRelaxation {
     std::string from;
     double lost = 0;
   };
+  /// All constraints of the node's program.
   [[nodiscard]] Constraints constraints(const RelaxedNode& node) const;
   /// Splits `node` into two: fewer and more blocks that make the choice whose count in `relaxed` is
   /// farthest from a whole number.
@@ -177,7 +181,8 @@ class PlanRelaxation {
     double at_backward = 0;  ///< Bytes when the backward pass begins, for one round.
   };
   [[nodiscard]] DeviceFixed device_fixed(std::int64_t rounds) const;
-  /// Sum of the uses of all units of `plan`: y_u by use u.
+  /// The sums y_u of docs/design/relaxation.md for `plan`, in the unit of each Use: what every plan
+  /// uses (f_u) and what the choices of its units add.
   [[nodiscard]] UseSum use_of_plan(const Plan& plan) const;
   /// The least step time T of plans in `node` whose uses are `sum` and which have `slots` bytes of
   /// slots for gradients (s).
@@ -195,6 +200,7 @@ class PlanRelaxation {
   /// Bytes of the plan's device slots for gradients, less a share (slot / number of blocks) for
   /// each block whose gradients stream: s.
   [[nodiscard]] double more_slots(const Plan& plan) const;
+  /// What one block's records use with `keep` and `keep_tier` as in `unit`.
   [[nodiscard]] UseSum record_use(const UnitPlan& unit, const RelaxedNode& node) const;
   /// Least number of slots that the records of one block take at the same time, each record with
   /// `kept` bytes.

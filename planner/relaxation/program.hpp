@@ -10,9 +10,9 @@
 
 namespace sluice::planner {
 
-/// The program of docs/design/relaxation.md. Variables in their order: x_c by group; s; d_p, u_p
-/// and t_p of each part; T, which is the cost. Constraints: the limits, T as the sum of its parts,
-/// and for each group as many choices as it has units.
+/// The program of docs/design/relaxation.md for one node. Variables in their order: x_c by group;
+/// s; d_p, u_p and t_p of each part; T, which is the cost. Constraints: those of Limit, T as the
+/// sum of its parts, and for each group as many choices as it has units.
 class PlanRelaxation::Program {
  public:
   Program(const PlanRelaxation& relaxation, const RelaxedNode& node);
@@ -30,8 +30,9 @@ class PlanRelaxation::Program {
   void take_counts(const std::vector<double>& values, RelaxedPlan& plan) const;
 
   [[nodiscard]] const Constraints& limits() const { return limits_; }
-  /// Sum of `constraints`, weighed by `prices`, with the choices that make it least. Where the
-  /// prices are sound, no plan takes less time, by weak duality.
+  /// Sum of the left sides of `constraints`, weighed by `prices`, at the choices of the node's
+  /// units that make it least. Where the prices are sound no plan of the node takes less time, by
+  /// weak duality.
   [[nodiscard]] double priced_sum(const Constraints& constraints,
                                   const std::array<double, kLimits>& prices) const;
 
@@ -57,7 +58,8 @@ class PlanRelaxation::Program {
   Constraints limits_;
   UseSum fixed_;
   double layers_;
-  /// Bytes of one slot for a block's gradient, an upper limit of s for each block.
+  /// Bytes of one slot for a block's gradient. s is at most that for each block, since more slots
+  /// than blocks are of no use.
   Bytes most_slots_;
   std::vector<Group> groups_;
   Columns columns_;

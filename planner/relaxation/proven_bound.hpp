@@ -17,12 +17,13 @@ struct RelaxedPart {
 /// bound: the part with the least bound is split (PlanRelaxation::split) again and again.
 class ProvenBound {
  public:
-  /// Starts with `parts`, which are solutions of `relaxation`; `relaxation` must outlive the
-  /// object.
+  /// Begins with `parts`, which together hold all plans to be bounded (such as one for each number
+  /// of rounds) and were solved by `relaxation`, which must outlive the object.
   ProvenBound(const PlanRelaxation& relaxation, std::vector<RelaxedPart> parts);
 
-  /// Splits until this object has solved `most` linear programs in all calls together, or nothing
-  /// is left to split. Returns the bound of all parts; 0 if there are none.
+  /// Splits the part with the least bound, again and again, until `most` linear programs have been
+  /// solved in all calls together or that part cannot be split. Returns the least bound of all
+  /// parts, which no plan beats; 0 if there are none.
   [[nodiscard]] Seconds improve(int most);
 
  private:
