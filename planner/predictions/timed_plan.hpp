@@ -10,7 +10,7 @@ namespace sluice::planner {
 /// A plan with its memory and the time of its step, as far as they are known.
 struct TimedPlan {
   Plan plan;
-  Memory memory = {};  ///< Memory by the plan's exact layout; empty where it is not known yet.
+  Memory memory = {};  ///< Memory that a layout of the plan takes; empty where it is not known yet.
   Duration step{0};    ///< Time of a step; 0 where it is not known.
   /// Approximate peaks of device and of host memory, where `memory` is not known yet.
   Bytes hbm{0}, host{0};

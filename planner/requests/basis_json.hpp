@@ -6,12 +6,12 @@
 
 namespace sluice::planner {
 
-/// JSON object {"half_width_s", "numbers", "narrow", "errors"}, the `basis` of `predict --explain
-/// --json` (docs/schemas/predict.schema.json).
+/// The basis of the prediction as a JSON object {"half_width_s", "numbers", "narrow", "errors"}:
+/// what `predict --explain --json` prints as `basis` (docs/schemas/predict.schema.json).
 [[nodiscard]] sim::Json basis_json(const Prediction& prediction);
 
-/// The errors in a file that `predict --explain --json` printed. Throws BadRequest naming the file
-/// and what it lacks.
+/// The causes of a predicted step's error, read from a file that `predict --explain --json`
+/// printed. Throws BadRequest naming the file and what it lacks.
 [[nodiscard]] StepErrors read_basis_errors(const std::string& path);
 
 }  // namespace sluice::planner

@@ -16,31 +16,35 @@ namespace sluice::planner {
 [[nodiscard]] std::string to_json_text(const Prediction& prediction,
                                        const std::vector<Remedy>& remedies = {});
 
-/// Time and cost of a number of tokens, for a prediction's JSON; fields that are none print as
-/// null. `days` is how long the tokens take, `rent_usd` the rent for that time.
+/// Time and cost of training on a number of tokens, for a prediction's JSON; what is none prints as
+/// null. `days` is how long that takes, `rent_usd` the rent for that time, `price_date` when the
+/// prices were read.
 struct RunMoney {
   std::optional<double> days = {};
   std::optional<double> buy_usd = {}, rent_usd_per_hour = {}, rent_usd = {};
   std::string price_date = {};
 };
-/// What `predict --explain` and `--beside` add to a prediction's JSON.
+/// What the flags --explain and --beside of `predict` add to a prediction's JSON.
 struct Explained {
-  bool basis = false;  ///< Whether the numbers that the step rests on are added.
-  /// The step over that of another prediction.
+  bool basis = false;  ///< Whether the numbers on which the step rests are added (basis_json).
+  /// Ratio of the step to that of another prediction, with its interval; none where it is not
+  /// added.
   std::optional<RatioInterval> beside = {};
 };
+/// A prediction as above, with what the run needs beside its steps, what it costs, a padded
+/// vocabulary and what was asked to be explained.
 [[nodiscard]] std::string to_json_text(const Prediction& prediction,
                                        const std::vector<Remedy>& remedies, const RunNeeds& needs,
                                        const RunMoney& money,
                                        const std::optional<PaddedVocabulary>& padding = {},
                                        const Explained& explained = {});
-/// JSON object with the fields of a plan file that are the plan's own.
+/// The plan as a JSON object: the fields of a plan file without hashes, layout and prediction.
 [[nodiscard]] sim::Json plan_json(const Plan& plan);
 /// JSON object with all fields of a prediction that fits, as `predict --json` and `plan --json`
 /// share them.
 [[nodiscard]] sim::Json prediction_json(const Prediction& prediction);
-/// A refusal as JSON: `fits: false, tier, short_bytes, remedies` and what is known of the run:
-/// parameters, bound and hashes (docs/schemas/predict.schema.json).
+/// A refusal for lack of memory as JSON text: `fits: false, tier, short_bytes, remedies` and what
+/// is known of the run: parameters, bound and hashes (docs/schemas/predict.schema.json).
 [[nodiscard]] std::string to_json_text(const Infeasible& infeasible);
 
 }  // namespace sluice::planner

@@ -10,8 +10,8 @@
 
 namespace sluice::planner {
 
-/// Prices of a machine or part in US dollars; `rent_usd_per_hour` is for machines. `date` is when
-/// the price was read, as the file writes it.
+/// Prices of a machine or of a part in US dollars, as the user states them; only a machine can be
+/// rented. `date` is when the prices were read, as the file writes it.
 struct Price {
   std::optional<double> buy_usd;
   std::optional<double> rent_usd_per_hour;

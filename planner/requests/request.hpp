@@ -13,12 +13,12 @@
 
 namespace sluice::planner {
 
-/// A run with its policy, machine, job and costs; everything that predicts or plans starts from
-/// one.
+/// A run resolved to its policy, machine, job and costs; everything that predicts or plans starts
+/// from one.
 struct Request {
-  RunConfig config;  ///< The run as the user stated it.
-  Store store;       ///< Folder of the user that holds calibrations and plans.
-  std::optional<Policy> policy;
+  RunConfig config;              ///< The run as the user stated it.
+  Store store;                   ///< Folder in which the user's calibrations and plans are kept.
+  std::optional<Policy> policy;  ///< The run's policy; none where it names none.
   /// Predictor of the run's job on its machine, without the terms of the model of time that the run
   /// turns off.
   Predictor predictor;
@@ -29,10 +29,10 @@ struct Request {
   [[nodiscard]] const Job& job() const { return predictor.job(); }
   [[nodiscard]] const ResolvedMachine& machine() const { return predictor.machine(); }
 
-  /// Resolves `changed`, a variation of this run, with the same store; an unchanged policy is not
-  /// read a second time. Throws BadRequest.
+  /// Resolves `changed`, a variation of this run, with the same store. The policy is read again
+  /// only where it is another one. Throws BadRequest.
   [[nodiscard]] Request with(RunConfig changed) const;
-  /// The same request with the calibration `other`.
+  /// This request with the calibration `other` in place of its own.
   [[nodiscard]] Request with_calibration(Calibration other) const;
 };
 
@@ -41,11 +41,12 @@ struct Request {
 [[nodiscard]] Request resolve(RunConfig config, Store store = Store::of_user(),
                               const std::optional<Policy>& known = std::nullopt);
 
-/// The request's predictor without the terms of the model of time that are off in `terms`. `sluice
-/// predict` and ablations use it for plans that were chosen with all terms.
+/// The request's predictor without those terms of the model of time that are off in `terms`.
+/// `sluice predict` and ablations predict with it plans that were chosen with all terms.
 [[nodiscard]] Predictor with_terms(const Request& request, const CostSwitches& terms);
 
-/// The machine of a run as it was probed, without `set machine.` values and limits of its copies.
+/// The machine of a run with the values that its profile has, without the run's `set machine.`
+/// values and its limits of copies.
 [[nodiscard]] ResolvedMachine as_probed(RunConfig config);
 
 }  // namespace sluice::planner

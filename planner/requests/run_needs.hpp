@@ -10,16 +10,19 @@
 
 namespace sluice::planner {
 
+/// What a run needs beside the time of its steps: memory by phase, checkpoints and wear of the SSD;
+/// and how well predictions of its kind are validated.
 struct RunNeeds {
   PhaseMemory phases = {};
-  Bytes checkpoint{0};
+  Bytes checkpoint{0};                ///< Bytes of one checkpoint.
   double checkpoint_a_parameter = 0;  ///< Bytes that a checkpoint takes per parameter.
-  /// Wear of the SSD; none where no rating is known and no step writes.
+  /// Wear of the SSDs; none where no rating is known and no step writes to the disk.
   std::optional<SsdWear> wear = {};
-  std::int64_t gpus = 1;  ///< Number of GPUs of the smallest host that the GPU is sold in.
-  std::string nearest_case = {};
+  std::int64_t gpus = 1;          ///< Number of GPUs of the smallest host that the GPU is sold in.
+  std::string nearest_case = {};  ///< The validated case nearest to the run, in words.
 };
 
+/// The needs of the run `config`, whose step is `prediction` by `predictor`.
 [[nodiscard]] RunNeeds run_needs(const Prediction& prediction, const Predictor& predictor,
                                  const RunConfig& config);
 

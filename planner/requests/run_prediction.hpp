@@ -14,11 +14,12 @@
 
 namespace sluice::planner {
 
+/// A run with the prediction of its plan.
 struct RunPrediction {
   Request request;
   PredictedStep step;
-  /// Changes that help where the plan does not fit, first the plan that a search finds. Empty
-  /// where the plan fits, and where the policy made a job that Sluice cannot execute.
+  /// Changes that help where the plan does not fit, first of all the plan that a search finds.
+  /// Empty where the plan fits, and where the policy made a job that Sluice cannot execute.
   std::vector<Remedy> remedies = {};
 };
 
@@ -35,7 +36,8 @@ struct RunPrediction {
 /// naming `field`.
 [[nodiscard]] double parse_tokens(std::string text, const std::string& field);
 
-/// Days that `tokens` take by the prediction, and what they cost on the machine of this name.
+/// How long the prediction's step takes for `tokens` tokens, and what that and the machine named
+/// `machine` cost by `prices`.
 [[nodiscard]] RunMoney money_of(const Prediction& prediction, const std::string& machine,
                                 std::optional<double> tokens, const PriceList& prices);
 

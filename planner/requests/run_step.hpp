@@ -9,11 +9,11 @@
 
 namespace sluice::planner {
 
-/// Effort, in tasks, of searches that compare runs with one another: the faster run shows long
-/// before the best plan does.
+/// Effort, in simulated tasks, of searches whose steps are only compared with one another: which
+/// run is faster shows long before the best plan does.
 inline constexpr std::int64_t kCompareEffort = 150'000;
-/// Effort, in tasks, of the search for each machine and order that advice names: a fifth of the
-/// usual effort comes near the usual plan, a twentieth does not
+/// Effort, in simulated tasks, of the search for each machine and order that advice names: a fifth
+/// of the usual effort comes near the usual plan, a twentieth does not
 /// (experiments/results/current/buy-advice/efforts.output).
 inline constexpr std::int64_t kAdviceEffort = 600'000;
 
@@ -25,8 +25,8 @@ inline constexpr std::int64_t kAdviceEffort = 600'000;
                                                    std::int64_t effort = kCompareEffort,
                                                    const Deadline& deadline = {});
 
-/// step_of() for `changed`, a variation of the run; none also where the run's pins do not agree
-/// with its sizes.
+/// step_of() for `changed`, a variation of the run of `request`; none also where `changed` is not
+/// valid, such as where the run's pins do not agree with its sizes.
 [[nodiscard]] std::optional<PredictedStep> step_of_changed(const Request& request,
                                                            RunConfig changed,
                                                            const Deadline& deadline = {});

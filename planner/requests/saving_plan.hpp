@@ -11,21 +11,25 @@
 
 namespace sluice::planner {
 
-/// Bytes of one checkpoint: master weights, m and v of every parameter, 12 bytes each in fp32.
+/// Bytes of one checkpoint of the job: master weight, m and v of every parameter, together 12 bytes
+/// for fp32 state.
 [[nodiscard]] Bytes checkpoint_bytes(const Job& job);
 
+/// What a run's checkpoints take of memory, disk and time.
 struct SavingPlan {
-  Bytes checkpoint{0};  ///< Bytes of one checkpoint, 12 a parameter.
-  /// Bytes of host memory that a snapshot of the state takes; 0 where saves pause training instead.
+  Bytes checkpoint{0};  ///< Bytes of one checkpoint (checkpoint_bytes).
+  /// Bytes of host memory for a copy of the state that is saved while training goes on; 0 where
+  /// training stands still while a checkpoint is written.
   Bytes snapshot{0};
   std::int64_t saves = 0;  ///< Number of saves during the run, without the one at its end.
-  std::int64_t kept = 0;   ///< Largest number of checkpoints on the disk at the end.
+  std::int64_t kept = 0;  ///< Largest number of checkpoints that are on the disk when the run ends.
   /// Most bytes that checkpoints take on the disk at one time: an old one is removed after the new
   /// one is written.
   Bytes disk{0};
   Seconds write{0};  ///< Time from the end of a step until the disk holds the checkpoint.
   /// Time for which training stands still at each save during the run (not at the one at its end).
   Seconds stall{0};
+  /// Whether checkpoints are written while training goes on.
   [[nodiscard]] bool background() const { return snapshot > Bytes(0); }
 };
 
@@ -38,7 +42,7 @@ struct SavingPlan {
                                      const Prediction& prediction, const ResolvedMachine& machine,
                                      std::optional<Bytes> host_available = std::nullopt);
 
-/// Adds the snapshot's bytes to the prediction's host memory.
+/// Adds the bytes of the snapshot to the host memory of the prediction.
 void add_snapshot(Prediction& prediction, const SavingPlan& saving);
 
 }  // namespace sluice::planner

@@ -10,10 +10,10 @@ namespace sluice::planner {
 
 struct RunConfig;
 
-/// The one refusal of a run that asks for adapters (finetuning_type: lora, adapter: qlora,
-/// load_in_4bit, ...): what all weights of its model take, and what to write. `file` is the run's
-/// file, named in the command that predicts. None where the run trains all weights; keys that are
-/// then without effect, such as lora_rank, become a note.
+/// The refusal of a run whose file asks for adapters (finetuning_type: lora, adapter: qlora,
+/// load_in_4bit, ...): it says what training all weights of the model takes, and what to write for
+/// that. `file` is the run's file, which the command in the refusal names. None where the run
+/// trains all weights; keys that then have no effect, such as lora_rank, become a note of `config`.
 [[nodiscard]] std::optional<Refusal> adapter_refusal(RunConfig& config, const std::string& file);
 
 }  // namespace sluice::planner

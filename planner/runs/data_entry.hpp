@@ -12,7 +12,7 @@ namespace sluice::planner {
 
 /// Format of a data set's examples.
 enum class DataFormat {
-  automatic,  ///< Taken from the file's name and first example ("auto").
+  automatic,  ///< Inferred from the file's name and first example ("auto").
   text,       ///< The whole file is one text.
   bytes,      ///< The whole file is one text, whose byte values are the tokens of any model.
   jsonl,      ///< One example a line: {"text": ...}.
@@ -32,11 +32,12 @@ struct DataEntry {
   /// How often the set's training rows are read in a pass: 2 is twice, 0.5 every other row; either
   /// all sets of a run have a weight or none has. Without weights every row is read once.
   std::optional<double> weight = {};
-  std::optional<std::int64_t> max_samples = {};  ///< Rows that are read at most, from the first on.
-  std::optional<std::string> split = {};         ///< Name of the split of a data set in the cache.
-  std::optional<std::string> subset = {};        ///< Configuration of a data set in the cache.
+  /// Largest number of rows that are read, from the first on.
+  std::optional<std::int64_t> max_samples = {};
+  std::optional<std::string> split = {};   ///< Name of the split of a data set in the cache.
+  std::optional<std::string> subset = {};  ///< Configuration of a data set in the cache.
   std::optional<DataFormat> format = {};
-  /// The data's own names of fields, by what they hold (data_columns).
+  /// Names that the data's own files give to fields, by what the field holds (data_columns).
   std::map<std::string, std::string> columns = {};
   /// Roles of turns: for each of the data's own words, one of user, assistant, system, tool,
   /// function_call and developer.
@@ -57,13 +58,14 @@ struct DataEntry {
 [[nodiscard]] std::vector<DataEntry> parse_data_names(const std::string& value,
                                                       const std::string& path);
 
-/// Throws BadRequest where only some of the entries have a weight.
+/// Throws BadRequest, beginning with `path`, where some of the entries have a weight and others
+/// have none.
 void require_weights(const std::vector<DataEntry>& entries, const std::string& path);
 
-/// Whether the entry is a name alone, which RUN.yaml writes as a scalar.
+/// Whether the entry is a name without any setting, which RUN.yaml writes as a scalar.
 [[nodiscard]] bool is_plain(const DataEntry& entry);
 
-/// Names of the entries for messages: "a.jsonl", or "a.jsonl, b.jsonl".
+/// Names of the entries, as messages list them: "a.jsonl", or "a.jsonl, b.jsonl".
 [[nodiscard]] std::string names_of(const std::vector<DataEntry>& entries);
 
 /// Parses a format by its name. Throws BadRequest naming `path` and the formats.

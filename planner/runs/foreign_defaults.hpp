@@ -9,10 +9,11 @@ namespace sluice::planner {
 
 struct RunConfig;
 
-/// Where a file's keys show whose it is (base_model, model_name_or_path), sets what the file leaves
-/// out and training depends on as that program would: learning rate and schedule, weight decay,
-/// passes, tokens of a sequence, sequences of a micro-batch. One note says what was set. `seen`
-/// are the programs of the file's keys.
+/// Where the keys of a file show which program it was written for (base_model, model_name_or_path),
+/// gives what the file leaves out and training depends on that program's defaults: learning rate
+/// and schedule, weight decay, passes over the data, tokens of a sequence, sequences of a
+/// micro-batch. One note says what was set. `keys` are the file's keys, `seen` the programs that
+/// have them.
 void fill_foreign_defaults(RunConfig& config, const std::set<Program>& seen,
                            const std::set<std::string>& keys);
 

@@ -12,15 +12,19 @@ struct RunConfig;
 enum class Program { transformers, llama_factory, axolotl, trl, torchtune };
 const char* to_string(Program program);
 
-/// One key, or with a star at its end all keys that begin so.
+/// A key of another program's training files, or with a star at its end all keys that begin so, and
+/// what becomes of it in a run.
 struct ForeignKey {
+  /// What becomes of the key.
   enum class Kind {
-    alias,    ///< Another name of our path `text`.
-    rule,     ///< `set` translates the value.
-    moot,     ///< Changes nothing here; `text` says why.
-    refused,  ///< Refused unless its value is off; `text` says what to write instead.
-    adapter,  ///< Part of a method that trains adapters or frozen parts (adapter_keys.hpp).
+    alias,    ///< Another name of RUN.yaml's path `text`.
+    rule,     ///< The function `set` sets what the value means.
+    moot,     ///< Has no effect in Sluice: a note says so with the reason in `text`.
+    refused,  ///< Refused unless its value switches it off; `text` says what to write instead.
+    /// Trains adapters or freezes parts of the model: kept until adapter_refusal() decides.
+    adapter,
   };
+  /// Sets in a run what `value` of the program's `key` means. Throws BadRequest.
   using Setter = void (*)(RunConfig&, const std::string& value, const std::string& key);
 
   const char* key;
@@ -29,22 +33,26 @@ struct ForeignKey {
   Setter set = nullptr;
 };
 
-/// Shorthands for the tables of keys.
+/// The entry of a key table for a key that is another name of `path`.
 constexpr ForeignKey alias(const char* key, const char* path) {
   return {key, ForeignKey::Kind::alias, path};
 }
+/// The entry of a key table for a key whose value `set` translates.
 constexpr ForeignKey rule(const char* key, ForeignKey::Setter set) {
   return {key, ForeignKey::Kind::rule, "", set};
 }
+/// The entry of a key table for a key that has no effect, because of `why`.
 constexpr ForeignKey moot(const char* key, const char* why) {
   return {key, ForeignKey::Kind::moot, why};
 }
+/// The entry of a key table for a key that is refused; `fix` says what to write instead.
 constexpr ForeignKey refused(const char* key, const char* fix) {
   return {key, ForeignKey::Kind::refused, fix};
 }
+/// The entry of a key table for a key that trains adapters or freezes parts of a model.
 constexpr ForeignKey adapter(const char* key) { return {key, ForeignKey::Kind::adapter, ""}; }
 
-/// Reasons that several tables give.
+/// Reasons and advice (ForeignKey::text) that keys of several programs share.
 inline constexpr const char* kPlanned = "the plan chooses it";
 inline constexpr const char* kOneGpu = "one GPU trains, and the plan offloads what does not fit it";
 inline constexpr const char* kNoLoader = "the text is read as it is needed";
@@ -63,6 +71,7 @@ inline constexpr const char* kGenerates = "a run trains: `sluice generate` write
 inline constexpr const char* kMeanLoss = "an evaluation is the mean loss";
 inline constexpr const char* kNoPicture = "the data are text";
 
+/// The table of each program's keys.
 [[nodiscard]] std::span<const ForeignKey> transformers_keys();
 [[nodiscard]] std::span<const ForeignKey> llama_factory_keys();
 [[nodiscard]] std::span<const ForeignKey> axolotl_keys();

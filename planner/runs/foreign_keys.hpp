@@ -12,20 +12,21 @@ namespace sluice::planner {
 
 struct RunConfig;
 
-/// Applies another program's key: sets what it stands for, notes that it changes nothing here
-/// (RunConfig::notes), or throws BadRequest naming the key, whose it is and what to write instead.
-/// False where no program has a key of this name.
+/// Applies a key of another program's training files to the run: sets what it means, adds a note
+/// that it has no effect (RunConfig::notes), or throws BadRequest naming the key, its program and
+/// what to write instead. False where no program has a key of this name.
 [[nodiscard]] bool set_foreign_key(RunConfig& config, const std::string& key,
                                    const std::string& value);
 
-/// The program that has a key of this name; the one that others took it from where several have.
+/// The program that has a key of this name; where several have, the one from which the others took
+/// it. None where no program has.
 [[nodiscard]] std::optional<Program> program_of(const std::string& key);
 
-/// The path of ours that a key is another name of, and else the key itself.
+/// The path of RUN.yaml of which `key` is another name; `key` itself where it is none.
 [[nodiscard]] std::string our_path(const std::string& key);
 
-/// When a key of a file is applied: keys of a higher rank after all keys of a lower one, because
-/// they hold over them or are stated in terms of them.
+/// Order in which the keys of a file are applied: keys of a higher rank after all of a lower one,
+/// because they hold over those or their values are relative to them.
 [[nodiscard]] int rank_of(const std::string& key);
 
 /// Every key that set_foreign_key knows by its whole name.

@@ -6,7 +6,8 @@
 
 namespace sluice::planner {
 
-/// The path that people mean by `word`, such as optimizer.lr by lr; none for other words.
+/// The path of a run that people mean by `word` though it is spelled otherwise, such as
+/// optimizer.lr by lr; none for other words.
 [[nodiscard]] std::optional<std::string> path_meant_by(const std::string& word);
 
 }  // namespace sluice::planner

@@ -6,7 +6,8 @@
 
 namespace sluice::planner {
 
-/// Every path that set_path knows besides machine.NAME and plan.NAME, in RUN.yaml's order.
+/// Every path that set_path() takes, in RUN.yaml's order, but for machine.NAME, plan.NAME,
+/// policy.KEY, columns.NAME and term.NAME.
 [[nodiscard]] std::vector<std::string> run_paths();
 
 }  // namespace sluice::planner

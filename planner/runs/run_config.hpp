@@ -26,7 +26,7 @@ class Node;
 
 namespace sluice::planner {
 
-/// Type of token ids in a file without a header.
+/// Integer type of token ids in a data file without a header.
 enum class TokenType { uint16, uint32 };
 
 /// How documents become sequences.
@@ -37,39 +37,42 @@ enum class Packing {
   off,        ///< A sequence holds one document, padded.
 };
 
-/// Steps from one evaluation or save to the next, stated as a share and converted to steps once the
-/// run's length is known (settle_cadences).
+/// Interval between evaluations or saves that is stated as a share of the run or of a pass over the
+/// data, not in steps; settle_cadences() converts it once the run's length is known.
 struct Cadence {
-  enum class Of { run, pass };  ///< A share of the run's steps, or of a pass over the data.
+  /// What `amount` is a share of: the run's steps, or the steps of a pass over the data.
+  enum class Of { run, pass };
   double amount = 0;
   Of of = Of::run;
   friend bool operator==(const Cadence&, const Cadence&) = default;
 };
 
-/// Everything that RUN.yaml states, defaults filled in. Paths are relative to the working folder.
-/// NAME of `set machine.NAME = FILE` whose file, as `sluice fit` wrote it, times the machine's
-/// products and attention.
+/// NAME of `set machine.NAME = FILE` for a file, written by `sluice fit`, whose kernel model times
+/// the machine's products and attention.
 inline constexpr const char* kKernelsFile = "kernels";
 
+/// Everything that RUN.yaml states, with defaults filled in. Paths are relative to the working
+/// folder.
 struct RunConfig {
   std::string model;            ///< The model as given: anything that find_model accepts.
   std::vector<DataEntry> data;  ///< The data sets to train on; training needs one.
   std::optional<std::filesystem::path> dataset_dir;  ///< Folder of dataset_info.json and its files.
   DataFormat data_format = DataFormat::automatic;
-  /// File that says which token ids are learnt, one 0 or 1 for each; none for the file beside them,
-  /// if any.
+  /// File that says which token ids are learnt, one 0 or 1 for each id; none for the file that lies
+  /// beside the token ids, if there is one.
   std::optional<std::filesystem::path> data_mask;
   TokenType data_dtype = TokenType::uint16;  ///< Type of the token ids in a .bin file.
-  /// Rows of each data set that are read at most; none for all. An entry's own number holds over
-  /// it.
+  /// Largest number of rows that are read of each data set; none for all. An entry's own number
+  /// holds over it.
   std::optional<std::int64_t> max_samples;
-  /// The data's own names of fields, by what they hold; an entry's own holds over each.
+  /// Names that data files give to fields, by what the field holds (data_columns); an entry's own
+  /// names hold over them.
   std::map<std::string, std::string> columns;
-  /// Rows that would be left out are listed and refused instead.
+  /// Whether rows of the data that would be left out are listed and the run refused, instead.
   bool strict = false;
-  /// Chat template by name ("template"); none for the model folder's.
+  /// Name of the chat template ("template"); none for the one in the model's folder.
   std::optional<std::string> chat_template;
-  /// The date that a chat template writes, such as "26 Jul 2024"; none for the template's own
+  /// The date that the chat template writes, such as "26 Jul 2024"; none for the template's own
   /// fallback.
   std::optional<std::string> date_string;
   Packing packing = Packing::automatic;
@@ -78,12 +81,13 @@ struct RunConfig {
   std::int64_t micro_batch = 1;
   std::int64_t loss_chunk = 1024;
   std::int64_t mlp_chunk = kMlpChunk;
-  /// Coefficient of the loss that balances experts; none for no such loss.
+  /// Coefficient of the loss that balances the load of experts; none for no such loss.
   std::optional<double> router_aux_loss_coef;
   std::int64_t steps = 100;
-  /// Passes over the training text, in place of `steps`; converted once the text is known.
+  /// Number of passes over the training data, in place of `steps`; converted to steps once the data
+  /// are known.
   std::optional<double> epochs;
-  /// Micro-batches of a step, in place of batch_size (settle).
+  /// Number of micro-batches of a step, in place of batch_size; settle() converts it.
   std::optional<std::int64_t> gradient_accumulation;
   std::int64_t seed = 1;
   ComputeType compute = ComputeType::bf16;
@@ -95,16 +99,22 @@ struct RunConfig {
   Residency residency = Residency::automatic;
   std::optional<std::filesystem::path> plan;  ///< A plan file to use unchanged.
   std::optional<std::filesystem::path> out;   ///< Folder that the run writes to.
-  /// Folder on the drive for what a plan keeps on the disk; none for the run folder.
+  /// Folder for the state, gradients and weights that a plan keeps on the disk; none for the run's
+  /// own folder.
   std::optional<std::filesystem::path> disk_path;
   std::int64_t save_every = 0;            ///< Steps between checkpoints; 0 for one at the end.
   std::optional<std::int64_t> keep_last;  ///< Number of newest checkpoints that stay; none for all.
-  bool keep_best = false;  ///< The checkpoint of the lowest validation loss stays too.
-  /// Steps between evaluations; none for four in the run, 0 for its start and end alone.
+  /// Whether the checkpoint with the lowest validation loss stays beside those of keep_last.
+  bool keep_best = false;
+  /// Steps from one evaluation to the next; none for four evaluations in the run, 0 for its start
+  /// and end alone.
   std::optional<std::int64_t> evaluate_every;
-  /// Shares as which save_every and evaluate_every were stated; none where in steps.
+  /// save_every and evaluate_every where they were stated as shares; none where in steps.
   std::optional<Cadence> save_cadence, evaluate_cadence;
-  std::optional<std::int64_t> threads;  ///< Threads of the CPU optimizer.
+  /// Number of threads of the CPU optimizer, which any plan of the run then has; none where the
+  /// plan chooses.
+  std::optional<std::int64_t> threads;
+  /// What executes the run: the host or a CUDA device; none for what the machine's profile says.
   std::optional<DeviceKind> backend;
   /// Values of `set machine.NAME = VALUE` by NAME: a quantity ("12 GB/s") or a factor ("0.5x").
   /// `kKernelsFile` names a kernel model's file instead.
@@ -118,18 +128,21 @@ struct RunConfig {
   std::map<std::string, std::string> policy_overrides;
   /// Terms of the model of time that are on; `set term.NAME = off` turns one off.
   CostSwitches terms;
-  /// Other programs' keys for training adapters or parts of a model, by name; empty values switch
-  /// them off (adapter_keys.hpp).
+  /// Other programs' keys for training adapters or parts of a model, with their values, by name;
+  /// empty values switch them off (adapter_keys.hpp).
   std::map<std::string, std::string> adapter;
-  /// Messages on keys that were accepted and change nothing here.
+  /// Messages on keys of the run that were accepted and have no effect, and on defaults that were
+  /// set.
   std::vector<std::string> notes;
   std::set<std::string> stated;  ///< Paths that a file or the command line set, whatever the value.
 };
 
-/// Sets save_every (`path` "save_every") or evaluate_every to a share.
+/// Sets the interval between saves (`path` "save_every") or evaluations ("evaluate_every") to a
+/// share.
 void set_cadence(RunConfig& config, const std::string& path, const Cadence& cadence);
-/// Converts shares to steps, rounded up as transformers does, for a run of config.steps steps and
-/// passes of `pass_steps` steps, which need not be whole.
+/// Converts save_cadence and evaluate_cadence to steps, rounded up as transformers does, for a run
+/// of config.steps steps whose passes over the data take `pass_steps` steps, which need not be
+/// whole.
 void settle_cadences(RunConfig& config, double pass_steps);
 
 /// Sets batch_size from gradient_accumulation, where that is given. Throws BadRequest where both
@@ -143,7 +156,8 @@ void settle(RunConfig& config);
 /// Parses a run from a map within a larger YAML document. Errors name the document's lines.
 [[nodiscard]] RunConfig run_from_yaml(const YAML::Node& map, const std::string& where);
 [[nodiscard]] RunConfig read_run(const std::filesystem::path& file);
-/// Reads a run and adds what is refused of it to `refusals`, adapters left to adapter_refusal.
+/// Reads a run's file and adds what is refused in it to `refusals`. Keys for adapters are not
+/// refused here (adapter_refusal).
 [[nodiscard]] RunConfig read_run(const std::filesystem::path& file, std::vector<Refusal>& refusals);
 
 /// Sets one dotted path: "optimizer.lr", "limits.hbm", "machine.h2d", "plan.weight_buffers",

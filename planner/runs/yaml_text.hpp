@@ -9,10 +9,10 @@ class Node;
 
 namespace sluice::planner {
 
-/// Text in quotation marks, control characters written as escapes.
+/// `value` in quotation marks, with control characters as escapes, as YAML reads it back.
 [[nodiscard]] std::string in_quotes(const std::string& value);
 
-/// A node in one line, all of its scalars in quotation marks and nulls as ~.
+/// The node as one line of YAML, all of its scalars in quotation marks and nulls as ~.
 [[nodiscard]] std::string flow_text(const YAML::Node& node);
 
 }  // namespace sluice::planner

@@ -11,15 +11,15 @@
 
 namespace sluice::planner {
 
-/// Sizes of causal attention. Query i of a sequence sees keys max(0, i - window + 1) to i of the
-/// same sequence. A token's row holds its query heads, then key heads, then value heads, each of
-/// `head_dim` bf16 elements.
+/// Sizes of causal grouped-query attention on a CUDA device. Query i of a sequence sees keys max(0,
+/// i - window + 1) to i of the same sequence. A token's row holds its query heads, then key heads,
+/// then value heads, each of `head_dim` bf16 elements.
 struct AttentionShape {
   std::int64_t sequences = 0;
   std::int64_t length = 0;  ///< Number of tokens of each sequence.
   std::int64_t heads = 0;   ///< Number of heads of the queries and of the result.
-  /// Number of heads of keys and of values, which divides `heads`. A group of heads / kv_heads
-  /// query heads shares one.
+  /// Number of heads of keys and of values, which divides `heads`: a group of heads / kv_heads
+  /// query heads shares one head of keys and values.
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;
   /// Number of elements from the start of one token's queries (keys, values) to the next token's.
@@ -55,7 +55,8 @@ struct AttentionLimits {
   std::int64_t in_flight = 2;
 };
 
-/// Upper bound of the scratch of the forward pass, in bytes that do not depend on the length.
+/// Upper bound of the bytes of scratch of the forward pass, which do not depend on the sequence's
+/// length.
 [[nodiscard]] Bytes attention_forward_workspace_bound(const AttentionShape& shape);
 /// Upper bound of the scratch of the backward pass over all of `shape` in one run (one call). With
 /// cuDNN 9.14 and 9.19 it is exact but for the constant: for GradientOrder::fixed, 4 b h q + 2 b h
@@ -83,8 +84,9 @@ struct AttentionLimits {
 [[nodiscard]] bool shares_keys_between_runs(const AttentionShape& shape,
                                             const AttentionShape& part);
 
-/// Queries [first_query, first_query + queries) of one head that a run of the backward pass covers,
-/// and the keys that they see, [first_key, first_key + keys). Both ranges end at the same position.
+/// What one run (call) of the backward pass covers of a head: queries [first_query, first_query +
+/// queries) and the keys that they see, [first_key, first_key + keys). Both ranges end at the same
+/// position.
 struct AttentionBlock {
   std::int64_t first_query = 0;
   std::int64_t queries = 0;
@@ -132,6 +134,8 @@ struct AttentionBlock {
                                               GradientOrder order = GradientOrder::fixed,
                                               const AttentionLimits& limits = {});
 
+/// What one run of the backward pass covers: one query head, or the group of query heads that share
+/// a head of keys and values.
 enum class AttentionRunKind { one_head, whole_group };
 /// The longest sequence, a multiple of 128 tokens, whose backward pass needs at most `limit` bytes
 /// of scratch in one run over all queries of a head or of a group of heads (`kind`).

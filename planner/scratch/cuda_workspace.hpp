@@ -61,9 +61,9 @@ struct CudaWorkspace {
 
 /// Bytes of scratch that every matrix product of a CUDA task may use.
 inline constexpr Bytes kGemmWorkspace = Bytes(std::int64_t{64} << 20);
-/// Rows of one expert that one block of threads multiplies.
+/// Number of rows of one expert that one thread block of a grouped matrix product computes.
 inline constexpr std::int64_t kExpertTile = 128;
-/// Largest number of chunks of tokens in which routes are counted.
+/// Largest number of chunks of a micro-batch's tokens in which routes to experts are counted.
 inline constexpr std::int64_t kRouteChunks = 512;
 /// Largest number of tiles of kExpertTile rows that `routes` rows of `experts` experts can need,
 /// whatever the router says.
@@ -81,7 +81,9 @@ inline constexpr std::int64_t kRouteChunks = 512;
 /// fp32 values as its result.
 inline constexpr std::int64_t kPartialSums = 512;
 
+/// The attention of one micro-batch of the job.
 [[nodiscard]] AttentionShape attention_shape(const Job& job);
+/// The offsets of the scratch of the job's compute tasks on a CUDA device.
 [[nodiscard]] CudaWorkspace cuda_workspace(const Job& job);
 /// Bytes of the RoPE tables, which lie outside the arena: fp32 cosines and sines, [seq_len,
 /// head_dim / 2] each.
