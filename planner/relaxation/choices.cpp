@@ -1,4 +1,4 @@
-// Uses a_uc of residencies, and of whole plans: columns of the relaxation.
+// Uses amount(use, c) of residencies, and of whole plans: columns of the relaxation.
 #include <algorithm>
 
 #include "planner/costs/cost_key.hpp"

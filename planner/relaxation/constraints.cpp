@@ -42,17 +42,17 @@ void PlanRelaxation::add_whole_step(Constraints& all, bool proves) const {
       if (each.from == "compute") put(limit, Use::compute, each.lost);
     }
   };
-  // compute + l(compute,h2d) h2d/H + l(compute,d2h) d2h/D + l(compute,cpu) update/A
-  //     + (1 - G) (forward_waits + backward_waits) <= T
+  // compute + lost(compute,h2d) h2d/H + lost(compute,d2h) d2h/D + lost(compute,cpu) update/A
+  //     + (1 - gain) (forward_waits + backward_waits) <= T
   add_lane(Limit::compute, "compute", Use::compute, 1);
   for (const Use use : {Use::forward_waits, Use::backward_waits}) {
     put(Limit::compute, use, 1 - most_gained(costs.boost()));
   }
-  // h2d/H + l(h2d,d2h) d2h/D + l(h2d,cpu) update/A + l(h2d,compute) compute <= T
+  // h2d/H + lost(h2d,d2h) d2h/D + lost(h2d,cpu) update/A + lost(h2d,compute) compute <= T
   add_lane(Limit::h2d, "h2d", Use::h2d, down);
-  // d2h/D + l(d2h,h2d) h2d/H + l(d2h,cpu) update/A + l(d2h,compute) compute <= T
+  // d2h/D + lost(d2h,h2d) h2d/H + lost(d2h,cpu) update/A + lost(d2h,compute) compute <= T
   add_lane(Limit::d2h, "d2h", Use::d2h, up);
-  // update/A + l(cpu,h2d) h2d/H + l(cpu,d2h) d2h/D + l(cpu,compute) compute <= T
+  // update/A + lost(cpu,h2d) h2d/H + lost(cpu,d2h) d2h/D + lost(cpu,compute) compute <= T
   add_lane(Limit::cpu, "cpu", Use::update, update);
   const bool contention = costs.switches().contention;
   // (q_h2d h2d + q_d2h d2h + q_cpu update)/Q <= T, of the host's memory.
@@ -81,13 +81,14 @@ void PlanRelaxation::add_passes(Constraints& all, std::int64_t rounds) const {
   };
   const auto times = static_cast<double>(rounds);
   const double once = predictor_->pass_times().once.count();
-  // (forward + forward_waits)/r + l(compute,h2d) d_p + l(compute,d2h) u_p <= t_p, p = F, F'
+  // (forward + forward_waits)/r + lost(compute,h2d) down_p + lost(compute,d2h) up_p <= t_p,
+  //     p = F, F'
   for (const Limit limit : {Limit::first_forward, Limit::later_forward}) {
     put(limit, Use::forward, 1 / times);
     put(limit, Use::forward_waits, 1 / times);
   }
-  // (tail + backward_waits - once)/r + [p last] once
-  //     + l(compute,h2d) d_p + l(compute,d2h) u_p <= t_p, p = B, B', E
+  // (tail + backward_waits - once)/r + [p = B, r = 1] once + [p = E] rested once
+  //     + lost(compute,h2d) down_p + lost(compute,d2h) up_p <= t_p, p = B, B', E
   for (const Limit limit : {Limit::first_backward, Limit::later_backward, Limit::last_backward}) {
     put(limit, Use::tail, 1 / times);
     put(limit, Use::backward_waits, 1 / times);
@@ -102,14 +103,14 @@ void PlanRelaxation::add_passes(Constraints& all, std::int64_t rounds) const {
     }
   }
   if (!predictor_->job().optimizer.clip) return;
-  // With clipping t_F also has compute - forward - tail + l(compute,cpu) update/A: the device's own
-  // updates are what compute has beside its passes.
+  // With clipping t_F also has compute - forward - tail + lost(compute,cpu) update/A: the device's
+  // own updates are what compute has beside its passes.
   put(Limit::first_forward, Use::compute, 1);
   put(Limit::first_forward, Use::forward, -1);
   put(Limit::first_forward, Use::tail, -1);
   // embed_wait + (forward + forward_waits)/r <= t_F
-  // (1 - l) embed_wait + (forward + forward_waits)/r + l(compute,h2d) d_F + l(compute,d2h) u_F <=
-  // t_F
+  // (1 - lost_copies) embed_wait + (forward + forward_waits)/r
+  //     + lost(compute,h2d) down_F + lost(compute,d2h) up_F <= t_F
   for (const Limit limit : {Limit::embed_chain, Limit::chain_slowed}) {
     put(limit, Use::forward, 1 / times);
     put(limit, Use::forward_waits, 1 / times);
@@ -126,7 +127,7 @@ void PlanRelaxation::add_passes(Constraints& all, std::int64_t rounds) const {
 }
 
 /// Constraints of each link in each part:
-/// d_p + l(h2d,d2h) u_p + [F, clipping] l(h2d,cpu) update/A <= t_p, and u_p likewise.
+/// down_p + lost(h2d,d2h) up_p + [F, clipping] lost(h2d,cpu) update/A <= t_p, and up_p likewise.
 void PlanRelaxation::add_lanes(Constraints& all) const {
   const bool clip = predictor_->job().optimizer.clip.has_value();
   for (const Limit passes : kPasses) {
@@ -147,9 +148,9 @@ void PlanRelaxation::add_lanes(Constraints& all) const {
   }
 }
 
-/// Takes off passes what rest may gain (sim/boost.hpp). In a part of a step the lane may be as much
-/// quicker as any rest makes it. Over the whole step resting does not pay: its constraints count
-/// all work as sustained.
+/// Multiplies the seconds of passes in constraints of parts of a step by `rested`, the least share
+/// of its sustained time that work takes after any rest (sim/boost.hpp). Over the whole step
+/// resting does not pay: its constraints count all work as sustained.
 void PlanRelaxation::add_rest(Constraints& all) const {
   const double share = least_share(predictor_->costs().boost());
   for (std::size_t i = 0; i < kTimeLimits; ++i) {

@@ -3,7 +3,7 @@
 
 namespace sluice::planner {
 
-/// Constraints of the seconds d_p and u_p of copies in each part.
+/// Constraints of the seconds down_p and up_p of copies in each part.
 void PlanRelaxation::add_copies(Constraints& all, std::int64_t rounds, Bytes reserve) const {
   const Job& job = predictor_->job();
   const auto constraint = [&all](Limit limit) -> Constraint& {
@@ -16,10 +16,10 @@ void PlanRelaxation::add_copies(Constraints& all, std::int64_t rounds, Bytes res
   const auto times = static_cast<double>(rounds);
   const double at_loss = device_fixed(rounds).at_loss;
   const double hbm = static_cast<double>((predictor_->machine().hbm - reserve).count());
-  // N = records + resident + scratch + loss_slots + summed + [r > 1] s + K - V: what the device
-  // cannot hold when a loss begins. Staged state has its own memory beside all that several rounds
-  // use, or is stored before the records whose place it took, so the first of several losses leaves
-  // no more room than the others.
+  // over = records + resident + scratch + loss_slots + summed + [r > 1] s + fixed - V: what the
+  // device cannot hold when a loss begins. Staged state has its own memory beside all that several
+  // rounds use, or is stored before the records whose place it took, so the first of several losses
+  // leaves no more room than the others.
   const auto not_held = [&](Limit limit, double rate) {
     for (const Use use : {Use::records, Use::resident, Use::scratch, Use::loss_slots}) {
       put(limit, use, rate);
@@ -28,36 +28,37 @@ void PlanRelaxation::add_copies(Constraints& all, std::int64_t rounds, Bytes res
     if (rounds > 1) constraint(limit).slots += rate;
     constraint(limit).constant += (at_loss - hbm) * rate;
   };
-  // ([r = 1] staged + [r > 1] early_staged + late_gradients + N)/D <= u_F; late_gradients/D <= u_F
+  // ([r = 1] staged + [r > 1] early_staged + late_gradients + over)/D <= up_F
+  // late_gradients/D <= up_F
   put(Limit::first_stores, rounds > 1 ? Use::early_staged : Use::staged, up);
   not_held(Limit::first_stores, up);
   for (const Limit limit : {Limit::first_stores, Limit::late_stores}) {
     put(limit, Use::late_gradients, up);
   }
-  // refresh/H <= d_F with clipping, z streamed/H <= d_F without: z of what streams, for a ring's
-  // slot still holds its share.
+  // refresh/H <= down_F with clipping, z streamed/H <= down_F without: z of what streams, for a
+  // ring's slot still holds its share.
   const double streams = down * (1 - 1 / static_cast<double>(job.model.layers));
   if (job.optimizer.clip) {
     put(Limit::refresh, Use::refresh, down);
   } else {
     put(Limit::refresh, Use::streamed, streams);
   }
-  // first_loads: (N + z streamed + [r = 1] staged)/H <= d_B
-  // later_loads: (N + z streamed + reloads/(r - 1))/H <= d_B'
-  // last_loads:  (N + z streamed + reloads/(r - 1) + early_staged)/H <= d_E
+  // first_loads: (over + z streamed + [r = 1] staged)/H <= down_B
+  // later_loads: (over + z streamed + reloads/(r - 1))/H <= down_B'
+  // last_loads:  (over + z streamed + reloads/(r - 1) + early_staged)/H <= down_E
   for (const Limit limit : {Limit::first_loads, Limit::later_loads, Limit::last_loads}) {
     not_held(limit, down);
     put(limit, Use::streamed, streams);
   }
   if (rounds > 1) {
-    // z streamed/H <= d_F'; N/D <= u_F'
+    // z streamed/H <= down_F'; over/D <= up_F'
     put(Limit::later_streams, Use::streamed, streams);
     not_held(Limit::later_stores, up);
     put(Limit::later_loads, Use::reloads, down / (times - 1));
     put(Limit::last_loads, Use::reloads, down / (times - 1));
     put(Limit::last_loads, Use::early_staged, down);
-    // (streamed_gradients - s)/D <= u_B, u_B'; wire (streamed_gradients - s)/D <= u_E: at the end
-    // of a backward pass only slots hold gradients that have not left.
+    // (streamed_gradients - s)/D <= up_B, up_B'; wire (streamed_gradients - s)/D <= up_E: at the
+    // end of a backward pass only slots hold gradients that have not left.
     const double wire = static_cast<double>(job.gradient_wire_element().count()) /
                         static_cast<double>(job.gradient_element().count());
     for (const Limit limit :
@@ -70,8 +71,8 @@ void PlanRelaxation::add_copies(Constraints& all, std::int64_t rounds, Bytes res
     put(Limit::first_loads, Use::staged, down);
   }
   if (rounds > 1 && !job.optimizer.clip) {
-    // loads:   (refresh + z streamed + reloads/(r - 1))/H <= d_E + d_F
-    // fetches: (refresh + z streamed + reloads/(r - 1) + early_staged + N)/H <= d_E + d_F
+    // loads:   (refresh + z streamed + reloads/(r - 1))/H <= down_E + down_F
+    // fetches: (refresh + z streamed + reloads/(r - 1) + early_staged + over)/H <= down_E + down_F
     for (const Limit limit : {Limit::update_span_loads, Limit::update_span_fetches}) {
       put(limit, Use::refresh, down);
       put(limit, Use::streamed, streams);
@@ -79,15 +80,15 @@ void PlanRelaxation::add_copies(Constraints& all, std::int64_t rounds, Bytes res
     }
     put(Limit::update_span_fetches, Use::early_staged, down);
     not_held(Limit::update_span_fetches, down);
-    // stores: (wire bytes of update)/D <= u_E + u_F
-    // saves:  (wire bytes of update + early_staged + N)/D <= u_E + u_F
+    // stores: (wire bytes of update)/D <= up_E + up_F
+    // saves:  (wire bytes of update + early_staged + over)/D <= up_E + up_F
     for (const Limit limit : {Limit::update_span_stores, Limit::update_span_saves}) {
       put(limit, Use::update, up * static_cast<double>(job.gradient_wire_element().count()));
     }
     put(Limit::update_span_saves, Use::early_staged, up);
     not_held(Limit::update_span_saves, up);
   }
-  // h2d/H <= sum_p n_p d_p; d2h/D <= sum_p n_p u_p
+  // h2d/H <= sum_p n_p down_p; d2h/D <= sum_p n_p up_p
   put(Limit::all_loads, Use::h2d, down);
   put(Limit::all_stores, Use::d2h, up);
 }

@@ -8,10 +8,10 @@
 
 namespace sluice::planner {
 
-/// Something that units use in a step, in seconds, bytes or parameters: u of
-/// docs/design/relaxation.md. There a_uc is how much of it one unit with choice c uses, and y_u the
-/// sum over all units of a plan. "Norm" is the gradient norm at the end of a step, "loss" the
-/// head's pass of a round.
+/// Something that units use in a step, in seconds, bytes or parameters. In
+/// docs/design/relaxation.md amount(use, c) is how much of it one unit with choice c uses, and
+/// y(use) the sum over all units of a plan. "Norm" is the gradient norm at the end of a step,
+/// "loss" the head's pass of a round.
 enum class Use : std::uint8_t {
   compute,  ///< Seconds of the compute lane's tasks in the whole step.
   /// Seconds of the compute lane from the start of forward passes to their loss, summed over all
@@ -151,8 +151,8 @@ enum class Limit : std::uint8_t {
   /// All CPU updates run between the last losses of a step and the first loss of the next.
   update_span_updates,
   update_span_dram,  ///< Rate of the host's memory, which CPU updates and all copies share.
-  // Constraints of d_p and u_p, the least seconds of copies to and from the device in a part of the
-  // step.
+  // Constraints of down_p and up_p, the least seconds of copies to and from the device in a part p
+  // of the step.
   /// In the first forward part updated weights (with clipping) or streamed weights (without) must
   /// be loaded.
   refresh,

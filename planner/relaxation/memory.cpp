@@ -46,18 +46,19 @@ void PlanRelaxation::add_memory(Constraints& all, const RelaxedNode& node) const
   const double slots = bytes(slot_bytes(node));
   fixed.at_loss += slots;
   fixed.at_backward += slots;
-  // device_records + resident + scratch + record_slots + loss_slots + summed + [r > 1] s + P + K <=
-  // V
+  // device_records + resident + scratch + record_slots + loss_slots + summed + [r > 1] s
+  //     + tables + fixed <= V
   hold(Limit::hbm_at_loss,
        {Use::device_records, Use::resident, Use::scratch, Use::record_slots, Use::loss_slots,
         Use::summed},
        fixed.at_loss - hbm);
-  // device_records + resident + scratch + record_slots + P + K <= V
+  // device_records + resident + scratch + record_slots + tables + fixed <= V
   hold(Limit::hbm_at_backward,
        {Use::device_records, Use::resident, Use::scratch, Use::record_slots},
        fixed.at_backward - hbm);
-  // P: page tables of the host's arena, which the device maps as a whole. It holds state and, with
-  // several rounds, records and gradients; with one round the larger of these, whichever can be.
+  // tables: page tables of the host's arena, which the device maps as a whole. It holds state and,
+  // with several rounds, records and gradients; with one round the larger of these, whichever can
+  // be.
   const double tables = page_table_share(predictor_->machine());
   const Job& job = predictor_->job();
   const Bytes record = block_record(job).all_bytes;
@@ -72,15 +73,16 @@ void PlanRelaxation::add_memory(Constraints& all, const RelaxedNode& node) const
       if (counts) weights[static_cast<std::size_t>(use)] += tables;
     }
   }
-  // resident + waiting + staged + P + K <= V: staged state of two units never shares bytes, for
-  // each is loaded before the other is stored.
+  // resident + waiting + staged + tables + fixed <= V: staged state of two units never shares
+  // bytes, for each is loaded before the other is stored.
   hold(Limit::hbm_at_norm, {Use::resident, Use::waiting, Use::staged},
        fixed.always - fixed.workspace - hbm);
-  // resident + scratch + record_slots + embed_staged + P + K <= V: in one round the embedding's
-  // staged state is the first to come that has memory of its own. It comes once the last block's
-  // backward pass is issued, beside that block's gradient, workspace and slots, which other blocks
-  // go on to use or whose stores no load waits for. Where it takes the place of records they were
-  // there when that pass began. A slot that only the last block uses may be free by then.
+  // resident + scratch + record_slots + embed_staged + tables + fixed <= V: in one round the
+  // embedding's staged state is the first to come that has memory of its own. It comes once the
+  // last block's backward pass is issued, beside that block's gradient, workspace and slots, which
+  // other blocks go on to use or whose stores no load waits for. Where it takes the place of
+  // records they were there when that pass began. A slot that only the last block uses may be free
+  // by then.
   if (rounds == 1 && node.proves) {
     const Bytes slot_each = job.weight_element() * parameters_[1] +
                             record * (1 + slots_held(record, node));  // Rebuilt, and of records.
@@ -91,8 +93,9 @@ void PlanRelaxation::add_memory(Constraints& all, const RelaxedNode& node) const
   } else {
     hold(Limit::hbm_beside_embed, {}, fixed.always - hbm);
   }
-  // resident + summed + scratch + record_slots + loss_slots + early_staged + s + P + K <= V: staged
-  // state takes the place of records or has its own beside them from the first round on.
+  // resident + summed + scratch + record_slots + loss_slots + early_staged + s + tables + fixed
+  //     <= V: staged state takes the place of records or has its own beside them from the first
+  //     round on.
   if (rounds > 1) {
     hold(Limit::hbm_across_rounds,
          {Use::resident, Use::summed, Use::scratch, Use::record_slots, Use::loss_slots,
@@ -108,8 +111,8 @@ void PlanRelaxation::add_memory(Constraints& all, const RelaxedNode& node) const
   const Bytes process = process_bytes(predictor_->costs().profile().device);
   const auto host =
       static_cast<double>((process - predictor_->machine().host + node.host_reserve).count());
-  // host + host_records + [r > 1] host_gradients + K <= W: gradients of a single round come as its
-  // records go. host + host_gradients + K <= W.
+  // host + host_records + [r > 1] host_gradients + fixed <= W: gradients of a single round come as
+  // its records go. host + host_gradients + fixed <= W.
   hold(Limit::host_at_loss, {Use::host, Use::host_records}, host);
   if (rounds > 1) hold(Limit::host_at_loss, {Use::host_gradients}, host);
   hold(Limit::host_at_norm, {Use::host, Use::host_gradients}, host);
@@ -136,9 +139,9 @@ void PlanRelaxation::add_gradient_slots(Constraints& all, const RelaxedNode& nod
   if (node.rounds == 1 || job.model.layers == 1) return;
   const auto layers = static_cast<double>(job.model.layers);
   const auto slot = static_cast<double>((job.gradient_element() * parameters_[1]).count());
-  const double each = slot * (1 - 1 / layers);  // e: one block's streamed_gradients.
+  const double each = slot * (1 - 1 / layers);  // z slot: one block's streamed_gradients.
   const auto least = static_cast<double>(node.gradient_slots.least);
-  // k_least slot <= s + streamed_gradients/(L - 1); streamed_gradients >= b_least e
+  // slots_least slot <= s + streamed_gradients/(L - 1); streamed_gradients >= blocks_least z slot
   if (node.gradient_blocks.least >= node.gradient_slots.least && node.gradient_blocks.least > 0) {
     constraint(Limit::gradient_slots).constant = least * slot;
     constraint(Limit::gradient_slots).slots = -1;
@@ -147,14 +150,14 @@ void PlanRelaxation::add_gradient_slots(Constraints& all, const RelaxedNode& nod
         static_cast<double>(node.gradient_blocks.least) * each;
     weight(Limit::gradients_many) = -1;
   }
-  // streamed_gradients <= b_most e
+  // streamed_gradients <= blocks_most z slot
   if (node.gradient_blocks.most < job.model.layers) {
     constraint(Limit::gradients_few).constant =
         -static_cast<double>(node.gradient_blocks.most) * each;
     weight(Limit::gradients_few) = 1;
   }
   if (node.gradient_slots.most >= job.model.layers || node.gradient_slots.most < 1) return;
-  // (c + passes)/(k_most e) streamed_gradients - c <= t_B'
+  // (half + added)/(slots_most z slot) streamed_gradients - half <= t_B'
   const auto most = static_cast<double>(node.gradient_slots.most);
   const double copies = (slot / h2d_rate_ + slot / d2h_rate_) / 2;
   const std::int64_t a_round = job.micro_batches() / node.rounds;

@@ -20,7 +20,7 @@
 
 namespace sluice::planner {
 
-/// A choice c of a unit, and what one unit that makes it uses: a_uc by use u.
+/// A choice c of a unit, and what one unit that makes it uses: amount(use, c), by Use.
 struct UnitChoice {
   UnitPlan unit;
   UseSum use{};
@@ -126,19 +126,21 @@ class PlanRelaxation {
   [[nodiscard]] std::optional<Limit> exceeded(const Plan& plan) const;
 
  private:
-  /// One constraint i: sum_u w_iu y_u + k_i + down_i d_p + up_i u_p + slots_i s <= its right side,
-  /// which is T, t_p, d_p or u_p by the constraint's part, or 0 for memory.
+  /// One constraint i: the sum over uses of weight(i, use) y(use), and constant_i + slots_i s +
+  /// down_i down_p + up_i up_p, are together at most the right side, which is T, t_p, down_p or
+  /// up_p by the constraint's part p, or 0 for memory.
   struct Constraint {
-    /// w_iu: factor of each use u, in seconds (for memory, bytes) per unit of u.
+    /// weight(i, use): factor of the sum of each use, in seconds (for memory, bytes) per unit.
     UseSum weights{};
-    double constant = 0;  ///< k_i: seconds, or for memory bytes, that no choice changes.
-    /// Factors of d_p and u_p, the seconds of the part's copies to and from the device.
+    double constant = 0;  ///< constant_i: seconds, or for memory bytes, that no choice changes.
+    /// down_i and up_i: factors of down_p and up_p, the seconds of the part's copies to and from
+    /// the device.
     double down = 0, up = 0;
-    double slots = 0;  ///< Factor of s, the bytes of slots for gradients.
+    double slots = 0;  ///< slots_i: factor of s, the bytes of slots for gradients.
   };
   using Constraints = std::array<Constraint, kLimits>;
   class Program;  // Defined in planner/relaxation/program.hpp.
-  /// Share of each second that lane `from` runs which a lane surely loses to it: l(lane, from).
+  /// Share of each second that lane `from` runs which a lane surely loses to it: lost(lane, from).
   struct Slowing {
     std::string from;
     double lost = 0;
@@ -150,7 +152,7 @@ class PlanRelaxation {
   [[nodiscard]] static std::vector<RelaxedNode> split_counts(const RelaxedNode& node,
                                                              const RelaxedPlan& relaxed);
   void allow(const Pins& pins);
-  /// Uses that all plans share whatever they choose: f_u by use u.
+  /// Uses that all plans share whatever they choose: base(use), by Use.
   [[nodiscard]] UseSum base() const;
   void add_whole_step(Constraints& all, bool proves) const;
   void add_cycles(Constraints& all, std::int64_t rounds) const;
@@ -164,7 +166,7 @@ class PlanRelaxation {
                                                            const std::vector<double>& rates);
   static void add_contention(const std::vector<SharedRates>& rates, std::vector<Slowing>& losses);
   [[nodiscard]] std::vector<Slowing> slowed(const std::string& lane) const;
-  /// Losses of CPU updates to each other lane: l(cpu, from). For a proof they count sharing of
+  /// Losses of CPU updates to each other lane: lost(cpu, from). For a proof they count sharing of
   /// links as well as interference.
   [[nodiscard]] const std::vector<Slowing>& updates_slowed(bool proves) const {
     return proves ? cpu_contended_ : cpu_slowed_;
@@ -181,8 +183,8 @@ class PlanRelaxation {
     double at_backward = 0;  ///< Bytes when the backward pass begins, for one round.
   };
   [[nodiscard]] DeviceFixed device_fixed(std::int64_t rounds) const;
-  /// The sums y_u of docs/design/relaxation.md for `plan`, in the unit of each Use: what every plan
-  /// uses (f_u) and what the choices of its units add.
+  /// The sums y(use) of docs/design/relaxation.md for `plan`, in the unit of each Use: what every
+  /// plan uses (base(use)) and what the choices of its units add.
   [[nodiscard]] UseSum use_of_plan(const Plan& plan) const;
   /// The least step time T of plans in `node` whose uses are `sum` and which have `slots` bytes of
   /// slots for gradients (s).
@@ -234,7 +236,7 @@ class PlanRelaxation {
   double h2d_rate_ = 1, d2h_rate_ = 1, update_rate_ = 1;
   double update_cores_ = 0;  ///< Least core-seconds that a CPU update takes per parameter.
   /// Losses of CPU updates to interference, an entry for each lane that slows them: share of each
-  /// second that lane runs, l(cpu, from).
+  /// second that lane runs, lost(cpu, from).
   std::vector<Slowing> cpu_slowed_;
   /// Losses of CPU updates to interference or to sharing of links, whichever is more, an entry for
   /// each lane. For proofs.

@@ -11,8 +11,8 @@
 namespace sluice::planner {
 
 /// The program of docs/design/relaxation.md for one node. Variables in their order: x_c by group;
-/// s; d_p, u_p and t_p of each part; T, which is the cost. Constraints: those of Limit, T as the
-/// sum of its parts, and for each group as many choices as it has units.
+/// s; down_p, up_p and t_p of each part; T, which is the cost. Constraints: those of Limit, T as
+/// the sum of its parts, and for each group as many choices as it has units.
 class PlanRelaxation::Program {
  public:
   Program(const PlanRelaxation& relaxation, const RelaxedNode& node);
@@ -45,7 +45,7 @@ class PlanRelaxation::Program {
     /// Ranges of x_c by index of the choice; empty for any counts.
     std::vector<CountRange> ranges = {};
   };
-  /// Columns of the variables: of s, of the first d_p, of the first u_p and of the first t_p.
+  /// Columns of the variables: of s, of the first down_p, of the first up_p and of the first t_p.
   struct Columns {
     std::size_t slots = 0, downs = 0, ups = 0, parts = 0;
   };

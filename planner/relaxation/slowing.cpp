@@ -1,4 +1,4 @@
-// The least that lanes lose to others that run beside them: l(i, j).
+// The least that lanes lose to others that run beside them: lost(lane, other).
 #include <algorithm>
 #include <cstdint>
 #include <string>

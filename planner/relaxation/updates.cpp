@@ -17,8 +17,8 @@ void PlanRelaxation::add_updates(Constraints& all, const RelaxedNode& node) cons
     constraint(limit).weights[static_cast<std::size_t>(use)] += weight;
   };
   const auto times = static_cast<double>(node.rounds);
-  // update/A + l(cpu,h2d) d_F + l(cpu,d2h) u_F + l(cpu,compute) forward/r + (1 - l) last_copy <=
-  // t_F, for nothing slows what follows the last update.
+  // update/A + lost(cpu,h2d) down_F + lost(cpu,d2h) up_F + lost(cpu,compute) forward/r
+  //     + (1 - lost_cpu) last_copy <= t_F, for nothing slows what follows the last update.
   put(Limit::updates, Use::update, 1 / update_rate_);
   double left = 1;
   for (const Slowing& each : updates_slowed(node.proves)) {
@@ -29,9 +29,10 @@ void PlanRelaxation::add_updates(Constraints& all, const RelaxedNode& node) cons
   }
   put(Limit::updates, Use::last_copy, left);
   const bool contention = costs.switches().contention;
-  // (q_cpu update + q_h2d H d_F)/Q + (1 - q_h2d H/Q) last_copy <= t_F
-  // (q_cpu update + q_h2d H d_F + q_d2h D u_F)/Q + (1 - (q_h2d H + q_d2h D)/Q) last_copy <= t_F,
-  // for after the last update only copies use the host's memory, at most as fast as their links.
+  // (q_cpu update + q_h2d H down_F)/Q + (1 - q_h2d H/Q) last_copy <= t_F
+  // (q_cpu update + q_h2d H down_F + q_d2h D up_F)/Q + (1 - (q_h2d H + q_d2h D)/Q) last_copy <=
+  // t_F, for after the last update only copies use the host's memory, at most as fast as their
+  // links.
   if (contention && profile.dram.value > 0) {
     const double dram = profile.dram.value;
     const double loads = profile.h2d_dram.value * h2d_rate_ / dram;
@@ -44,8 +45,8 @@ void PlanRelaxation::add_updates(Constraints& all, const RelaxedNode& node) cons
     put(Limit::update_dram, Use::last_copy, std::max(0.0, 1 - loads));
     put(Limit::first_dram, Use::last_copy, std::max(0.0, 1 - loads - stores));
   }
-  // (cores_cpu update + cores_copy (H d_F + D u_F))/cores <= t_F; forward/r too where the device is
-  // the host.
+  // (cores_cpu update + cores_copy (H down_F + D up_F))/cores <= t_F; forward/r too where the
+  // device is the host.
   if (contention && profile.cores.value > 0) {
     const double cores = profile.cores.value;
     put(Limit::update_cores, Use::update, update_cores_ / cores);
@@ -70,8 +71,8 @@ void PlanRelaxation::add_update_span(Constraints& all, const RelaxedNode& node) 
   const double losses = static_cast<double>(predictor_->job().micro_batches()) / times *
                         predictor_->pass_times().loss.count() *
                         least_share(predictor_->costs().boost());
-  // update/A + l(cpu,h2d) (d_E + d_F) + l(cpu,d2h) (u_E + u_F) + l(cpu,compute) (forward + tail)/r
-  //     + (1 - l) (losses + last_copy) <= t_E + t_F
+  // update/A + lost(cpu,h2d) (down_E + down_F) + lost(cpu,d2h) (up_E + up_F)
+  //     + lost(cpu,compute) (forward + tail)/r + (1 - lost_cpu) (losses + last_copy) <= t_E + t_F
   Constraint& updates = all[constraint_index(Limit::update_span_updates)];
   weight(updates, Use::update) = 1 / update_rate_;
   double left = 1;
@@ -86,7 +87,7 @@ void PlanRelaxation::add_update_span(Constraints& all, const RelaxedNode& node) 
   updates.constant = left * losses;
   weight(updates, Use::last_copy) = left;
   if (!costs.switches().contention || profile.dram.value <= 0) return;
-  // (q_cpu update + q_h2d H (d_E + d_F) + q_d2h D (u_E + u_F))/Q
+  // (q_cpu update + q_h2d H (down_E + down_F) + q_d2h D (up_E + up_F))/Q
   //     + (1 - (q_h2d H + q_d2h D)/Q) (losses + last_copy) <= t_E + t_F
   Constraint& dram = all[constraint_index(Limit::update_span_dram)];
   weight(dram, Use::update) = profile.update_dram.value / profile.dram.value;
@@ -121,10 +122,12 @@ void PlanRelaxation::add_cycles(Constraints& all, std::int64_t rounds) const {
   const bool slowing = slowed_by + gained < 1;
   const double left = 1 - gained, left_slowed = left - (slowing ? slowed_by : 0);
   // embed_cycle:  forward + tail
-  //     + (1 - G) (embed_store + embed_wait + forward_waits + backward_waits) <= T + [no clip] once
-  // embed_slowed: forward + tail + l(compute,h2d) h2d/H + l(compute,d2h) d2h/D
-  //     + (1 - G - l) (embed_store + embed_wait) + (1 - G) (waits for slots) <= T + [no clip] once
-  // block_cycle:  forward + tail + slowing + (1 - G - l) between + block_passes
+  //     + (1 - gain) (embed_store + embed_wait + forward_waits + backward_waits)
+  //     <= T + [no clip] once
+  // embed_slowed: forward + tail + lost(compute,h2d) h2d/H + lost(compute,d2h) d2h/D
+  //     + (1 - gain - lost_copies) (embed_store + embed_wait) + (1 - gain) (waits for slots)
+  //     <= T + [no clip] once
+  // block_cycle:  forward + tail + slowing + (1 - gain - lost_copies) between + block_passes
   //     <= T + once + (embedding's passes of a round) + L (block's passes of a round)
   // The device's own updates may run while the embedding's is waited for, so they do not count.
   for (const Limit limit : {Limit::embed_cycle, Limit::embed_slowed, Limit::block_cycle}) {
