@@ -29,8 +29,8 @@ struct Request {
   [[nodiscard]] const Job& job() const { return predictor.job(); }
   [[nodiscard]] const ResolvedMachine& machine() const { return predictor.machine(); }
 
-  /// Resolves `changed`, a variation of this run, with the same store. The policy is read again
-  /// only where it is another one. Throws BadRequest.
+  /// Resolves `changed`, a variation of this run, with the same store. The policy's file is read
+  /// only where it is another policy. Throws BadRequest.
   [[nodiscard]] Request with(RunConfig changed) const;
   /// This request with the calibration `other` in place of its own.
   [[nodiscard]] Request with_calibration(Calibration other) const;
