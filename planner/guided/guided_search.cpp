@@ -13,7 +13,7 @@ namespace {
 /// Ratio to the best coarse time up to which a plan may turn out the best.
 constexpr double kPerhapsBest = 1.02;
 /// Tasks before a search first begins anew from what it found, and the factor of each next time.
-/// Serves hosts with too little memory (72 B on an H200), where only a second pass knows what fits.
+/// Serves hosts with too little memory (72 B on an H200), where only a second lap knows what fits.
 constexpr std::int64_t kFirstTasks = 300'000, kTimesMore = 4;
 /// Tasks beyond which a search does not begin anew.
 constexpr std::int64_t kMostTasks = 1'000'000'000'000;

@@ -59,8 +59,8 @@ struct MlDataflowSizes {
 
 /// The numbers of device slots that fit into `device` bytes of device memory by the bench's rule.
 [[nodiscard]] MlDataflowSlots device_slots(const MlDataflowSizes& sizes, double device);
-/// Sets how many of the records without a device slot are kept on the host at each level, so that
-/// `host` bytes of host memory hold as much as possible.
+/// Sets how much is kept of each of the records without a device slot, which are kept on the host,
+/// so that `host` bytes of host memory hold as much of them as possible.
 void level_records(MlDataflowSlots& slots, const MlDataflowSizes& sizes, double host);
 /// How much of each record on the host is kept, by layer, then chunk of the sequences.
 [[nodiscard]] std::vector<Keep> levels_of(const MlDataflowSlots& slots,

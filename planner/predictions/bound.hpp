@@ -19,8 +19,9 @@ const char* to_string(BoundBy by);
 
 /// Seconds of the passes of one step, each alone on the machine and without recomputation.
 struct PassTimes {
-  /// Seconds of one pass for one micro-batch and one unit; embed_norm, of the norm of the
-  /// embedding's gradient.
+  /// Seconds of one pass of one micro-batch through one unit. recompute_input and
+  /// recompute_selective rebuild what a block's record lacks where it keeps as much; embed_norm is
+  /// the norm of the embedding's gradient.
   Seconds embed_forward{0}, block_forward{0}, loss{0};
   Seconds block_backward{0}, embed_backward{0};
   Seconds recompute_input{0}, recompute_selective{0};

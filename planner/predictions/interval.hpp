@@ -35,8 +35,8 @@ struct CriticalCost {
 
 /// Standard deviation of the period. Errors of one cost go together, and so do those of all costs
 /// of one lane that rest on the same uncalibrated facts (a datasheet that is off is off for every
-/// task); those that err alone are independent. With t the time on the critical path and d the
-/// relative deviation:
+/// task); those that err alone are independent. With t the time on the critical path, d the
+/// relative deviation and S a sum:
 ///
 ///   variance = S over keys that err alone (t d)^2 + S over lanes (S over other keys t d)^2
 ///              + S over lanes (r(lane) x S over its keys t)^2 + (kModelDeviation x period)^2

@@ -101,30 +101,38 @@ enum class Limit : std::uint8_t {
   cpu,
   dram,
   cores,
-  /// Cycle of the embedding: its gradient is stored, the CPU updates its weights, they are copied,
-  /// and then all passes come.
+  /// Cycle of the embedding, from one step to the next: its gradient is stored, the CPU updates its
+  /// weights, they are copied, and then all passes come. Together they take no longer than a step.
   embed_cycle,
-  embed_slowed,  ///< Cycle of the embedding, with passes slowed by copies that run beside them.
-  /// Without clipping, cycle of the first block that the CPU updates: gradient stored, weights
-  /// updated and copied, passes.
+  /// The cycle of the embedding (embed_cycle), with passes slowed by copies that run beside them.
+  embed_slowed,
+  /// Without clipping, cycle of the first block that the CPU updates: its gradient is stored, its
+  /// weights are updated and copied, and passes come. Together they take no longer than a step.
   block_cycle,
   // Constraints of the time of the first forward part, from the norm to the first loss.
   first_forward,
   first_forward_h2d,
   first_forward_d2h,
-  /// With clipping: the embedding's update and copy, then one round's forward passes.
+  /// With clipping: the embedding's update and copy, then one round's forward passes, fit into the
+  /// first forward part one after another.
   embed_chain,
   /// With clipping: the embedding's update and copy, then one round's forward passes slowed by
-  /// copies.
+  /// copies, fit into the first forward part one after another.
   chain_slowed,
   /// With clipping: update and copy of a block that the CPU updates, then the forward passes of all
-  /// such blocks.
+  /// such blocks, fit into the first forward part one after another.
   block_chain,
-  /// With clipping: all CPU updates, then the copy of updated weights that must follow the last.
+  /// With clipping: all CPU updates, then the copy of updated weights that must follow the last,
+  /// fit into the first forward part.
   updates,
-  update_dram,   ///< With clipping: rate of the host's memory, which CPU updates and loads share.
-  update_cores,  ///< With clipping: cores, which CPU updates and copies share.
-  /// With clipping: rate of the host's memory, which CPU updates, loads and stores share.
+  /// With clipping: in the first forward part CPU updates and loads move no more than the host's
+  /// memory can.
+  update_dram,
+  /// With clipping: in the first forward part CPU updates and copies take no more time of cores
+  /// than there is.
+  update_cores,
+  /// With clipping: in the first forward part CPU updates, loads and stores move no more than the
+  /// host's memory can.
   first_dram,
   // Constraints of the time of each later forward part, to the round's loss.
   later_forward,
@@ -148,9 +156,12 @@ enum class Limit : std::uint8_t {
   last_backward_d2h,
   // Constraints of the time of the update span (last backward and next first forward part), without
   // clipping.
-  /// All CPU updates run between the last losses of a step and the first loss of the next.
+  /// Without clipping: all CPU updates fit between the last losses of a step and the first loss of
+  /// the next.
   update_span_updates,
-  update_span_dram,  ///< Rate of the host's memory, which CPU updates and all copies share.
+  /// Without clipping: in the update span CPU updates and copies move no more than the host's
+  /// memory can.
+  update_span_dram,
   // Constraints of down_p and up_p, the least seconds of copies to and from the device in a part p
   // of the step.
   /// In the first forward part updated weights (with clipping) or streamed weights (without) must
@@ -191,14 +202,18 @@ enum class Limit : std::uint8_t {
   all_loads,   ///< Loads of all parts together are at least those of the step.
   all_stores,  ///< Stores of all parts together are at least those of the step.
   // Constraints of memory, in bytes.
-  hbm_at_loss,      ///< Bytes on the device when a loss begins.
-  hbm_at_backward,  ///< Bytes on the device when the backward pass begins, for one round.
-  hbm_at_norm,      ///< Bytes on the device at the norm.
-  /// With several rounds: bytes on the device that all rounds use, and staged state.
+  hbm_at_loss,  ///< What is on the device when a loss begins fits its memory.
+  /// With one round: what is on the device when the backward pass begins fits its memory.
+  hbm_at_backward,
+  hbm_at_norm,  ///< What is on the device at the norm fits its memory.
+  /// With several rounds: what is on the device in every round, and staged state, fit its memory
+  /// together.
   hbm_across_rounds,
-  hbm_beside_embed,  ///< With one round: bytes on the device beside the embedding's staged state.
-  host_at_loss,      ///< Bytes in the host's memory when a loss begins.
-  host_at_norm,      ///< Bytes in the host's memory at the norm.
+  /// With one round: the embedding's staged state, and what is on the device beside it, fit its
+  /// memory together.
+  hbm_beside_embed,
+  host_at_loss,  ///< What is in the host's memory when a loss begins fits it.
+  host_at_norm,  ///< What is in the host's memory at the norm fits it.
   /// With several rounds: device slots for blocks' gradients are whole, and at least as many as the
   /// node (RelaxedNode::gradient_slots) says.
   gradient_slots,
@@ -246,7 +261,8 @@ constexpr std::size_t part_index(StepPart part) { return static_cast<std::size_t
 /// How often a step of `rounds` rounds has the part `part`: n_p.
 [[nodiscard]] double times_in_step(StepPart part, std::int64_t rounds);
 
-/// Whether `part`, one of those a step consists of, lies in the update span.
+/// Whether `part`, one of those a step consists of, lies in the update span: the last backward pass
+/// and the next step's first forward pass.
 [[nodiscard]] constexpr bool is_in_update_span(StepPart part) {
   return part == StepPart::first_forward || part == StepPart::last_backward;
 }

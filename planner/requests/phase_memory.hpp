@@ -58,10 +58,7 @@ struct SsdWear {
   double endurance = 0;
   /// Number of steps, without checkpoints, until that many bytes are written; none where no step
   /// writes or no rating is stated.
-  std::optional<double> steps =
-      /// Number of steps, without checkpoints, until that many bytes are written; none where no
-      /// step writes or no rating is stated.
-      {};
+  std::optional<double> steps = {};
   /// Number of checkpoints, without steps, until that many bytes are written; 0 where no rating is
   /// stated.
   double checkpoints = 0;

@@ -97,12 +97,14 @@ struct RunConfig {
   std::string machine = "here";  ///< The machine as given: anything that find_machine accepts.
   Limits limits;
   Residency residency = Residency::automatic;
-  std::optional<std::filesystem::path> plan;  ///< A plan file to use unchanged.
-  std::optional<std::filesystem::path> out;   ///< Folder that the run writes to.
+  /// A plan file whose plan, with the run's pins, is taken instead of a search; none for a search.
+  std::optional<std::filesystem::path> plan;
+  std::optional<std::filesystem::path> out;  ///< Folder that the run writes to.
   /// Folder for the state, gradients and weights that a plan keeps on the disk; none for the run's
   /// own folder.
   std::optional<std::filesystem::path> disk_path;
-  std::int64_t save_every = 0;            ///< Steps between checkpoints; 0 for one at the end.
+  /// Steps from one checkpoint to the next; 0 for the one at the end alone.
+  std::int64_t save_every = 0;
   std::optional<std::int64_t> keep_last;  ///< Number of newest checkpoints that stay; none for all.
   /// Whether the checkpoint with the lowest validation loss stays beside those of keep_last.
   bool keep_best = false;
@@ -122,8 +124,9 @@ struct RunConfig {
   /// Values of `set plan.NAME = VALUE` by NAME: plan fields that the search must keep
   /// (apply_plan_overrides).
   std::map<std::string, std::string> plan_overrides;
-  std::optional<std::string>
-      policy;  ///< A schedule rule that replaces the search (planner/policies/policy.hpp).
+  /// Name or file of the policy whose plan is taken instead of a search
+  /// (planner/policies/policy.hpp); none for a search.
+  std::optional<std::string> policy;
   /// Values of `set policy.KEY = VALUE` by KEY: settings of the policy.
   std::map<std::string, std::string> policy_overrides;
   /// Terms of the model of time that are on; `set term.NAME = off` turns one off.
