@@ -49,7 +49,8 @@ struct PlanFile {
   friend bool operator==(const PlanFile&, const PlanFile&) = default;
 };
 
-[[nodiscard]] std::string to_json_text(const PlanFile& file);  ///< Text of the plan file.
+/// The plan file as JSON text (docs/schemas).
+[[nodiscard]] std::string to_json_text(const PlanFile& file);
 /// Parses a plan file's text. Throws BadRequest that begins with `where` (the file's name) and
 /// names the field.
 [[nodiscard]] PlanFile plan_file_from_json(const std::string& text, const std::string& where);

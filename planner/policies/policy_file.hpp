@@ -14,9 +14,11 @@ namespace sluice::planner {
 /// A policy as its YAML file, or a built-in text, states it.
 struct PolicyFile {
   std::string name, summary;
-  /// Values by path of a run, such as "optimizer.state" or "micro_batch".
+  /// Values that the policy states for the job, by path of a run, such as "optimizer.state" or
+  /// "micro_batch".
   std::map<std::string, std::string> job;
-  /// Values by plan field; they hold for every layer.
+  /// Values that the policy states for the plan, by plan field; those of units hold for every
+  /// layer.
   std::map<std::string, std::string> plan;
   /// Values by plan field for embedding and head, where they differ from `plan`.
   std::map<std::string, std::string> outer_units;

@@ -111,7 +111,8 @@ class Predictor {
   [[nodiscard]] PlanScore score(const Plan& plan,
                                 std::optional<Duration> enough = std::nullopt) const;
 
-  /// The predicted step time of `plan`, whatever memory it takes; costs half as much as score().
+  /// The predicted step time of `plan`, whatever memory it takes. Takes about half as long to
+  /// compute as score().
   [[nodiscard]] Duration step(const Plan& plan) const;
 
   /// A predictor for the same job and the same machine with `host` bytes of host memory.

@@ -22,8 +22,8 @@ enum class WaterfallTerm : std::uint8_t {
   /// Time of the forward and backward kernels that every plan must run, less what they would take
   /// at the fastest rates known (ceilings); negative where they ran faster than those.
   kernels,
-  recomputation,  ///< Passes that only rebuild what the forward pass did not keep.
-  optimizer,      ///< Optimizer updates on the compute lane.
+  recomputation,  ///< Time of passes that only rebuild what the forward pass did not keep.
+  optimizer,      ///< Time of optimizer updates on the compute lane.
   /// Idle time of the compute lane while it waits for updates on the CPU, or for their state.
   updates,
   weights,      ///< Idle time of the compute lane while it waits for weights.

@@ -245,10 +245,11 @@ enum class StepPart : std::uint8_t {
   first_backward,
   later_backward,
   last_backward,
-  whole,        ///< The time of the whole step.
-  update_span,  ///< The last backward pass and the next step's first forward pass.
-  copies,       ///< Seconds of copies in one part of a step or more; copied_in() says which.
-  memory        ///< Bytes on the device or on the host at some time of a step.
+  whole,  ///< The time of the whole step.
+  /// The time of the update span: of the last backward pass and the next step's first forward pass.
+  update_span,
+  copies,  ///< Seconds of copies in one part of a step or more; copied_in() says which.
+  memory   ///< Bytes on the device or on the host at some time of a step.
 };
 inline constexpr std::size_t kParts = 5;  ///< Number of parts of which a step consists.
 /// Number of kinds of constraints of time: of the parts of a step, the whole step and the update

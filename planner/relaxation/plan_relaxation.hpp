@@ -55,15 +55,17 @@ struct RelaxedNode {
   /// host, and number of blocks whose gradients live on the host, which is at least the number of
   /// slots.
   SlotRange gradient_slots{}, gradient_blocks{.least = 0};
-  /// Bytes of device memory that plans may not use, kept back for what the program does not count.
+  /// Bytes of device memory that the node's linear program leaves unused, for what it does not
+  /// count (rings, layout).
   Bytes reserve{0};
-  /// Bytes of host memory that plans may not use, kept back for what the program does not count.
+  /// Bytes of host memory that the node's linear program leaves unused, for what it does not count
+  /// (layout).
   Bytes host_reserve{0};
   /// For sketches of a single round: whether gradients may not use the host memory of records that
   /// have left it.
   bool gradients_apart = false;
-  /// Whether the program gets constraints that only raise the bound; sketches made with them fit
-  /// less often.
+  /// Whether the node's linear program is to prove a bound: it then has further constraints that
+  /// only raise it, with which sketches fit less often.
   bool proves = false;
 };
 
@@ -175,12 +177,14 @@ class PlanRelaxation {
   /// Bytes on the device that no choice changes, at several times of a step.
   struct DeviceFixed {
     double workspace = 0;  ///< Bytes of scratch of compute tasks.
-    /// Bytes at any time: workspace, tokens, what lies outside the arena, and a tied head's
-    /// gradient.
+    /// Bytes on the device at any time that no choice changes: workspace, tokens, what lies outside
+    /// the arena, and a tied head's gradient.
     double always = 0;
-    /// Bytes when a loss begins; with several rounds, when a later round's loss begins.
+    /// Bytes on the device that no choice changes when a loss begins; with several rounds, when a
+    /// later round's loss begins.
     double at_loss = 0;
-    double at_backward = 0;  ///< Bytes when the backward pass begins, for one round.
+    /// With one round: bytes on the device that no choice changes when the backward pass begins.
+    double at_backward = 0;
   };
   [[nodiscard]] DeviceFixed device_fixed(std::int64_t rounds) const;
   /// The sums y(use) of docs/design/relaxation.md for `plan`, in the unit of each Use: what every
@@ -235,11 +239,11 @@ class PlanRelaxation {
   /// parameters/s of CPU updates.
   double h2d_rate_ = 1, d2h_rate_ = 1, update_rate_ = 1;
   double update_cores_ = 0;  ///< Least core-seconds that a CPU update takes per parameter.
-  /// Losses of CPU updates to interference, an entry for each lane that slows them: share of each
-  /// second that lane runs, lost(cpu, from).
+  /// lost(cpu, from) by interference, an entry for each lane `from` that slows CPU updates: what
+  /// they surely lose of each second that the lane runs.
   std::vector<Slowing> cpu_slowed_;
-  /// Losses of CPU updates to interference or to sharing of links, whichever is more, an entry for
-  /// each lane. For proofs.
+  /// lost(cpu, from) by interference or by sharing of links, whichever is more, an entry for each
+  /// lane `from`. For proofs.
   std::vector<Slowing> cpu_contended_;
 };
 

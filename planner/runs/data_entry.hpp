@@ -34,8 +34,10 @@ struct DataEntry {
   std::optional<double> weight = {};
   /// Largest number of rows that are read, from the first on.
   std::optional<std::int64_t> max_samples = {};
-  std::optional<std::string> split = {};   ///< Name of the split of a data set in the cache.
-  std::optional<std::string> subset = {};  ///< Configuration of a data set in the cache.
+  /// Name of the split, for a data set in the local Hugging Face cache.
+  std::optional<std::string> split = {};
+  /// Name of the configuration, for a data set in the local Hugging Face cache.
+  std::optional<std::string> subset = {};
   std::optional<DataFormat> format = {};
   /// Names that the data's own files give to fields, by what the field holds (data_columns).
   std::map<std::string, std::string> columns = {};
