@@ -12,8 +12,8 @@
 
 namespace sluice::engine {
 
-/// Throws EnvironmentError, with advice, if this build lacks the backend (host or cuda) of
-/// `device`, or this computer cannot run it.
+/// Throws EnvironmentError with advice if this build or this computer lacks the backend (host or
+/// cuda) of `device`.
 void require_backend(planner::DeviceKind device);
 
 /// Creates a device of the machine's backend (host or cuda) with the arenas of `layout`. `threads`:

@@ -22,7 +22,7 @@ struct PackedSequences {
   std::int64_t training = 0, validation = 0;
 };
 
-/// Which pieces of documents lie in which sequence of seq_len places. Packing::documents packs
+/// Division of pieces of documents into sequences of seq_len places. Packing::documents packs
 /// several pieces into a sequence; Packing::off gives each a sequence of its own.
 class SequenceLayout {
  public:

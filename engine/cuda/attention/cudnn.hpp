@@ -28,8 +28,7 @@ struct CudnnCalls {
 
 /// The cuDNN library, loaded at run time, with a handle on the device that was current when this
 /// was created. Only one thread may use it at a time; it must outlive the plans built with it.
-/// Takes 10 MiB of device memory (cudaMemGetInfo before and after; H200, cuDNN 9.14 and 9.19, with
-/// an existing CUDA context).
+/// Takes about 10 MiB of device memory.
 class Cudnn {
  public:
   /// Loads the library. Throws EnvironmentError if it is missing or older than 9.10, or finds no
