@@ -31,9 +31,8 @@ void require_backend(planner::DeviceKind device);
                                    const std::filesystem::path& folder);
 
 /// Keeps pinned host memory for reuse while the returned object lives: a new device's host arena
-/// takes over the pages of a destroyed one. For processes that run many plans one after another;
-/// `at_least` is the size of the largest plan's host arena. Null in a build without CUDA, whose
-/// devices pin nothing.
+/// takes over the pages of a destroyed one. For processes that run many plans; `at_least` is the
+/// size of the largest plan's host arena. Null in a build without CUDA, whose devices pin nothing.
 [[nodiscard]] std::shared_ptr<void> keep_host_memory(Bytes at_least = Bytes(0));
 
 /// Numerics id of `job` on this computer with this machine's backend: a hash of everything that

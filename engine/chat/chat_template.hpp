@@ -21,8 +21,8 @@ struct ChatPiece {
   bool learnt = false;
 };
 
-/// A conversation as the text that the model is trained on, in pieces that follow each other; or
-/// the reason why the conversation is left out of the data.
+/// A conversation as the text that is trained on, in pieces that follow each other; or the reason
+/// why it is left out of the data.
 struct Rendered {
   std::vector<ChatPiece> pieces;
   /// Reason in one line that names the field at fault and the fix; empty if the conversation was
@@ -30,20 +30,19 @@ struct Rendered {
   std::string left_out;
 };
 
-/// A handle to one compiled chat template; copies share it. The text that it renders is that of
-/// transformers' apply_chat_template.
+/// A handle to one compiled chat template; copies share it. It renders as transformers'
+/// apply_chat_template does.
 class ChatTemplate {
  public:
   struct Parts;
   ChatTemplate() = default;  ///< Makes a handle to no template: only assignment is allowed.
   explicit ChatTemplate(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
 
-  /// Name and place of the template for messages to people: "chat_template.jinja of FOLDER",
-  /// "chatml (shipped)".
+  /// Name and place of the template for messages: "chat_template.jinja of FOLDER", "chatml
+  /// (shipped)".
   [[nodiscard]] std::string name() const;
-  /// Text that states everything the rendered text depends on (version of the renderer, of jinja2,
-  /// hash of the template with its tokens and date), equal for templates that render alike; it goes
-  /// into the hash of the data.
+  /// Text that states everything the rendered text depends on, equal for templates that render
+  /// alike; it goes into the hash of the data.
   [[nodiscard]] std::string canonical() const;
   /// Renders conversations: one result for each, in order. Throws EnvironmentError if Python or
   /// jinja2 is missing here, BadRequest if the template exceeds its limits of time or memory.
@@ -70,13 +69,13 @@ class ChatTemplate {
 struct SpecialTokenNames {
   std::optional<std::string> bos, eos;
 };
-/// Reads both from tokenizer_config.json, special_tokens_map.json or the defaults of the
-/// tokenizer's class, and throws BadRequest, as read_special_tokens() does.
+/// Reads the texts of bos_token and eos_token from tokenizer_config.json, special_tokens_map.json
+/// or the defaults of the tokenizer's class. Throws BadRequest for a token that is neither text nor
+/// an object with content.
 [[nodiscard]] SpecialTokenNames special_token_names(const std::filesystem::path& model_folder);
 
-/// Whether the text of the template that chat_template_of() would open for these arguments depends
-/// on the date of today: its source calls strftime_now. False where chat_template_of() would find
-/// no template.
+/// Whether the source of the template that chat_template_of() would open for these arguments spells
+/// strftime_now, by which it writes the date of today. False where there is no template to open.
 [[nodiscard]] bool asks_for_today(const std::filesystem::path& model_folder,
                                   const std::optional<std::string>& name);
 

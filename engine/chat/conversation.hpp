@@ -12,8 +12,7 @@ struct ChatMessage {
   /// that the data have (tool_calls, reasoning_content, name, ...) in the file's order. Roles are
   /// the words that templates know: system, user, assistant, tool, developer.
   std::string fields;
-  /// Whether this turn is learnt, which the data may deny, if it is the assistant's; turns of other
-  /// roles are never learnt.
+  /// Whether this turn is learnt if it is the assistant's; turns of other roles never are.
   bool learnt = true;
 };
 

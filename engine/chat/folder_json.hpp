@@ -7,8 +7,8 @@
 
 namespace sluice::engine {
 
-/// The JSON object in a model folder's configuration file, such as config.json; an empty object if
-/// there is no such file. Throws BadRequest naming the file if it holds anything else.
+/// The JSON object in a model folder's configuration file; an empty one if there is no such file.
+/// Throws BadRequest naming the file if it holds anything else.
 [[nodiscard]] nlohmann::json folder_json(const std::filesystem::path& file);
 
 /// All bytes of a file. Throws BadRequest if it cannot be read.

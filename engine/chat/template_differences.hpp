@@ -10,8 +10,7 @@ namespace sluice::engine {
 
 /// One line that shows where the texts of two templates first differ: what `chosen` (the run's) and
 /// `own` (the model folder's) write there. None if both write the same for four short
-/// conversations: a question with its answer, also with a system message, two questions, and an
-/// answer with a thought.
+/// conversations, one with a system message and one with a thought.
 [[nodiscard]] std::optional<std::string> template_difference(const ChatTemplate& chosen,
                                                              const ChatTemplate& own);
 

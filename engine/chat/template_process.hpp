@@ -17,17 +17,16 @@ namespace sluice::engine {
 
 /// Facts about a template that the Python process found when it compiled the template.
 struct LoadedTemplate {
-  std::string jinja2;  ///< Version of jinja2.
-  /// Names of special tokens and dates that it reads: "bos_token", "date_string".
+  std::string jinja2;  ///< Version of the Python library jinja2.
+  /// Names that the template reads, of special tokens and dates: "bos_token", "date_string".
   std::set<std::string> reads;
-  /// Tokens, "bos_token" or "eos_token", that it writes and was not given.
+  /// Tokens that the template writes and was not given: "bos_token", "eos_token".
   std::set<std::string> missing;
   /// Special token behind the assistant's turns; none without.
   std::optional<std::string> turn_end;
   /// Text that Sluice 0.1.0 hashed for this template; none for templates that it refused.
   std::optional<std::string> earlier;
-  /// Reason why the template refuses a question with its answer, the least conversation; empty if
-  /// it renders them.
+  /// Reason why the template refuses a question with its answer; empty if it renders them.
   std::string refusal;
 };
 

@@ -10,15 +10,15 @@ namespace sluice::engine {
 
 /// Jinja sources that together are one chat template, before it is compiled.
 struct TemplateSources {
-  std::string name;   ///< Name and place for messages: "chatml (shipped)".
-  std::string where;  ///< File that refusals name; "template" for shipped ones.
+  std::string name;   ///< Name and place of the template for messages: "chatml (shipped)".
+  std::string where;  ///< File that refusals of the template name; "template" for shipped ones.
   /// Text of each source by its name: "default" and, in folders that have it, "tool_use", which
   /// renders conversations with tools.
   std::map<std::string, std::string> texts;
   bool shipped = false;
 };
 
-/// Names, and other names, of the templates that are shipped, with commas between, for messages.
+/// Names of the shipped templates, other names included, with commas between, for messages.
 [[nodiscard]] std::string shipped_template_names();
 
 /// The sources of the template called `name`: a shipped one, a .jinja file's path, or one of

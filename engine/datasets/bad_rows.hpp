@@ -39,7 +39,7 @@ class BadRows {
  private:
   static constexpr std::int64_t kEnough = 1000;
   struct Kind {
-    /// Reason without the numbers in it, so that alike faults are counted together.
+    /// Reason of such rows, without the numbers in it, so that alike faults are counted together.
     std::string reason;
     std::int64_t rows = 0;
     bool of_file = false;

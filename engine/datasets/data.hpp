@@ -24,13 +24,13 @@ struct ShuffleKey {
 };
 
 /// Where a shuffle puts `index`: a bijection of 0 .. size - 1 fixed by the key. A four-round
-/// Feistel network on the smallest even number of bits, walked until it lands inside (M. Luby, C.
-/// Rackoff 1988; cycle walking: J. Black, P. Rogaway 2002). Needs no memory.
+/// Feistel network on the smallest even number of bits, applied again while its result is not below
+/// `size` (M. Luby, C. Rackoff 1988; cycle walking: J. Black, P. Rogaway 2002). Needs no memory.
 [[nodiscard]] std::int64_t shuffled(std::int64_t index, std::int64_t size, ShuffleKey key);
 
 /// What is recorded of the chat template that rendered a text's conversations.
 struct ChatFacts {
-  std::string jinja2;  ///< Version of jinja2, which ran the template.
+  std::string jinja2;  ///< Version of the Python library jinja2.
   /// Special token behind the assistant's turns; none without.
   std::optional<std::string> turn_end;
 };
@@ -77,9 +77,8 @@ class WindowedText : public TokenSource {
   [[nodiscard]] virtual std::string hash() const = 0;
   /// What is recorded of the chat template; none where the text has no conversations.
   [[nodiscard]] virtual std::optional<ChatFacts> chat() const { return std::nullopt; }
-  /// The hash that Sluice 0.1.0 recorded for these data (it left no windows out, and hashed other
-  /// words for chat templates), by which a run that it began is recognised; none where it is
-  /// `hash()`.
+  /// The hash that Sluice 0.1.0, which left no windows out, recorded for these data: a run that it
+  /// began is recognised by it. None where it is `hash()`.
   [[nodiscard]] virtual std::optional<std::string> hash_of_all_windows() const {
     return std::nullopt;
   }
@@ -135,7 +134,7 @@ class WindowedText : public TokenSource {
   }
 
   std::int64_t windows_ = 0;   ///< Number of windows that are read, in training and validation.
-  std::int64_t training_ = 0;  ///< Number of those for training.
+  std::int64_t training_ = 0;  ///< Number of windows that are for training, among windows_.
   bool divided_ = false;       ///< Whether set_windows stated how many windows are training.
   std::int64_t left_out_ = 0;
   /// Numbers of the windows that are read; empty if none is left out.
@@ -146,8 +145,8 @@ class WindowedText : public TokenSource {
 /// it is needed.
 class ByteText : public WindowedText {
  public:
-  /// Opens `file`, which messages to people call `name` if that is not empty. Throws BadRequest if
-  /// it is missing, not a regular file, or holds fewer than two windows.
+  /// Opens `file`, which messages call `name` if that is not empty. Throws BadRequest if it is
+  /// missing, not a regular file, or holds fewer than two windows.
   ByteText(const std::filesystem::path& file, std::int64_t seq_len, std::int64_t seed,
            const std::filesystem::path& name = {});
   ~ByteText() override;

@@ -28,7 +28,7 @@ struct DataSetSummary {
   std::string format;
   double weight = 1;  ///< Number of times that its rows are read in an epoch.
   std::int64_t rows_read = 0;
-  std::int64_t rows_used = 0;  ///< Rows that became documents, each counted once.
+  std::int64_t rows_used = 0;  ///< Number of rows that became documents, each counted once.
   std::vector<LeftOutRows> left_out;
   /// Number of lone surrogates ("\ud83d" without its other half) that were read as U+FFFD.
   std::int64_t replaced_surrogates = 0;
@@ -51,14 +51,17 @@ struct ShownRow {
 struct DataSummary {
   std::vector<DataSetSummary> sets;
   std::filesystem::path tokenizer;  ///< The tokenizer's file; empty where bytes are tokens.
-  std::optional<std::string> chat_template;  ///< Name and place of the template, for conversations.
-  std::string packing;                       ///< "stream", "documents" or "off".
+  /// Name and place of the chat template; none without conversations.
+  std::optional<std::string> chat_template;
+  /// How documents lie in sequences: joined ("stream"), several in each ("documents") or one
+  /// ("off").
+  std::string packing;
   std::int64_t seq_len = 0;
   /// Number of tokens of each document in the order of training, repeats included; one number for a
   /// single text.
   std::vector<std::int64_t> lengths;
   std::int64_t tokens = 0;         ///< Number of all tokens, the sum of `lengths`.
-  std::int64_t learnt_tokens = 0;  ///< Number of those that are learnt.
+  std::int64_t learnt_tokens = 0;  ///< Number of tokens that are learnt.
   std::int64_t training_sequences = 0, validation_sequences = 0;
   std::int64_t places = 0;       ///< Places for a token in all sequences: sequences times seq_len.
   std::int64_t used_places = 0;  ///< Number of places that hold a token; the rest is padding.

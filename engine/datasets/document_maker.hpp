@@ -57,7 +57,7 @@ struct DocumentRows {
   [[nodiscard]] DocumentHashes hashes(const DocumentTokens& tokens) const;
 };
 
-/// What was counted when the rows of one data set were read: how many were read, used and left out.
+/// Numbers of rows of one data set that were read, used (made into documents) and left out.
 struct RowCounts {
   std::int64_t read = 0;
   std::int64_t used = 0;
@@ -76,9 +76,8 @@ struct RowCounts {
 RowCounts make_documents(const DocumentRows& rows, const DocumentTokens& tokens,
                          const DocumentCache::AddDocument& add, const TextProgress& progress);
 
-/// The first `most` rows of the data set that are used, with their texts and their tokens.
-/// `left_out`: number of the set's rows that are left out, so many more of which may have to be
-/// read.
+/// The first `most` rows of the data set that are used, with their texts and tokens. `left_out`:
+/// number of the set's rows that are left out, which may stand before them.
 [[nodiscard]] std::vector<ShownRow> first_rows(const DocumentRows& rows,
                                                const DocumentTokens& tokens, std::int64_t most,
                                                std::int64_t left_out);

@@ -38,8 +38,8 @@ class IntegerFile {
   /// Reads values number `first` to first + into.size() - 1, counted row by row. Values above the
   /// largest int64 are read as that.
   void read(std::int64_t first, std::span<std::int64_t> into) const;
-  /// Place of value number `index` in messages to people: "FILE: row 3, column 5", or "FILE: token
-  /// 17" for a file of one dimension; all counted from 0.
+  /// Place of value number `index` for messages: "FILE: row 3, column 5", or "FILE: token 17" for a
+  /// file of one dimension; all counted from 0.
   [[nodiscard]] std::string place(std::int64_t index) const;
 
  private:

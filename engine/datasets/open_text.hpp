@@ -11,8 +11,8 @@
 namespace sluice::engine {
 
 /// Sets the run's `date_string` to the date of today (UTC), as "26 Jul 2024", where the run states
-/// none and its chat template writes the date: so that the template sees the date of the run's
-/// first start whenever the run goes on.
+/// none and its chat template writes the date: the template sees that date whenever the run goes
+/// on.
 void fix_date(planner::RunConfig& run);
 
 /// Whether one of the run's data sets is token ids: its format says so, or it is a .npy file

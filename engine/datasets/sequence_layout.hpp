@@ -10,8 +10,8 @@
 
 namespace sluice::engine {
 
-/// A piece of a document: tokens `first` to first + `places` of the data, both included. The first
-/// `places` of them are inputs, the last `places` of them the inputs' targets.
+/// A piece of a document: tokens `first` to first + places (included) of the data, of which all but
+/// the last are inputs, and all but the first the targets of these.
 struct DocumentPiece {
   std::int64_t first, places;
   friend bool operator==(const DocumentPiece&, const DocumentPiece&) = default;

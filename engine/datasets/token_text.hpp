@@ -20,7 +20,7 @@ class TokenText : public WindowedText {
     std::filesystem::path text;
     TokenizerFolder tokenizer;
     std::filesystem::path cache;  ///< Folder for cut tokens; created if absent.
-    std::string name = {};        ///< Name of the text in messages to people; empty for its path.
+    std::string name = {};        ///< Name of the text in messages; empty for its path.
   };
   /// Opens the text, cutting it into tokens unless the cache holds them; `progress` is called
   /// meanwhile. Throws BadRequest if a file is missing, the text is too short or not UTF-8, or the

@@ -65,8 +65,8 @@ inline constexpr unsigned kUsualDepth = 32;
 inline constexpr unsigned kMostDepth = 1024;
 
 /// Opens a queue that moves blocks of the file `descriptor` as `io` says. `memory`: stretches of
-/// host memory that transfers will use, if known, which io_uring then registers. `depth`: number of
-/// blocks in flight, at most kMostDepth; without io_uring there are always four threads instead.
+/// host memory that transfers will use, if known. `depth`: number of blocks in flight, at most
+/// kMostDepth; without io_uring there are always four threads instead.
 [[nodiscard]] std::unique_ptr<BlockQueue> open_block_queue(
     DiskIo io, int descriptor, std::span<const std::span<std::byte>> memory,
     unsigned depth = kUsualDepth);

@@ -26,8 +26,8 @@ struct DiskPart {
   std::int64_t bytes;
 };
 
-/// Where everything lies in the disk file of a step graph: finds the block for a byte of a unit's
-/// plane, and the name of the tensor that a block holds.
+/// Layout of a step graph's disk file: finds the block for a byte of a unit's plane, and the name
+/// of the tensor that a block holds.
 class DiskLayout {
  public:
   DiskLayout(const planner::ModelShape& shape, const planner::StepGraph& graph);

@@ -27,8 +27,7 @@ namespace sluice::engine {
 enum class DiskUse {
   training,
   /// Only the times of transfers and checksums matter: the file may be smaller than the plan asks
-  /// for, so that tensors overlap in it, and blocks that were read are not compared with what was
-  /// written.
+  /// for, so that tensors overlap in it, and blocks that were read are not verified.
   rehearsal,
 };
 
@@ -48,7 +47,7 @@ struct DiskPlace {
 /// refuses to write stays in memory and `failure` reports it: the state remains complete.
 class DiskStore {
  public:
-  /// Makes the file in `place.folder` and reserves all its bytes, so that the disk cannot fill up
+  /// Makes the file in `place.folder` and reserves all of it, so that the disk cannot fill up
   /// later; a rehearsal reserves at most half of the free space, or what its largest transfer
   /// needs. `buffers`: the memory that `move` will be called with, if known. Throws
   /// EnvironmentError naming folder and size.
@@ -63,8 +62,8 @@ class DiskStore {
   /// its block.
   void move(const BoundTask& task, std::int64_t step);
 
-  /// Fills the whole file with repetitions of `bytes`, so that measurements are right: a drive is
-  /// not touched to read blocks that were never written, which would be too fast.
+  /// Fills the whole file with repetitions of `bytes`, for measurements: the drive is not touched
+  /// to read blocks that were never written, which would be too fast.
   void fill(std::span<std::byte> bytes);
 
   [[nodiscard]] bool holds(std::size_t unit) const { return layout_.holds(unit); }

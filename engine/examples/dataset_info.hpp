@@ -10,8 +10,8 @@
 
 namespace sluice::engine {
 
-/// The data set that a name in a run's `data` stands for: where its files are, and what is stated
-/// of them. Without a format, the first example decides it.
+/// The data set that a name in a run's `data` stands for: its files, and what is stated of them.
+/// Without a format, the first example decides it.
 struct Dataset {
   /// Path of a file, a folder or a glob, or the id of a data set in the Hugging Face hub's local
   /// cache.

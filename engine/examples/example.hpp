@@ -23,7 +23,7 @@ using Example = std::variant<std::string, PromptAndCompletion, Conversation>;
 struct BadExample {
   std::string reason;  ///< Field and fault, such as "output: is empty".
   /// Whether the row shows that its file is of a kind that is not trained here, such as preference
-  /// data: then the file is refused, for to leave out single rows would be wrong.
+  /// data: then the file is refused, and no single row left out.
   bool of_file = false;
 };
 

@@ -63,9 +63,8 @@ struct ArenaSizes {
 /// capacity.
 void require_room(const ArenaSizes& needed, const ArenaSizes& capacity);
 
-/// Range of a sequence's tokens that the next forward pass computes: it appends them to the tokens
-/// before, whose keys and values are kept. Used where one next token is predicted at a time (graphs
-/// of ForwardGoal::next_token).
+/// Range of a sequence's tokens that the next forward pass computes; the keys and values of the
+/// tokens before it are kept. Used by graphs of ForwardGoal::next_token.
 struct SequencePart {
   /// Number of the sequence's tokens before this pass, whose keys and values are kept; also the
   /// position of the pass's first token.
@@ -114,8 +113,8 @@ class Device {
   virtual void write(std::span<const std::byte> source, std::byte* destination) = 0;
 
   /// Zeroed host memory of `bytes` bytes outside the arenas, fully resident, that `read` can copy
-  /// into at the device's full speed; checkpoints are taken there. The device must outlive it.
-  /// Throws EnvironmentError if the system refuses it.
+  /// into at the device's full speed. The device must outlive it. Throws EnvironmentError if the
+  /// system refuses it.
   [[nodiscard]] virtual std::shared_ptr<std::byte> memory_to_read_into(Bytes bytes);
 
   /// Zeroes `bytes` bytes of an arena from `destination` on. Call it between steps.

@@ -37,8 +37,8 @@ class TaskRunner {
 /// not allocate, and takes one lock per lane and step.
 class Executor {
  public:
-  /// Starts the lanes' threads. `observer` may be null (nobody is told of tasks), and so may
-  /// `queues` (threads run every lane).
+  /// Starts the lanes' threads. `observer` may be null, and so may `queues`: threads then run all
+  /// lanes.
   Executor(const Program& program, TaskRunner& runner, Observer* observer,
            DeviceQueues* queues = nullptr);
   ~Executor();
@@ -103,7 +103,7 @@ class Executor {
   TaskRanges ranges_;
   std::chrono::steady_clock::time_point epoch_;
 
-  /// Memory of `ended_` if there are no device queues, which else own it; null then.
+  /// Memory of the end flags if there are no device queues; null if there are, because they own it.
   std::unique_ptr<EndFlag[]> own_flags_;
   /// Last step in which each task ended, by index of the task; 32 bits, so that a futex can wait on
   /// the value itself.

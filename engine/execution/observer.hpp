@@ -26,8 +26,7 @@ class Observer {
   virtual void task_ran(const TaskEvent& event) = 0;
 
   /// Called by a thread before (calls_begin) and after (calls_end) it makes the calls of the
-  /// device's library that belong to a task, such as kernel launches, so that a profiler can
-  /// attribute them. Most observers ignore it.
+  /// device's library that belong to a task, such as kernel launches. Most observers ignore it.
   virtual void calls_begin(std::uint32_t /*task*/, std::int64_t /*step*/) {}
   virtual void calls_end() {}
 };

@@ -8,8 +8,8 @@ namespace sluice::engine {
 
 class Program;
 
-/// NVTX ranges by which a profiler, such as Nsight Systems, shows the task that each thread works
-/// on. They cost next to nothing while no profiler is attached, and nothing in builds without CUDA.
+/// NVTX ranges by which a profiler shows the task that each thread works on. They cost next to
+/// nothing while no profiler is attached, and nothing in builds without CUDA.
 class TaskRanges {
  public:
   explicit TaskRanges(const Program& program);

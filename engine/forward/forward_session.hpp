@@ -57,8 +57,8 @@ class ForwardSession : private TaskRunner {
   std::unique_ptr<Device> device_;
   Program program_;
   /// Where each expert's routes (tokens sent to it) begin, [experts + 1]: number of routes to
-  /// experts before it, and at the end the number of all. The task that loads experts reads it, and
-  /// leaves out experts without a route.
+  /// experts before it, and at the end of all. The task that loads experts leaves out those without
+  /// a route.
   std::vector<std::int32_t> routes_;
   /// Copy of the task that loads experts, narrowed to a run of neighbouring experts, which one copy
   /// moves.

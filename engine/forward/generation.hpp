@@ -45,8 +45,8 @@ class Generation : public PassWork {
   std::vector<std::int32_t> tokens_;  ///< The prompt and the tokens generated so far.
   std::int64_t prompt_;
   SequencePart part_;
-  /// Token that each pass (from 1) chose to follow; none for passes over a part of the prompt that
-  /// is not its last, and once generation is over.
+  /// Token chosen in each pass (from 1); none for passes that end before the prompt does, and for
+  /// those after the end of the generation.
   std::vector<std::optional<std::int32_t>> chosen_;
   std::atomic<bool> over_{false};
 };

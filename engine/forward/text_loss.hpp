@@ -11,8 +11,8 @@
 
 namespace sluice::engine {
 
-/// Windows of text, [seq_len] tokens each with the token that follows each of them, on which the
-/// loss of a model is computed.
+/// Windows of tokens on which a model's loss is computed: seq_len inputs each, and a target for
+/// each input.
 class LossWindows {
  public:
   virtual ~LossWindows() = default;
@@ -44,7 +44,7 @@ class DatasetWindows : public LossWindows {
 /// them, as in transformers' guide to the perplexity of fixed-length models.
 class TextWindows : public LossWindows {
  public:
-  /// Cuts `tokens`, which must outlive the windows and hold at least two tokens.
+  /// Cuts `tokens` into windows; they must outlive this object and be at least two.
   TextWindows(std::span<const std::int32_t> tokens, std::int64_t seq_len, std::int64_t stride);
 
   [[nodiscard]] std::int64_t count() const override { return count_; }

@@ -13,7 +13,7 @@ struct SamplerSettings {
   double temperature = 0;
   std::int64_t top_k = 0;  ///< Number of most likely tokens among which one is drawn; 0: among all.
   /// One is drawn only among the smallest set of most likely tokens whose probabilities add up to
-  /// this.
+  /// this; 1: among all.
   double top_p = 1;
   std::uint64_t seed = 1;
 };

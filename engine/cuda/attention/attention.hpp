@@ -34,11 +34,10 @@ struct AttentionOptions {
 class CudaAttention {
  public:
   /// Compiles the kernels of both passes for `cudnn`'s device, which takes no device memory.
-  /// Kernels are loaded on their first run, which takes 2 MiB once per object; nothing is allocated
-  /// after that. `cudnn` must outlive this object. Throws BadRequest for an impossible shape,
-  /// EnvironmentError if the library does not support the shape on this GPU; where only the cut of
-  /// a group of heads into runs is unsupported, the error names the longest sequence that needs no
-  /// cut.
+  /// Kernels are loaded on their first run, which takes 2 MiB; nothing is allocated after that.
+  /// `cudnn` must outlive this object. Throws BadRequest for an impossible shape, EnvironmentError
+  /// if the library does not support the shape on this GPU; where only the cut of a group of heads
+  /// into runs is unsupported, the error names the longest sequence that needs no cut.
   CudaAttention(const Cudnn& cudnn, const AttentionShape& shape,
                 const AttentionOptions& options = {});
   ~CudaAttention();

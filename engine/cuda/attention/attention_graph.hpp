@@ -34,8 +34,8 @@ enum class AttentionTensor : std::int64_t {
   /// fp32, only if the shape has a window: its width in tokens, minus (length - queries) where the
   /// shape has fewer queries than keys.
   window,
-  keys,     ///< int32: length; only if the shape has fewer queries than keys.
-  queries,  ///< int32: queries; only if the shape has fewer queries than keys.
+  keys,     ///< int32: number of keys, `length`; only if the shape has fewer queries than keys.
+  queries,  ///< int32: number of queries; only if the shape has fewer queries than keys.
   /// int32 [sequences, queries]: position of the first token of each query's document; only if
   /// sequences hold several documents.
   starts,
@@ -44,14 +44,14 @@ enum class AttentionTensor : std::int64_t {
 /// Whether one run of the attention kernel writes complete gradients of keys and values, or parts
 /// that its caller sums over several runs.
 enum class KeyGradients {
-  whole,  ///< Complete: bf16, with the strides of keys and values.
-  part,   ///< To be summed: bf16 [length, head_dim] of one head.
+  whole,  ///< Complete gradients: bf16, with the strides of keys and values.
+  part,   ///< Terms of the caller's sums: bf16 [length, head_dim] of one head.
 };
 
 /// How the keys that one run of the attention kernel reads lie in memory.
 enum class KeyRows {
-  apart,   ///< Rows qkv_row elements apart, like all other tensors.
-  packed,  ///< Rows without gaps, [length, head_dim] of one head.
+  apart,   ///< Rows of tokens lie qkv_row elements apart, as those of queries and values.
+  packed,  ///< Rows of tokens lie without gaps, [length, head_dim] of one head.
 };
 
 /// Compiles the forward pass: out = softmax(mask(scale q k^T)) v, and lse. Throws EnvironmentError

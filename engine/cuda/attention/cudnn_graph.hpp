@@ -19,7 +19,7 @@ struct CudnnTensor {
   std::array<std::int64_t, 4> sizes{};
 };
 
-/// Composes a graph of cuDNN operations that becomes one kernel. Tensors are [sequences, heads,
+/// Composes a graph of cuDNN operations, which becomes one kernel. Tensors are [sequences, heads,
 /// rows, columns].
 class CudnnGraph {
  public:

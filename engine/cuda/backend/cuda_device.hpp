@@ -47,7 +47,7 @@ class CudaDevice : public Device {
  public:
   /// Throws Error(does_not_fit) if an arena is larger than its capacity, EnvironmentError if the
   /// memory or a GPU of compute capability 8.0 or newer is missing, BadRequest for a job that the
-  /// templates do not compute.
+  /// backend does not compute.
   CudaDevice(const planner::Job& job, const CudaDeviceSettings& settings);
   ~CudaDevice() override;
 

@@ -12,8 +12,8 @@
 
 namespace sluice::engine {
 
-/// What a table of matrix-product algorithms is valid for, here: this computer's first GPU and its
-/// cuBLASLt. Throws EnvironmentError if there is no usable GPU.
+/// Identity of this computer's first GPU and its cuBLASLt, for which a table of matrix-product
+/// algorithms is valid. Throws EnvironmentError if there is no usable GPU.
 [[nodiscard]] GemmTableId gemm_table_id();
 
 /// Function that is told, in one line of text, that matrix products are going to be tuned, and
@@ -23,12 +23,11 @@ using GemmAnnounce = std::function<void(const std::string&)>;
 void announce_on_stderr(const std::string& line);
 
 /// The table of matrix-product algorithms (GEMM table) in `store`, completed for every product of
-/// `job`. Missing products are tuned now, in about ten seconds for a model of 7 billion parameters,
-/// and saved; other products keep their algorithms. A lock makes concurrent processes agree. Needs
-/// device memory for the largest product (a few GB) and frees all of it, so call it before arenas
-/// are allocated. Throws EnvironmentError if the GPU, the memory or a writable store is missing,
-/// BadRequest for a damaged table (naming the file) and for jobs that the CUDA backend does not
-/// compute.
+/// `job`. Missing products are tuned now and saved; other products keep their algorithms. A lock
+/// makes concurrent processes agree. Needs device memory for the largest product and frees all of
+/// it, so call it before arenas are allocated. Throws EnvironmentError if the GPU, the memory or a
+/// writable store is missing, BadRequest for a damaged table (naming the file) and for jobs that
+/// the CUDA backend does not compute.
 [[nodiscard]] GemmTable ensure_gemm_table(const planner::Job& job,
                                           const planner::Store& store = planner::Store::of_user(),
                                           const GemmAnnounce& announce = announce_on_stderr);

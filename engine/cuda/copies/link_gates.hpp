@@ -16,12 +16,12 @@
 
 namespace sluice::engine {
 
-/// Slows the copies on a stream down to a rate: behind each piece of a copy the stream stops at a
-/// gate, which is opened when the rate allows. The stream counts its progress in one word (the
-/// beginning of each copy, and the gate behind each piece of it) and passes a gate once another
-/// word has reached the gate's number. Gates are opened when due whether or not the stream is there
-/// yet: the opening thread need only wake up once per piece, and a late wake-up opens every gate
-/// that is due by then.
+/// Slows the copies on a stream down to a rate: behind each piece of a copy is a gate, which is
+/// opened when the rate allows. The stream counts its progress in one word (the beginning of each
+/// copy, and the gate behind each piece of it) and passes a gate once another word has reached the
+/// gate's number. Gates are opened when due whether or not the stream is there yet: the opening
+/// thread need only wake up once per piece, and a late wake-up opens every gate that is due by
+/// then.
 class LinkGates {
  public:
   /// Bytes between two gates of a copy: little compared with the copy of a layer, enough that gates

@@ -16,8 +16,8 @@ enum class Pinning { wanted, none };
 
 /// Host memory that a GPU can copy from and to at full speed: mapped
 /// (engine/memory/even_memory.hpp), made resident by several threads and then registered with the
-/// CUDA runtime, which is faster than cudaHostAlloc and gives the same copy speed. If registration
-/// fails or is not wanted, it is ordinary memory except for the ranges pinned by `pin_part`.
+/// CUDA runtime. If registration fails or is not wanted, it is ordinary memory except for the
+/// ranges pinned by `pin_part`.
 class PinnedMemory {
  public:
   /// Allocates `bytes`, zeroed. Throws EnvironmentError naming `what` and the size if the system
@@ -57,9 +57,8 @@ class PinnedMemory {
 
 /// Keeps pinned memory for reuse: while such an object lives, the largest PinnedMemory that was
 /// pinned as a whole stays pinned when it is released, and the next one that fits in it gets it,
-/// zeroed (one that does not fit frees it). Pinning 100 GiB takes tens of seconds, so a process
-/// that runs many plans pins only once. Plans that use the same pages are also more comparable,
-/// because pages can differ in speed.
+/// zeroed (one that does not fit frees it). For processes that run many plans: pinning takes long,
+/// and plans that use the same pages are more comparable, because pages can differ in speed.
 class KeptPinnedMemory {
  public:
   /// Pins `at_least` bytes at once, if possible, to be kept for the first request.

@@ -15,8 +15,8 @@ namespace sluice::engine {
 
 /// Slows the copies on a stream down to a rate, to imitate a machine with a slower link. After each
 /// piece of a copy the stream reports its progress and waits, by the driver's stream memory
-/// operations, until this object's thread lets it continue at start + bytes so far / rate. The
-/// GPU's multiprocessors are not involved. Within a piece, memory sees the link's full speed.
+/// operations, until this object's thread lets it continue at start + bytes so far / rate. Within a
+/// piece, memory sees the link's full speed.
 class StreamPacer {
  public:
   /// Begins to pace copies on `stream` at `rate`. Throws EnvironmentError if the driver has no

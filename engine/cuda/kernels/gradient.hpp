@@ -16,8 +16,8 @@ namespace sluice::engine::cuda {
 /// be shorter. `blocks` holds ceil(elements / 4096).
 void norm_blocks(CUstream_st* stream, const float* gradient, std::int64_t elements, double* blocks);
 
-/// Second half: *sum = sum of blocks[0 .. count), in an order that depends on `count` alone. `sum`
-/// may be mapped host memory.
+/// Second half of the norm of a gradient: *sum = sum of blocks[0 .. count), in an order that
+/// depends on `count` alone. `sum` may be mapped host memory.
 void sum_blocks(CUstream_st* stream, const double* blocks, std::int64_t count, double* sum);
 
 /// gradient[i] += addend[i] for all `elements`, both fp32.

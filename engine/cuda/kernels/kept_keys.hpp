@@ -14,7 +14,7 @@ struct KeptKeysShape {
   std::int64_t count = 0;  ///< Number of queries, which are tokens [first, first + count).
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
-  std::int64_t head_dim = 0;  ///< Size of a head; even, at most 512.
+  std::int64_t head_dim = 0;  ///< Number of elements of a head; even, at most 512.
   /// Number of keys visible to a query, itself included; none for all.
   std::optional<std::int64_t> window = std::nullopt;
 };

@@ -16,7 +16,7 @@ namespace sluice::engine::cuda {
 void cross_entropy(CUstream_st* stream, std::uint16_t* logits, const std::int32_t* targets,
                    std::int64_t tokens, std::int64_t vocab, float scale, float* loss);
 
-/// Only the losses, with the same bits as cross_entropy computes; the logits are left as they are.
+/// Computes only the losses of cross_entropy, with the same bits; the logits are left as they are.
 void cross_entropy_loss(CUstream_st* stream, const std::uint16_t* logits,
                         const std::int32_t* targets, std::int64_t tokens, std::int64_t vocab,
                         float* loss);

@@ -14,7 +14,7 @@ namespace sluice::engine::cuda {
 
 struct RopeShape {
   std::int64_t tokens = 0;
-  /// Tokens of a sequence: token t is at position t mod seq_len of its own.
+  /// Number of tokens of a sequence: token t is at position t mod seq_len of its own.
   std::int64_t seq_len = 0;
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;

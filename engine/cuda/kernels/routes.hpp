@@ -28,8 +28,9 @@ struct RouteArrays {
   std::int32_t* row = nullptr;
   /// int32 [routes]: token of each row; routes = tokens * active.
   std::int32_t* token = nullptr;
-  float* share = nullptr;    ///< fp32 [routes]: weight of each row in its token's sum over experts.
-  float* d_share = nullptr;  ///< fp32 [routes]: gradient of each share; scratch of `route`.
+  float* share = nullptr;  ///< fp32 [routes]: weight of each row in its token's sum over experts.
+  /// fp32 [routes]: gradient of each row's share; before, scratch of `route`.
+  float* d_share = nullptr;
   /// int32 [experts + 1]: first row of each expert, and at the end the number of rows.
   std::int32_t* begin = nullptr;
   /// int32 [route_tiles, 2]: for each tile of at most kExpertTile rows of one expert, that expert

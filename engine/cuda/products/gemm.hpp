@@ -17,14 +17,14 @@ namespace sluice::engine {
 
 /// The matrix products of linear layers, through cuBLASLt: y = x W^T (+ bias) with x [T, in], W
 /// [out, in], y [T, out], row-major bf16, and its two gradients. Algorithms come from a table (made
-/// by ensure_gemm_table). Without a table each is the library's first admissible suggestion, which
-/// is always the same for one GPU and library but not the fastest; this is for tests and
-/// measurements. An object serves one stream at a time; the first product of each size allocates
-/// host memory. All pointers are device memory at multiples of 64 bytes and must stay valid until
-/// the stream has passed the call.
+/// by ensure_gemm_table). Without a table, for tests and measurements, each is the library's first
+/// admissible suggestion, which is always the same for one GPU and library but not the fastest. An
+/// object serves one stream at a time; the first product of each size allocates host memory. All
+/// pointers are device memory at multiples of 64 bytes and must stay valid until the stream has
+/// passed the call.
 class CudaGemm {
  public:
-  /// Throws EnvironmentError if cuBLASLt cannot start.
+  /// Takes the algorithms of `table`, or none. Throws EnvironmentError if cuBLASLt cannot start.
   explicit CudaGemm(std::optional<GemmTable> table = std::nullopt);
   ~CudaGemm();
   CudaGemm(const CudaGemm&) = delete;  // Owns the library's handle.

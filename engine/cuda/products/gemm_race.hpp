@@ -17,8 +17,7 @@ enum class GemmCare {
   /// one must give the same bits twice.
   thorough,
   /// Only the library's first suggestions are timed, once each, and bits are not compared: a choice
-  /// that is about as fast, in some hundredths of a second. For measurements that stand for runs;
-  /// not for runs.
+  /// that is about as fast, found soon. For measurements that stand for runs; not for runs.
   quick,
 };
 
@@ -34,9 +33,8 @@ class GemmRace {
   GemmRace& operator=(const GemmRace&) = delete;
 
   /// The fastest algorithm for `key`, which must be one of the constructor's, with its measured
-  /// time. Takes tens of milliseconds to a second, and some seconds for products of a tenth of a
-  /// second. Throws EnvironmentError if no suggestion runs or, unless `care` is quick, none gives
-  /// the same bits twice.
+  /// time. Throws EnvironmentError if no suggestion runs or, unless `care` is quick, none gives the
+  /// same bits twice.
   [[nodiscard]] GemmEntry run(const GemmKey& key, GemmCare care = GemmCare::thorough);
 
  private:

@@ -62,7 +62,8 @@ class GemmTable {
   /// Hash of the algorithms chosen for the products `keys`, which must all be in the table; part of
   /// the numerics id. Measured times are left out.
   [[nodiscard]] std::string algorithms_hash(std::span<const GemmKey> keys) const;
-  [[nodiscard]] std::string algorithms_hash() const;  ///< Hash of the algorithms of all entries.
+  /// Hash of the algorithms of all entries of the table.
+  [[nodiscard]] std::string algorithms_hash() const;
 
  private:
   GemmTableId id_;

@@ -9,9 +9,8 @@
 
 namespace sluice::engine {
 
-/// A second CUDA stream, on which some of a task's kernels run beside the others. It is on the
-/// device that was current at construction. The caller must wait for its kernels before destroying
-/// it.
+/// A second CUDA stream for some of a task's kernels, on the device that was current at
+/// construction. The caller must wait for its kernels before destroying it.
 class SideStream {
  public:
   /// Creates the stream. Throws EnvironmentError if that fails.

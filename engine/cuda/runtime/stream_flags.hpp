@@ -9,9 +9,9 @@ struct CUstream_st;
 
 namespace sluice::engine {
 
-/// Lets CUDA streams write flags that the CPU reads, and wait for flags that the CPU writes: by the
-/// driver's stream memory operations if they work (tried once, with one stream); otherwise they
-/// write by a kernel of one thread, and cannot wait.
+/// Lets CUDA streams write flags that the CPU reads, and wait for flags that it writes: by the
+/// driver's stream memory operations if they work (tried once, with one stream); otherwise a kernel
+/// of one thread writes, and waiting is impossible.
 class StreamFlags {
  public:
   explicit StreamFlags(CUstream_st* stream);
