@@ -55,7 +55,7 @@ class TemplateProcess {
 
   std::mutex mutex_;
   std::unique_ptr<PythonChild> child_;
-  /// Requests for compilation that this process has served.
+  /// Requests to compile a template that this process has served.
   std::set<std::string, std::less<>> loaded_;
 };
 

@@ -62,7 +62,7 @@ class TokenIds : public WindowedText {
   void cut_rows();
   /// Pieces into which a row is cut, without those that have nothing to learn.
   [[nodiscard]] std::vector<DocumentPiece> pieces_of(const Row& row);
-  /// Buffers for values of the files that are read together.
+  /// Buffers for ids, mask and marked tokens that are read together.
   struct Part {
     explicit Part(std::int64_t most);
     std::vector<std::int64_t> ids, mask;
