@@ -5,8 +5,8 @@
 
 namespace sluice::engine {
 
-/// Version of the host backend's arithmetic: to be increased whenever one of its kernels, the
-/// optimizer or a reduction changes the bits it computes.
+/// Version of the host backend's arithmetic, part of its numerics id: to be increased whenever one
+/// of its kernels, the optimizer or a reduction changes the bits it computes.
 inline constexpr int kHostKernelsVersion = 1;
 
 /// SHA-256 of everything that decides the host backend's bits: backend, processor family, OpenBLAS

@@ -6,25 +6,25 @@
 
 namespace sluice::engine {
 
-/// One turn as the data gave it.
+/// One turn of a conversation, with all fields that the data give it.
 struct ChatMessage {
-  /// The turn as a template sees it, the text of one JSON object: "role", "content" and all else
-  /// the data have (tool_calls, reasoning_content, name, ...) in the file's order. Roles are a
-  /// template's words: system, user, assistant, tool, developer.
+  /// The turn as a template sees it, as the text of one JSON object: "role", "content" and all else
+  /// that the data have (tool_calls, reasoning_content, name, ...) in the file's order. Roles are
+  /// the words that templates know: system, user, assistant, tool, developer.
   std::string fields;
-  /// Whether this turn is learnt if it is the assistant's; turns of other roles are never learnt.
+  /// Whether this turn is learnt if it is the assistant's; turns of other roles never are.
   bool learnt = true;
 };
 
-/// Messages in order, and what a template sees beside them.
+/// A conversation: its turns in order, and what a template sees beside them.
 struct Conversation {
   std::vector<ChatMessage> messages;
-  /// Further names that the template sees (tools, documents, entries of chat_template_kwargs), as
-  /// the text of one JSON object.
+  /// Variables that the template sees besides the messages (tools, documents, entries of
+  /// chat_template_kwargs), as the text of one JSON object.
   std::string variables = "{}";
 };
 
-/// A turn that has a role and a text. Throws BadRequest if the text is not UTF-8.
+/// A turn that consists of a role and a text. Throws BadRequest if the text is not UTF-8.
 [[nodiscard]] ChatMessage chat_message(const std::string& role, const std::string& content,
                                        bool learnt = true);
 

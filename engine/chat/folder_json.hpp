@@ -7,11 +7,11 @@
 
 namespace sluice::engine {
 
-/// The object in a configuration file; empty without the file. Throws BadRequest naming the file if
-/// it holds anything else.
+/// The JSON object in a model folder's configuration file; an empty one if there is no such file.
+/// Throws BadRequest naming the file if it holds anything else.
 [[nodiscard]] nlohmann::json folder_json(const std::filesystem::path& file);
 
-/// The bytes of a file. Throws BadRequest if it cannot be read.
+/// All bytes of a file. Throws BadRequest if it cannot be read.
 [[nodiscard]] std::string whole_text(const std::filesystem::path& file);
 
 }  // namespace sluice::engine

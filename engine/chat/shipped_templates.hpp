@@ -7,11 +7,11 @@
 namespace sluice::engine {
 
 struct ShippedTemplate {
-  std::string_view name;  ///< Name of the file without ".jinja".
+  std::string_view name;  ///< Name of the template's file without ".jinja", such as "chatml".
   std::string_view text;
 };
 
-/// Every shipped template, in the order of names.
+/// Every chat template that is compiled into the program, sorted by name.
 [[nodiscard]] const std::vector<ShippedTemplate>& shipped_templates();
 
 }  // namespace sluice::engine

@@ -8,9 +8,9 @@
 
 namespace sluice::engine {
 
-/// One line with an example: what `chosen` and `own` write for a conversation of which they make
-/// different texts. None if they agree on a question with its answer, a system message, two
-/// questions, and a thought.
+/// One line that shows where the texts of two templates first differ: what `chosen` (the run's) and
+/// `own` (the model folder's) write there. None if both write the same for four short
+/// conversations, one with a system message and one with a thought.
 [[nodiscard]] std::optional<std::string> template_difference(const ChatTemplate& chosen,
                                                              const ChatTemplate& own);
 

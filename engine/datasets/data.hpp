@@ -17,124 +17,136 @@
 
 namespace sluice::engine {
 
-/// The two numbers that determine a shuffled order.
+/// The two numbers that determine the order of a shuffle: the run's seed, and the epoch.
 struct ShuffleKey {
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;
 };
 
-/// A bijection of 0 .. size - 1 fixed by the key: a four-round Feistel network on the
-/// smallest even number of bits, walked until it lands inside (M. Luby, C. Rackoff 1988; cycle
-/// walking: J. Black, P. Rogaway 2002). Needs no memory.
+/// Where a shuffle puts `index`: a bijection of 0 .. size - 1 fixed by the key. A four-round
+/// Feistel network on the smallest even number of bits, applied again while its result is not below
+/// `size` (M. Luby, C. Rackoff 1988; cycle walking: J. Black, P. Rogaway 2002). Needs no memory.
 [[nodiscard]] std::int64_t shuffled(std::int64_t index, std::int64_t size, ShuffleKey key);
 
-/// Facts about the chat template that rendered a text's conversations.
+/// What is recorded of the chat template that rendered a text's conversations.
 struct ChatFacts {
-  std::string jinja2;                   ///< Version of the library.
-  std::optional<std::string> turn_end;  ///< Special token that ends the assistant's turns.
+  std::string jinja2;  ///< Version of the Python library jinja2.
+  /// Special token behind the assistant's turns; none without.
+  std::optional<std::string> turn_end;
 };
 
-/// Text cut into windows of seq_len + 1 tokens that overlap by one: window w is tokens [w seq_len,
-/// (w + 1) seq_len] of one stream. Windows without a learnt target are left out. The last twentieth
-/// of the others (at least one) is validation, the rest training.
+/// Training text cut into windows of seq_len + 1 tokens that overlap by one: window w is tokens w
+/// seq_len to (w + 1) seq_len of one stream. Windows without a learnt target are left out. The last
+/// twentieth of the others (at least one) is validation, the rest training. Subclasses may instead
+/// lay documents into sequences, each of which is a window then.
 class WindowedText : public TokenSource {
  public:
   [[nodiscard]] std::int64_t training_windows() const { return training_; }
   [[nodiscard]] std::int64_t validation_windows() const { return windows_ - training_; }
-  /// Number of windows that belong to neither part because none of their targets is learnt.
+  /// Number of windows that are neither training nor validation because none of their targets is
+  /// learnt.
   [[nodiscard]] std::int64_t left_out_windows() const { return left_out_; }
   [[nodiscard]] std::int64_t seq_len() const { return seq_len_; }
   [[nodiscard]] std::int64_t tokens() const { return tokens_; }
 
-  /// Index of the window that is sequence number `position` (from 0) of the whole run: a pure
-  /// function of seed, epoch = position / training_windows, and position within the epoch.
+  /// Index of the training window that the run reads as its sequence number `position` (from 0): a
+  /// pure function of seed, epoch = position / training_windows(), and position within the epoch.
   [[nodiscard]] std::int64_t training_window(std::int64_t position) const;
 
-  /// Reads training sequences. Throws EnvironmentError if the file can no longer be read.
+  /// Reads training sequences in the order of the run, from number `position` (from 0) on: as many
+  /// as `inputs` and `targets`, [n, seq_len] each, hold. Throws EnvironmentError if the file can no
+  /// longer be read.
   void read(std::int64_t position, std::span<std::int32_t> inputs,
             std::span<std::int32_t> targets) override;
-  /// Reads validation windows first .. first + n - 1, in file order.
+  /// Reads validation windows `first` to first + n - 1, in file order, into `inputs` and `targets`,
+  /// [n, seq_len] each.
   void read_validation(std::int64_t first, std::span<std::int32_t> inputs,
                        std::span<std::int32_t> targets);
 
-  /// The sequences that packing=documents would make; none where documents are packed already, or
-  /// are one stream.
+  /// How many sequences packing=documents would make of the same documents; none where documents
+  /// are packed already, or are one stream.
   [[nodiscard]] virtual std::optional<PackedSequences> if_packed() const { return std::nullopt; }
-  /// Number of places that hold a token, in all sequences that are read; the others are padding.
+  /// Number of places that hold a token, in all sequences of training and validation; the others
+  /// are padding.
   [[nodiscard]] virtual std::int64_t used_places() const {
     return (training_windows() + validation_windows()) * seq_len();
   }
 
-  /// SHA-256 of everything the sequences depend on: the file's bytes, the tokenizer's if there is
-  /// one, and which windows are left out.
+  /// SHA-256 of everything that decides the sequences besides seq_len and seed, such as the bytes
+  /// of the data and of the tokenizer, the packing, and which windows are left out.
   [[nodiscard]] virtual std::string hash() const = 0;
-  /// The chat template's facts, where the text has conversations.
+  /// What is recorded of the chat template; none where the text has no conversations.
   [[nodiscard]] virtual std::optional<ChatFacts> chat() const { return std::nullopt; }
-  /// The hash that runs of 0.1.0 recorded, which left no window out and described chat templates
-  /// that they knew; none where it is `hash()`.
+  /// The hash that Sluice 0.1.0, which left no windows out, recorded for these data: a run that it
+  /// began is recognised by it. None where it is `hash()`.
   [[nodiscard]] virtual std::optional<std::string> hash_of_all_windows() const {
     return std::nullopt;
   }
-  /// Takes the windows that were left out back into the order, so that a run that began with them
-  /// goes on bit for bit. Call it before the first read.
+  /// Takes the windows that were left out back into the order, so that a run of Sluice 0.1.0, which
+  /// began with them, goes on bit for bit. Call it before the first read.
   void take_all_windows();
-  /// Entropy, in nats, of the tokens' frequencies: the loss of a model that knows only these.
+  /// Entropy, in nats, of the frequencies of learnt tokens: the loss of a model that knows only
+  /// these.
   [[nodiscard]] virtual double unigram_entropy() const = 0;
-  /// One more than the largest token.
+  /// One more than the largest token id in the data.
   [[nodiscard]] virtual std::int64_t vocabulary() const = 0;
-  /// The first token that is not below `vocabulary`, as "PLACE: token N"; none where the data name
-  /// no places.
+  /// The first token of the data whose id is not below `vocabulary`, the model's, as "PLACE: token
+  /// N"; none if there is none, or where the data name no places.
   [[nodiscard]] virtual std::optional<std::string> token_beyond(std::int64_t /*vocabulary*/) const {
     return std::nullopt;
   }
-  /// Description for people: "bytes of FILE", or "tokens of FILE by TOKENIZER".
+  /// What the text is, for people: "bytes of FILE", or "tokens of FILE by TOKENIZER".
   [[nodiscard]] virtual std::string description() const = 0;
   /// Everything about the data that can be shown before training, with the first `shown_rows` rows
-  /// as they are trained. Reads those rows and all tokens.
+  /// as they are trained (none for bytes). Reads those rows and all tokens.
   [[nodiscard]] virtual DataSummary summary(std::int64_t shown_rows) const = 0;
 
  protected:
   WindowedText(std::int64_t seq_len, std::int64_t seed);
-  /// The fields of a summary that any text has: its tokens, sequences and places.
+  /// A summary with the fields that any text has: numbers of tokens, sequences and places.
   [[nodiscard]] DataSummary sizes() const;
-  /// Sets the number of windows from the number of `tokens`. Throws BadRequest naming `file` if
-  /// they make fewer than two windows; the message calls tokens `token_name`, such as "bytes".
+  /// Cuts a stream of `tokens` tokens into windows, and these into training and validation. Throws
+  /// BadRequest naming `file` if they make fewer than two windows; the message calls tokens
+  /// `token_name`, such as "bytes".
   void cut(const std::filesystem::path& file, std::int64_t tokens, const char* token_name);
-  /// Leaves the windows out of which `learns` is false. Call it after `cut` or `set_windows`, whose
-  /// division into training and validation stays where both keep a window. Throws BadRequest
-  /// naming `file` if fewer than two windows remain.
+  /// Leaves out every window for which `learns` is false. Call it after `cut` or `set_windows`. The
+  /// rest is divided into training and validation anew; after `set_windows` each window stays in
+  /// its part, where both keep one. Throws BadRequest naming `file` if fewer than two windows
+  /// remain.
   void leave_out(const std::filesystem::path& file,
                  const std::function<bool(std::int64_t window)>& learns);
-  /// Sets the numbers of windows directly, for sequences that are not windows of one stream;
-  /// replaces `cut`.
+  /// Sets the numbers of windows of training and of validation directly, and the number of tokens
+  /// in the data; for sequences that are not windows of one stream, instead of `cut`.
   void set_windows(std::int64_t training, std::int64_t validation, std::int64_t tokens);
-  /// Reads the tokens of window `window` of all: seq_len inputs and seq_len targets.
+  /// Reads window `window`, counted with those that are left out: seq_len inputs and seq_len
+  /// targets.
   virtual void read_window(std::int64_t window, std::int32_t* inputs, std::int32_t* targets) = 0;
 
  private:
   std::int64_t seq_len_;
   std::uint64_t seed_;
   std::int64_t tokens_ = 0;
-  /// Divides `windows` windows into training and validation.
+  /// Divides `windows` windows into training and, the last twentieth, validation.
   void divide(std::int64_t windows);
-  /// Number in the file of window `window` of those that are read.
+  /// Number, counted with those that are left out, of window `window` of those that are read.
   [[nodiscard]] std::int64_t number_of(std::int64_t window) const {
     return read_.empty() ? window : read_[static_cast<std::size_t>(window)];
   }
 
-  std::int64_t windows_ = 0;   ///< Number of windows that are read.
-  std::int64_t training_ = 0;  ///< Number of those for training.
-  bool divided_ = false;       ///< Whether set_windows stated which windows are training.
+  std::int64_t windows_ = 0;   ///< Number of windows that are read, in training and validation.
+  std::int64_t training_ = 0;  ///< Number of windows that are for training, among windows_.
+  bool divided_ = false;       ///< Whether set_windows stated how many windows are training.
   std::int64_t left_out_ = 0;
-  std::vector<std::int64_t> read_;  ///< Windows that are read; empty if none is left out.
+  /// Numbers of the windows that are read; empty if none is left out.
+  std::vector<std::int64_t> read_;
 };
 
 /// A text file read as bytes, one token per byte. The file stays on disk; each window is read when
 /// it is needed.
 class ByteText : public WindowedText {
  public:
-  /// Opens `file`, which messages call `name` if that is given. Throws BadRequest if it is missing,
-  /// not a regular file, or holds fewer than two windows.
+  /// Opens `file`, which messages call `name` if that is not empty. Throws BadRequest if it is
+  /// missing, not a regular file, or holds fewer than two windows.
   ByteText(const std::filesystem::path& file, std::int64_t seq_len, std::int64_t seed,
            const std::filesystem::path& name = {});
   ~ByteText() override;
@@ -154,12 +166,12 @@ class ByteText : public WindowedText {
   std::filesystem::path file_;
   std::filesystem::path name_;
   int descriptor_ = -1;
-  std::vector<unsigned char> window_;  ///< One window's bytes.
+  std::vector<unsigned char> window_;  ///< Buffer for one window's bytes.
 };
 
-/// Share of a text's places that hold no token, as "12.5 % padding".
+/// Share of all places of a text's sequences that hold no token, for people: "12.5 % padding".
 [[nodiscard]] std::string padding_text(const WindowedText& text);
-/// Entropy, in nats, of the distribution that token counts describe.
+/// Entropy, in nats, of a distribution that is given by how often each token occurs.
 [[nodiscard]] double entropy_of(std::span<const std::int64_t> counts);
 /// Entropy, in nats, of the frequencies of a file's bytes.
 [[nodiscard]] double unigram_entropy(const std::filesystem::path& file);

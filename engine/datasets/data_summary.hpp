@@ -12,55 +12,63 @@
 
 namespace sluice::engine {
 
-/// Rows that are left out of the data for one reason.
+/// Number of rows that are left out of the data for one reason.
 struct LeftOutRows {
   std::string reason;  ///< Field and fault, such as "output is empty".
   std::int64_t rows = 0;
-  std::string first;  ///< Place of the first one, "FILE:LINE".
+  std::string first;  ///< Place of the first such row, "FILE:LINE".
 };
 
-/// One data set of a run, as it was read.
+/// What was read of one data set of a run.
 struct DataSetSummary {
-  std::string name;                          ///< The file, folder, glob, hub id or registered name.
+  /// The data set as the run names it: a file, folder, glob, id of the hub or registered name.
+  std::string name;
   std::vector<std::filesystem::path> files;  ///< Files in the order in which they are read.
-  std::string format;  ///< "messages", "alpaca", "prompt_completion", "jsonl", "text", ...
-  double weight = 1;   ///< Number of times that its rows are read in an epoch.
+  /// Kind of data: "messages", "alpaca", "prompt_completion", "jsonl", "text", ...
+  std::string format;
+  double weight = 1;  ///< Number of times that its rows are read in an epoch.
   std::int64_t rows_read = 0;
-  std::int64_t rows_used = 0;  ///< Rows that became documents, each counted once.
+  std::int64_t rows_used = 0;  ///< Number of rows that became documents, each counted once.
   std::vector<LeftOutRows> left_out;
-  /// Lone surrogates ("\ud83d" without its other half) that were read as U+FFFD.
+  /// Number of lone surrogates ("\ud83d" without its other half) that were read as U+FFFD.
   std::int64_t replaced_surrogates = 0;
 };
 
-/// A part of a row's text, and whether it is learnt.
+/// A part of a row's text that is shown, and whether it is learnt or only read.
 struct ShownPiece {
   std::string text;
   bool learnt = false;
 };
 
-/// A row as it is trained.
+/// A row of the data as it is trained, to be shown to people.
 struct ShownRow {
-  std::vector<ShownPiece> pieces;   ///< The text that is cut into tokens.
-  std::vector<LearntToken> tokens;  ///< All tokens of the document, each learnt or only read.
+  /// The row's text that is cut into tokens; empty where the data are tokens already.
+  std::vector<ShownPiece> pieces;
+  std::vector<LearntToken> tokens;  ///< All tokens of the row's document, each learnt or only read.
 };
 
 /// Everything about a run's data that can be shown before it is trained.
 struct DataSummary {
   std::vector<DataSetSummary> sets;
   std::filesystem::path tokenizer;  ///< The tokenizer's file; empty where bytes are tokens.
-  std::optional<std::string> chat_template;  ///< Name and place of the template, for conversations.
-  std::string packing;                       ///< "stream", "documents" or "off".
+  /// Name and place of the chat template; none without conversations.
+  std::optional<std::string> chat_template;
+  /// How documents lie in sequences: joined ("stream"), several in each ("documents") or one
+  /// ("off").
+  std::string packing;
   std::int64_t seq_len = 0;
-  /// Tokens of each document in the order of training, repeats included; one for a single text.
+  /// Number of tokens of each document in the order of training, repeats included; one number for a
+  /// single text.
   std::vector<std::int64_t> lengths;
-  std::int64_t tokens = 0;         ///< Sum of `lengths`.
-  std::int64_t learnt_tokens = 0;  ///< Tokens that are learnt, among `tokens`.
+  std::int64_t tokens = 0;         ///< Number of all tokens, the sum of `lengths`.
+  std::int64_t learnt_tokens = 0;  ///< Number of tokens that are learnt.
   std::int64_t training_sequences = 0, validation_sequences = 0;
-  std::int64_t places = 0;         ///< Places of all sequences: sequences times seq_len.
-  std::int64_t used_places = 0;    ///< Places that hold a token; the rest is padding.
-  std::int64_t learnt_places = 0;  ///< Places whose target is learnt.
-  std::int64_t cut_off = 0;        ///< Conversations that are cut off at seq_len.
-  /// Conversations left out because nothing to learn lies within seq_len.
+  std::int64_t places = 0;       ///< Places for a token in all sequences: sequences times seq_len.
+  std::int64_t used_places = 0;  ///< Number of places that hold a token; the rest is padding.
+  /// Number of places whose target, the token that follows, is learnt.
+  std::int64_t learnt_places = 0;
+  std::int64_t cut_off = 0;  ///< Number of documents that are cut off at seq_len.
+  /// Number of documents left out because nothing to learn lies within seq_len.
   std::int64_t nothing_within = 0;
   std::vector<ShownRow> first_rows;
 };

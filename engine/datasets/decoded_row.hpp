@@ -9,8 +9,8 @@
 
 namespace sluice::engine {
 
-/// The text that the tokens decode to, special tokens included, parted where learnt tokens begin
-/// and end.
+/// The text that a document's tokens decode to, special tokens included, in parts that begin and
+/// end where learnt tokens do.
 [[nodiscard]] std::vector<ShownPiece> decoded(const Tokenizer& tokenizer,
                                               std::span<const LearntToken> tokens);
 

@@ -14,15 +14,17 @@
 
 namespace sluice::engine {
 
-/// Examples of one or several data sets, cut into tokens by a tokenizer. Tokens of each set are
-/// kept in `cache`/HASH.documents, where HASH covers the bytes of its files and of the tokenizer,
-/// the format and the template; a mixture of sets is kept in a file of its own.
+/// Training text of examples (texts or conversations) of one or several data sets, cut into tokens
+/// by a tokenizer. Tokens of each set are kept in `cache`/HASH.documents, where HASH covers the
+/// bytes of its files and of the tokenizer, the format and the template; a mixture of sets is kept
+/// in a file of its own.
 ///
 /// A document of n tokens takes n - 1 places, because its last token is only a target. The last
-/// twentieth of the documents of each set (at least one) is validation. Texts longer than
-/// seq_len + 1 tokens are cut into pieces, which count as documents. Conversations are truncated at
-/// that length, and left out if nothing to learn remains. Places behind the last document of a
-/// sequence are padding.
+/// twentieth of the documents (at least one; in a mixture of each set) is validation. Texts longer
+/// than seq_len + 1 tokens are cut into pieces, each read like a document. Conversations are
+/// truncated at that length, and left out if nothing to learn remains. Places behind the last
+/// document of a sequence are padding. With Packing::stream all documents are instead joined and
+/// cut into windows.
 class DocumentText : public WindowedText {
  public:
   struct Source {
@@ -30,10 +32,11 @@ class DocumentText : public WindowedText {
     DocumentTokens tokens;
     std::filesystem::path cache;  ///< Folder for cut tokens; created if absent.
   };
-  /// Opens the source, cutting it into tokens unless the cache holds them; `progress` is called
-  /// meanwhile. Rows that are left out are told on stderr. `packing` must not be automatic. Throws
-  /// BadRequest for data that are refused, or if there are fewer than two documents;
-  /// EnvironmentError if the cache cannot be written or a file cannot be read here.
+  /// Opens the data sets of `source`, cutting them into tokens unless the cache holds them;
+  /// `progress` is called meanwhile. Rows that are left out are told on stderr. `packing` must not
+  /// be automatic. Throws BadRequest for data that are refused, or if there are fewer than two
+  /// documents (windows, in a stream); EnvironmentError if the cache cannot be written or a file
+  /// cannot be read here.
   DocumentText(Source source, planner::Packing packing, std::int64_t seq_len, std::int64_t seed,
                const TextProgress& progress = nullptr);
 
@@ -59,22 +62,26 @@ class DocumentText : public WindowedText {
   void add_pieces(std::int64_t document, std::vector<DocumentPiece>& pieces);
   void read_piece(const DocumentPiece& piece, std::int32_t* inputs, std::int32_t* targets) const;
   [[nodiscard]] std::int64_t learnt_within(const DocumentPiece& piece) const;
-  /// Tokens of a window of a stream, the windows that are left out included.
+  /// The tokens of window `window` of a stream, counted with the windows that are left out.
   [[nodiscard]] DocumentPiece stream_window(std::int64_t window) const;
-  /// Whether a document is cut into pieces where it is too long, rather than cut off.
+  /// Whether a document is a text, which is cut into pieces where it is too long; conversations and
+  /// answers to prompts are cut off.
   [[nodiscard]] bool is_text(std::int64_t document) const;
 
   Source source_;
   planner::Packing packing_;
   std::string tokens_hash_;
-  /// Hash of the one data set's tokens in Sluice 0.1.0, where another hash stands for them now.
+  /// Hash that Sluice 0.1.0 gave the tokens, where it is not tokens_hash_; for a single data set.
   std::optional<std::string> tokens_hash_of_0_1_0_;
   std::unique_ptr<DocumentCache> cache_;
-  std::vector<RowCounts> counts_;  ///< One for each set.
-  /// Number of documents of a mixture that are trained; those behind them are validation.
+  /// Numbers of rows read, used and left out, one entry for each data set.
+  std::vector<RowCounts> counts_;
+  /// Number of a mixture's documents that are trained; those behind them are validation. None
+  /// without a mixture.
   std::optional<std::int64_t> training_documents_;
-  std::vector<std::int64_t> set_of_document_;  ///< Set of each document of a mixture.
-  /// Windows of the documents that are trained, where a mixture is a stream.
+  /// Index of the data set of each document; empty unless they are a mixture.
+  std::vector<std::int64_t> set_of_document_;
+  /// Number of windows of the documents that are trained, where a mixture is one stream.
   std::int64_t windows_of_training_ = 0;
   std::int64_t vocabulary_ = 0;
   SequenceLayout layout_;

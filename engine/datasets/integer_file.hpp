@@ -16,28 +16,30 @@ enum class IntegerType { int8, uint8, int16, uint16, int32, uint32, int64, uint6
 const char* to_string(IntegerType type);
 [[nodiscard]] std::int64_t bytes_of(IntegerType type);
 
-/// A file of little-endian integers in rows, memory-mapped.
+/// A memory-mapped file of little-endian integers of one type, in rows of equal length.
 class IntegerFile {
  public:
-  /// Opens a .npy file of one or two dimensions in C order; a boolean is an integer here. Throws
-  /// BadRequest naming the file, what it holds instead and how to write it.
+  /// Opens a .npy file of one or two dimensions in C order, which holds integers or booleans (read
+  /// as 0 and 1). Throws BadRequest naming the file, what it holds instead and how to write it.
   [[nodiscard]] static IntegerFile npy(const std::filesystem::path& path);
-  /// Opens a file that holds nothing but values of `type`. Throws BadRequest if its size is no
-  /// multiple of theirs.
+  /// Opens a file that holds nothing but values of `type`, as a single row. Throws BadRequest if
+  /// its size is no multiple of theirs.
   [[nodiscard]] static IntegerFile raw(const std::filesystem::path& path, IntegerType type);
 
   [[nodiscard]] const std::filesystem::path& path() const { return file_->path(); }
   [[nodiscard]] IntegerType type() const { return type_; }
-  /// Whether the file has two dimensions; a file of one is a single row.
+  /// Whether the file has two dimensions, so that values lie in several rows; a file of one is a
+  /// single row.
   [[nodiscard]] bool has_rows() const { return has_rows_; }
   [[nodiscard]] std::int64_t rows() const { return rows_; }
   [[nodiscard]] std::int64_t columns() const { return columns_; }
   [[nodiscard]] std::int64_t count() const { return rows_ * columns_; }
 
-  /// Reads values first .. first + into.size() - 1, row by row. Values above the largest int64 are
-  /// read as it.
+  /// Reads values number `first` to first + into.size() - 1, counted row by row. Values above the
+  /// largest int64 are read as that.
   void read(std::int64_t first, std::span<std::int64_t> into) const;
-  /// Place of value `index` for people: "FILE: row 3, column 5", or "FILE: token 17"; all from 0.
+  /// Place of value number `index` for messages: "FILE: row 3, column 5", or "FILE: token 17" for a
+  /// file of one dimension; all counted from 0.
   [[nodiscard]] std::string place(std::int64_t index) const;
 
  private:
@@ -45,7 +47,7 @@ class IntegerFile {
 
   std::unique_ptr<MappedFile> file_;
   IntegerType type_;
-  std::int64_t offset_ = 0;  ///< Byte at which the values begin.
+  std::int64_t offset_ = 0;  ///< Byte of the file at which the values begin.
   bool has_rows_ = false;
   std::int64_t rows_ = 1, columns_ = 0;
 };

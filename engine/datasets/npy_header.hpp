@@ -10,14 +10,14 @@
 namespace sluice::engine {
 
 struct NpyHeader {
-  std::string type;  ///< NumPy's name of the type, such as "<i4".
+  std::string type;  ///< NumPy's name for the type of the values, such as "<i4".
   bool fortran_order = false;
   std::vector<std::int64_t> shape;
-  std::int64_t bytes = 0;  ///< Length of the header: where the values begin.
+  std::int64_t bytes = 0;  ///< Length of the header in bytes: where the values begin.
 };
 
-/// Reads the header at the beginning of `file`. Throws BadRequest `WHERE: ...` if there is none, or
-/// its values are not numbers, such as records.
+/// Reads the header at the beginning of `file`, the bytes of a .npy file. Throws BadRequest `WHERE:
+/// ...` if there is none, or the values are not numbers, such as records.
 [[nodiscard]] NpyHeader read_npy_header(std::span<const std::byte> file, const std::string& where);
 
 }  // namespace sluice::engine

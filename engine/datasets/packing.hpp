@@ -7,10 +7,11 @@
 
 namespace sluice::engine {
 
-/// Packs pieces by best-fit decreasing (D. Johnson 1973): longest first, each into the sequence
-/// with the least remaining room that still fits it; uses at most 11/9 of the fewest possible
-/// sequences, plus one. Returns the pieces of each sequence in order, sequences ordered by their
-/// first pieces. Lengths must be at most `room`.
+/// Packs pieces of documents into sequences of `room` places by best-fit decreasing (D. Johnson
+/// 1973): the longest first, each into the sequence with the least remaining room that still fits
+/// it; uses at most 11/9 of the fewest possible sequences, plus one. `lengths`, at most `room`, are
+/// the pieces' places. Returns the indices of each sequence's pieces in ascending order, sequences
+/// ordered by their first pieces.
 [[nodiscard]] std::vector<std::vector<std::int64_t>> packed(std::span<const std::int64_t> lengths,
                                                             std::int64_t room);
 

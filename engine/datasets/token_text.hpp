@@ -11,15 +11,16 @@
 
 namespace sluice::engine {
 
-/// A UTF-8 text file cut by a tokenizer.json. Tokens are kept in `cache`/HASH.tokens, where HASH
-/// covers the text's and the tokenizer's bytes, and are memory-mapped from there.
+/// Training text that is one UTF-8 text file, cut into tokens by a tokenizer.json. Tokens are kept
+/// in `cache`/HASH.tokens, where HASH covers the text's and the tokenizer's bytes, and are
+/// memory-mapped from there.
 class TokenText : public WindowedText {
  public:
   struct Files {
     std::filesystem::path text;
     TokenizerFolder tokenizer;
     std::filesystem::path cache;  ///< Folder for cut tokens; created if absent.
-    std::string name = {};        ///< Name of the text for messages; empty for its path.
+    std::string name = {};        ///< Name of the text in messages; empty for its path.
   };
   /// Opens the text, cutting it into tokens unless the cache holds them; `progress` is called
   /// meanwhile. Throws BadRequest if a file is missing, the text is too short or not UTF-8, or the

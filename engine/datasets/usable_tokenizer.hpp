@@ -8,9 +8,9 @@
 
 namespace sluice::engine {
 
-/// The tokenizer that lies at `place`; none where byte values are the model's tokens. Throws
-/// BadRequest if the model has weights, which were trained on tokens, and no tokenizer of them:
-/// byte values are taken for them only where data_format=bytes says so.
+/// The tokenizer that lies at `place`, that of a run's model; none where the values of bytes are
+/// the model's tokens. Throws BadRequest if the model has weights, which were trained on tokens,
+/// and no tokenizer of them: byte values are taken for them only where data_format=bytes says so.
 [[nodiscard]] std::optional<TokenizerFolder> usable_tokenizer(const TokenizerPlace& place);
 
 }  // namespace sluice::engine

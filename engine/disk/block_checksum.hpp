@@ -7,8 +7,9 @@
 
 namespace sluice::engine {
 
-/// XXH3 hash of `bytes`, seeded with the block's number and the step that wrote it, so that a
-/// misplaced or outdated block does not match either.
+/// XXH3 hash of `bytes`, the contents of block number `block` of the disk file, seeded with that
+/// number and with the step that wrote it, so that a misplaced or outdated block does not match
+/// either.
 [[nodiscard]] std::uint64_t block_checksum(std::int64_t block, std::int64_t step,
                                            std::span<const std::byte> bytes);
 

@@ -12,11 +12,11 @@ namespace sluice::engine {
 enum class Direction { read, write };
 
 /// How blocks are moved. `best`: through io_uring where both the build and the system have it,
-/// otherwise as `threads`: a few threads that each move one block at a time.
+/// otherwise as `threads`; `threads`: by a few threads that each move one block at a time.
 enum class DiskIo { best, threads };
 
-/// A stretch of a file, cut into blocks, and the memory that it is moved to or from. The last block
-/// may be shorter.
+/// A stretch of a file, cut into blocks of equal size of which the last may be shorter, and the
+/// memory that it is moved to or from.
 struct BlockRange {
   std::int64_t offset = 0;  ///< Where the stretch begins in the file, in bytes.
   std::byte* memory = nullptr;
@@ -31,7 +31,8 @@ struct BlockRange {
   }
 };
 
-/// Callbacks for each block of a transfer. They may be called from any thread of the queue.
+/// What is done with each block of a transfer besides moving it. Both functions may be called from
+/// any thread of the queue.
 class BlockWork {
  public:
   virtual ~BlockWork() = default;
@@ -44,8 +45,8 @@ class BlockWork {
                        const std::string& what) = 0;
 };
 
-/// Queue through which one lane reads and writes a file. Calls must come from one thread. Allocates
-/// nothing while it moves blocks.
+/// Queue through which one lane reads or writes a file, with several blocks in flight at a time.
+/// Calls must come from one thread. Allocates nothing while it moves blocks.
 class BlockQueue {
  public:
   virtual ~BlockQueue() = default;
@@ -53,19 +54,19 @@ class BlockQueue {
   BlockQueue(const BlockQueue&) = delete;  // The system holds addresses in it.
   BlockQueue& operator=(const BlockQueue&) = delete;
 
-  /// Moves all blocks of `range` and returns once no transfer is in flight. Throws EnvironmentError
-  /// with the system's message, or whatever `work` throws.
+  /// Moves all blocks of `range` between its memory and the file, and returns once no transfer is
+  /// in flight. Throws EnvironmentError with the system's message, or whatever `work` throws.
   virtual void move(Direction direction, const BlockRange& range, BlockWork& work) = 0;
 };
 
-/// Number of blocks in flight where the best number for the drive has not been measured: with
-/// blocks of 256 KiB these are 8 MiB, which keeps current drives busy.
+/// Number of blocks that a queue keeps in flight where the best number for the drive has not been
+/// measured: with blocks of 256 KiB these are 8 MiB, which keeps current drives busy.
 inline constexpr unsigned kUsualDepth = 32;
 inline constexpr unsigned kMostDepth = 1024;
 
-/// Opens a queue on the file `descriptor`. `memory`: stretches of host memory that transfers will
-/// use, if known. `depth`: number of blocks in flight, at most kMostDepth; without io_uring there
-/// are always four threads instead.
+/// Opens a queue that moves blocks of the file `descriptor` as `io` says. `memory`: stretches of
+/// host memory that transfers will use, if known. `depth`: number of blocks in flight, at most
+/// kMostDepth; without io_uring there are always four threads instead.
 [[nodiscard]] std::unique_ptr<BlockQueue> open_block_queue(
     DiskIo io, int descriptor, std::span<const std::span<std::byte>> memory,
     unsigned depth = kUsualDepth);
@@ -73,13 +74,13 @@ inline constexpr unsigned kMostDepth = 1024;
 /// Whether both this build and this system have io_uring.
 [[nodiscard]] bool has_io_uring();
 
-/// Moves all of `memory` to or from the file, where it begins at byte `offset`, on the calling
-/// thread. Throws EnvironmentError.
+/// Moves all of `memory` to the file or from it, where it begins at byte `offset`, on the calling
+/// thread. Throws EnvironmentError if the system fails to.
 void move_whole(Direction direction, int descriptor, std::int64_t offset,
                 std::span<std::byte> memory);
 
-/// Moves block `number` of `range` on the calling thread, skipping its first `done` bytes. Throws
-/// EnvironmentError unless `work.refused` handles the failure.
+/// Moves block `number` of `range` on the calling thread, except its first `done` bytes, which were
+/// moved already. Throws EnvironmentError if that fails, unless `work.refused` handles the failure.
 void move_or_refuse(Direction direction, int descriptor, const BlockRange& range,
                     std::int64_t number, std::size_t done, BlockWork& work);
 

@@ -16,17 +16,18 @@
 
 namespace sluice::engine {
 
-/// Copies of blocks whose write failed, so that no data are lost and the current step can end. All
-/// functions may be called from any thread.
+/// Copies in memory of blocks that the disk refused to write, so that no data are lost and the
+/// current step can end. All functions may be called from any thread.
 class KeptBlocks {
  public:
-  /// Keeps a copy of `bytes`, the contents of block number `block`; `what` says why the disk does
-  /// not hold them. Returns false if there is no memory for the copy.
+  /// Keeps a copy of `bytes`, the contents of block number `block` of the disk file; `what` says
+  /// why the disk does not hold them. Returns false if there is no memory for the copy.
   [[nodiscard]] bool keep(std::int64_t block, std::span<const std::byte> bytes,
                           const std::string& what);
-  /// Replaces the copy of a kept block; does nothing for blocks that are not kept.
+  /// Replaces the contents of block number `block` by `bytes` if the block is kept here; does
+  /// nothing for other blocks.
   void update(std::int64_t block, std::span<const std::byte> bytes);
-  /// Copies a kept block to `out`; returns false if the block is not kept.
+  /// Copies block number `block` to `out` if it is kept here; returns false if it is not.
   [[nodiscard]] bool copy_to(std::int64_t block, std::span<std::byte> out) const;
 
   /// Why the disk refused the first block that was kept, in one line; none while no block is kept.
@@ -38,7 +39,9 @@ class KeptBlocks {
   std::atomic<bool> any_{false};
   mutable std::mutex mutex_;
   std::map<std::int64_t, std::vector<std::byte>> blocks_;
-  Bytes room_{0};  ///< Memory left for more copies; determined when the first block is kept.
+  /// Number of bytes left for more copies: at first half of the memory that is free when the first
+  /// block is kept.
+  Bytes room_{0};
   std::string reason_;
 };
 

@@ -12,26 +12,30 @@
 
 namespace sluice::engine {
 
-/// Names of the fields of an example, called as in the `columns` of a run and of dataset_info.json.
-/// An empty name is a field that the examples do not have.
+/// How the rows of a data set are read: the kind of data, and the name that each field has in them.
+/// Members are called as in the `columns` of a run and of dataset_info.json; an empty name stands
+/// for a field that the rows do not have.
 struct ExampleFormat {
-  planner::DataFormat kind = planner::DataFormat::text;  ///< Kind of the data; never automatic.
-  std::string text = "text";                             ///< Field of the text, in jsonl.
+  planner::DataFormat kind = planner::DataFormat::text;  ///< Kind of data; never automatic.
+  std::string text = "text";                             ///< Field with the text, for kind jsonl.
   std::string prompt = "instruction", query = "input", response = "output", history = "history";
   std::string completion = "completion";
-  /// Field whose text becomes the conversation's first message, a system message: for rows with an
+  /// Field whose text becomes the conversation's first message, a system message; for rows with an
   /// instruction or a list of messages.
   std::string system = "system";
   std::string tools = "tools";
   std::string messages = "messages";
   std::string role = "role", content = "content";
-  std::string learnt = {};  ///< Field of a turn that says whether it is learnt, beside the usual.
-  /// Meaning of each word that turns use for their role: a template's role, or "function_call" for
-  /// a turn whose content is a call of a tool as JSON.
+  /// Field of a turn that says whether it is learnt, besides the usual ones (weight, train, ...).
+  std::string learnt = {};
+  /// Pairs of a word by which turns name their role ("gpt") and what it means: a role that
+  /// templates know ("assistant"), or "function_call" for a turn whose content is a call of a tool
+  /// as JSON.
   std::vector<std::pair<std::string, std::string>> roles = {};
-  /// Whether prompt and completion are lists of messages; else they are texts.
+  /// Whether prompt and completion are lists of messages, as the first row has them; else they are
+  /// texts.
   bool lists = false;
-  /// Whether the fields were named, by columns: then no other field of a row is looked at.
+  /// Whether the owner named the fields, by columns: then no other field of a row is looked at.
   bool named = false;
 
   [[nodiscard]] bool conversations() const {
@@ -39,21 +43,23 @@ struct ExampleFormat {
            kind == planner::DataFormat::messages ||
            (kind == planner::DataFormat::prompt_completion && lists);
   }
-  /// The format as text that is equal for formats that read examples alike; used for hashes.
+  /// The format as text that is equal for formats that read rows alike; it goes into the hash of
+  /// the data.
   [[nodiscard]] std::string canonical() const;
 };
 
-/// The usual field names of a kind of data.
+/// The format of a kind of data under its usual names of fields and roles.
 [[nodiscard]] ExampleFormat example_format(planner::DataFormat kind);
 
-/// `format` with the names that a run or an entry states: `columns` as data_columns() lists them,
-/// `roles` by the data's own words.
+/// `format` with the names that a run or an entry of dataset_info.json states: `columns` gives the
+/// name in the data for each field (as data_columns() lists them), `roles` what each of the data's
+/// words for a role means.
 [[nodiscard]] ExampleFormat with_names(ExampleFormat format,
                                        const std::map<std::string, std::string>& columns,
                                        const std::map<std::string, std::string>& roles);
 
-/// The kind of data that named columns alone decide: messages, prompt and completion, prompt and
-/// response, or text. None if they decide nothing.
+/// The kind of data that the names of `columns` alone decide: messages; completion; response (an
+/// instruction with its answer); text or prompt (texts). None if they decide nothing.
 [[nodiscard]] std::optional<planner::DataFormat> kind_of_columns(
     const std::map<std::string, std::string>& columns);
 

@@ -9,7 +9,7 @@
 
 namespace sluice::engine {
 
-/// Thrown within the readers of one row, and caught by read_example.
+/// Thrown where a row is found to be no example, with the reason; read_example catches it.
 struct RowFault {
   BadExample bad;
 };
@@ -21,18 +21,22 @@ struct RowFault {
   throw RowFault{{.reason = field + ": " + reason, .of_file = true}};
 }
 
-/// Text that a value holds: itself, or its text parts joined. A part of another type is a fault.
+/// The text that a JSON value of field `field` holds: the value itself, or its parts of type text
+/// joined. Throws RowFault for anything else.
 [[nodiscard]] std::string text_of_parts(const Json& value, const std::string& field);
 
-/// Appends one turn of the data to a conversation. Field is its place, such as "messages[2]".
+/// Appends `message`, one turn as the data have it, to a conversation. `field` is its place for
+/// messages, such as "messages[2]". Throws RowFault if it is no turn.
 void append_message(const Json& message, const std::string& field, const ExampleFormat& format,
                     Conversation& conversation);
 
-/// The list that a value is, or holds as JSON text. Anything else is a fault.
+/// The list that a JSON value is, or holds as JSON text (as CSV files have it). Throws RowFault
+/// naming `field` for anything else.
 [[nodiscard]] Json list_of(const Json& value, const std::string& field);
 
-/// The tools of a row as a template sees them, from a list or its JSON text. `wraps`: whether a
-/// tool without a type is put into {"type": "function", "function": ...}.
+/// The tools of a row as a template sees them, from a list or its JSON text; null for none.
+/// `wraps`: whether a tool that has a name and no `function` is put into {"type": "function",
+/// "function": ...}. Throws RowFault naming `field` for anything else.
 [[nodiscard]] Json tools_of(const Json& value, const std::string& field, bool wraps);
 
 }  // namespace sluice::engine

@@ -11,14 +11,16 @@
 
 namespace sluice::engine {
 
-/// Reader of an entry. Every refusal names `where` (the file and the entry) and the field.
+/// Reads one entry of a dataset_info.json. Every refusal names `where` (the file and the entry) and
+/// the field.
 class RegistryEntry {
  public:
-  /// `entry` must outlive this. Throws BadRequest if it states what is not trained or not known.
+  /// Checks the fields of `entry`, which must outlive this. Throws BadRequest if it states what is
+  /// not trained, or a field that is not known.
   RegistryEntry(const nlohmann::json& entry, std::string where);
 
-  /// The data set that the entry stands for; a file_name lies in `folder`. Throws BadRequest if the
-  /// hub's local cache lacks it.
+  /// The data set that the entry describes; a file_name lies in `folder`. Throws BadRequest if a
+  /// field is at fault, or the hub's local cache lacks the data set.
   [[nodiscard]] Dataset dataset(const std::filesystem::path& folder) const;
 
  private:

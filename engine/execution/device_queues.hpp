@@ -14,8 +14,8 @@
 
 namespace sluice::engine {
 
-/// Number of the last step (from 1) in which one task has ended; 0 before. CPU and device read and
-/// write the same word.
+/// Flag of one task of the program: number of the last step (from 1) in which it has ended; 0
+/// before. CPU and device read and write the same word.
 using EndFlag = std::atomic<std::int32_t>;
 static_assert(sizeof(EndFlag) == sizeof(std::int32_t) && EndFlag::is_always_lock_free);
 
@@ -23,22 +23,25 @@ static_assert(sizeof(EndFlag) == sizeof(std::int32_t) && EndFlag::is_always_lock
 /// keeps waiting.
 inline constexpr std::int32_t kRunFailed = std::numeric_limits<std::int32_t>::max();
 
-/// A task, by its index in the program, and the step whose instance of it a queued task waits for.
+/// A queued task that another one waits for: index of the task in the program, and the step in
+/// which it must have ended.
 struct QueueWait {
   std::uint32_t task;
   std::int64_t step;
 };
 
-/// Start and end of a queued task, measured by the device's clock and converted to the CPU's.
+/// Start and end of one execution of a queued task, measured by the device's clock and converted to
+/// the CPU's.
 struct QueueSpan {
   std::chrono::steady_clock::time_point start, end;
 };
 
-/// Largest number of steps whose queued tasks are in flight at once; the executor keeps lanes
-/// within that distance.
+/// Largest number of steps whose tasks are in a device's queues at once: no lane is enqueued
+/// farther ahead of the other lanes.
 inline constexpr std::int64_t kStepsQueued = 4;
 
-/// The queues of one program on one device. Calls for one lane must come from one thread.
+/// The queues by which a device runs some lanes of one program by itself: tasks are enqueued ahead
+/// of time. Calls for one lane must come from one thread.
 class DeviceQueues {
  public:
   virtual ~DeviceQueues() = default;
@@ -46,22 +49,24 @@ class DeviceQueues {
   DeviceQueues(const DeviceQueues&) = delete;  // The device writes to its memory.
   DeviceQueues& operator=(const DeviceQueues&) = delete;
 
-  /// Whether the device runs `lane`; threads of the CPU run the others.
+  /// Whether the device runs the tasks of `lane` from a queue; a thread of the CPU runs each other
+  /// lane.
   [[nodiscard]] virtual bool takes(planner::LaneKind lane) const = 0;
-  /// End flags by index of the task in the program, initially zero. The device writes the flags of
-  /// its own tasks.
+  /// End flags of all tasks, by index of the task in the program; initially zero. The device writes
+  /// the flags of tasks that it runs, the CPU those of all others.
   [[nodiscard]] virtual std::span<EndFlag> ended() = 0;
-  /// Ring of optimizer constants: those of step s lie at index s modulo the ring's size, and are
-  /// read when an update task of that step starts.
+  /// Ring of the constants that the optimizer's updates need (AdamWStep): those of step s lie at
+  /// index s modulo the ring's size, and are read when an update task of that step starts.
   [[nodiscard]] virtual std::span<AdamWStep> constants() = 0;
 
-  /// Enqueues a task and returns at once. All tasks in `waits` must have been enqueued before.
+  /// Enqueues the execution of `task` in step `step`, which starts when those in `waits` have
+  /// ended, and returns at once. All of `waits` must have been enqueued before.
   virtual void enqueue(std::uint32_t task, std::int64_t step, std::span<const QueueWait> waits) = 0;
-  /// Returns once an enqueued task has ended, or its flag says that the run has failed. Throws
-  /// EnvironmentError if the device reports an error.
+  /// Returns once an enqueued task has ended in step `step`, or its flag says that the run has
+  /// failed. Throws EnvironmentError if the device reports an error.
   virtual void wait(std::uint32_t task, std::int64_t step) = 0;
-  /// Start and end of a queued task that has ended. Available until its lane is kStepsQueued steps
-  /// further.
+  /// Start and end of a queued task in step `step`, in which it has ended. Available until the task
+  /// is enqueued for the step kStepsQueued later.
   [[nodiscard]] virtual QueueSpan span(std::uint32_t task, std::int64_t step) = 0;
 };
 

@@ -21,8 +21,9 @@
 
 namespace sluice::engine {
 
-/// Executes tasks for the executor. Called by the lane's thread once everything the task waits for
-/// has ended; only for lanes that no device queue takes, and for `grads`.
+/// Executes single tasks for an Executor. Called by the lane's thread once everything the task
+/// waits for has ended; only for tasks of lanes that no device queue takes, and for the step's
+/// `grads` task.
 class TaskRunner {
  public:
   virtual ~TaskRunner() = default;
@@ -30,35 +31,36 @@ class TaskRunner {
   virtual void run(std::uint32_t task, std::int64_t step) = 0;
 };
 
-/// Runs each lane on a thread. Threads that wait for the CPU sleep on a futex; threads that wait
-/// for the device poll its flags between short sleeps. `program`, `runner`, `queues` and `observer`
-/// must outlive the executor. While tasks run it does not allocate, and takes one lock per lane and
-/// step.
+/// Runs the steps of a program, each lane on a thread of its own. Threads that wait for the CPU
+/// sleep on a futex; threads that wait for the device poll its flags between short sleeps.
+/// `program`, `runner`, `queues` and `observer` must outlive the executor. While tasks run it does
+/// not allocate, and takes one lock per lane and step.
 class Executor {
  public:
-  /// `observer` and `queues` may be null.
+  /// Starts the lanes' threads. `observer` may be null, and so may `queues`: threads then run all
+  /// lanes.
   Executor(const Program& program, TaskRunner& runner, Observer* observer,
            DeviceQueues* queues = nullptr);
   ~Executor();
   Executor(const Executor&) = delete;  // Lane threads point back at it.
   Executor& operator=(const Executor&) = delete;
 
-  /// Runs steps first..last and returns the last step that ran, which is smaller after
-  /// `request_stop`. The first call starts at step 1, consecutive calls continue where the previous
-  /// one ended. `step_done`, if set, is called on the calling thread once a step's gradient norm is
-  /// known (its `grads` task has ended), while later tasks go on. An exception of a task or of
-  /// `step_done` stops all lanes and is rethrown; the executor then refuses to run again.
+  /// Runs steps `first` to `last` and returns the last step that ran, which is smaller after
+  /// `request_stop`. The first call starts at step 1, each further call where the one before ended.
+  /// `step_done`, if set, is called on the calling thread once a step's gradient norm is known (its
+  /// `grads` task has ended), while later tasks go on. An exception of a task or of `step_done`
+  /// stops all lanes and is rethrown; the executor then refuses to run again.
   std::int64_t run(std::int64_t first, std::int64_t last,
                    const std::function<void(std::int64_t step)>& step_done = nullptr);
 
-  /// Lets every lane finish the steps that any lane has begun, and no others. Call it from
-  /// `step_done`.
+  /// Ends the current `run` early: every lane finishes the steps that any lane has begun, and no
+  /// others begin. Call it from `step_done`.
   void request_stop();
 
-  /// Replaces the observer; call it only between runs.
+  /// Replaces the observer of tasks, null for none; call it only between runs.
   void observe(Observer* observer) { observer_ = observer; }
 
-  /// Time since the executor was created, which is the run's clock.
+  /// Time now on the run's clock, which began when the executor was created.
   [[nodiscard]] Instant now() const { return instant(std::chrono::steady_clock::now()); }
   /// Converts `point` to the run's clock.
   [[nodiscard]] Instant instant(std::chrono::steady_clock::time_point point) const {
@@ -75,7 +77,8 @@ class Executor {
   void lane_main(planner::LaneKind lane);
   void walk(planner::LaneKind lane, std::int64_t first, std::int64_t last);
   void run_here(Instance instance);
-  /// Enqueues the tasks of a lane that the device runs; returns false if the run has failed.
+  /// Enqueues the tasks of steps `first` to `last` of a lane that the device runs; returns false if
+  /// the run has failed.
   bool feed(planner::LaneKind lane, std::int64_t first, std::int64_t last);
   bool hand_over(Instance instance, const Instance* synchronization);
   bool retire(InFlight& flight, std::size_t left);
@@ -100,14 +103,14 @@ class Executor {
   TaskRanges ranges_;
   std::chrono::steady_clock::time_point epoch_;
 
-  /// Memory of the end flags if there are no device queues that own them; else null.
+  /// Memory of the end flags if there are no device queues; null if there are, because they own it.
   std::unique_ptr<EndFlag[]> own_flags_;
   /// Last step in which each task ended, by index of the task; 32 bits, so that a futex can wait on
   /// the value itself.
   std::span<EndFlag> ended_;
   /// Last step in which each task of a device queue was enqueued, by index of the task.
   std::unique_ptr<EndFlag[]> handed_over_;
-  /// Last step of which all tasks were enqueued, by lane.
+  /// Last step whose tasks were all enqueued, for each lane that the device runs.
   std::array<EndFlag, planner::kLaneKinds> fed_{};
   std::atomic<bool> failed_{false};
 
@@ -118,7 +121,7 @@ class Executor {
 
   /// First and last step of the current run; written before generation_ changes.
   std::int64_t first_ = 1, last_ = 0;
-  /// Counter of runs, for whose increase lane threads wait; negative tells them to end.
+  /// Number of calls of `run` so far; lane threads wait for it to grow. Negative tells them to end.
   std::atomic<std::int32_t> generation_{0};
   std::atomic<std::int32_t> idle_lanes_{0};
   std::array<std::thread, planner::kLaneKinds> threads_;

@@ -9,14 +9,16 @@ namespace sluice::engine {
 /// Lets this thread's sleeps end on time instead of up to 50 us late (sets the timer slack).
 void sleep_precisely();
 
-/// Priority with which a thread wakes from sleep when all cores are busy.
+/// When a thread that wakes from sleep runs while all cores are busy: like any other (as_others),
+/// sooner, by the lowest nice value (before_others), or at once, by real-time priority (at_once).
 enum class Wakes { as_others, before_others, at_once };
-/// Requests the highest wake-up priority that the system permits this thread (CAP_SYS_NICE, or
-/// RLIMIT_RTPRIO and RLIMIT_NICE) and returns what it got. For threads that sleep nearly always.
+/// Requests the highest of the priorities in Wakes that the system permits this thread
+/// (CAP_SYS_NICE, or RLIMIT_RTPRIO and RLIMIT_NICE) and returns what it got. For threads that sleep
+/// nearly always.
 [[nodiscard]] Wakes wake_first();
 
-/// Waits until `ready` is true: checks repeatedly for some microseconds, then between sleeps of
-/// about 20 us (on threads that have called `sleep_precisely`).
+/// Waits until `ready()` returns true: asks repeatedly for some microseconds, then between sleeps
+/// of about 20 us (on threads that have called `sleep_precisely`).
 template <class Ready>
 void poll(const Ready& ready) {
   constexpr int kAtOnce = 64;

@@ -12,27 +12,29 @@
 
 namespace sluice::engine {
 
-/// A task that another task waits for: `task` is its index in the program; `distance` is 0 if it
-/// belongs to the same step, 1 if to the step before.
+/// What a task of the program waits for: `task` is the index of another task in the program;
+/// `distance` is 0 if that task must have ended in the same step, 1 if in the step before.
 struct Dependency {
   std::uint32_t task;
   std::uint32_t distance;
 };
 
-/// The tasks of one step, which every step repeats, with their addresses, predecessors and lane
-/// order. They are those of step 2 of a step graph.
+/// The tasks of one training step, which every step repeats, with their addresses, the tasks they
+/// wait for, and the order of each lane. They are those of the second of a step graph's three
+/// steps.
 class Program {
  public:
   /// Takes the tasks of one step from `graph`, whose three steps must be alike, and binds every
   /// access to an address in `device`'s arenas. In a rehearsal `window` gives the offsets in the
-  /// host arena, which is smaller than the layout's. Throws std::logic_error if the steps differ or
-  /// an access lies outside its tensor or arena.
+  /// host arena, which is smaller than the layout's. Throws std::logic_error if the graph does not
+  /// hold three steps of equally many tasks, a task waits for a later step, or an access lies
+  /// outside its tensor or arena.
   Program(const planner::StepGraph& graph, Device& device,
           const planner::HostWindow* window = nullptr);
 
   [[nodiscard]] std::size_t size() const { return tasks_.size(); }
   [[nodiscard]] const BoundTask& task(std::uint32_t index) const { return tasks_[index]; }
-  /// Name of a task as in the plan's graph, without the step: "r0/fwd/layers.3/m1".
+  /// Name of a task without its step, such as "r0/fwd/layers.3/m1": round, kind, unit, micro-batch.
   [[nodiscard]] const std::string& name(std::uint32_t index) const { return names_[index]; }
   [[nodiscard]] const std::vector<BoundTask>& tasks() const { return tasks_; }
   [[nodiscard]] const std::vector<Dependency>& after(std::uint32_t index) const {
@@ -42,13 +44,13 @@ class Program {
   [[nodiscard]] const std::vector<std::uint32_t>& lane(planner::LaneKind lane) const {
     return lanes_[static_cast<std::size_t>(lane)];
   }
-  /// Indices of all tasks in an order in which each task follows its predecessors of the same step
-  /// and the earlier tasks of its lane.
+  /// Indices of all tasks in an order in which each task comes after the tasks of the same step
+  /// that it waits for, and after those that its lane runs before it.
   [[nodiscard]] const std::vector<std::uint32_t>& topological_order() const { return order_; }
-  /// Index of the step's `grads` task, at whose end the step's last gradient and the gradient norm
-  /// are known.
+  /// Index of the step's `grads` task, at whose end all gradients and their norm are known.
   [[nodiscard]] std::uint32_t grads() const { return grads_; }
-  /// Peak use of an arena: end of the highest range of kPlacementAlign bytes that any task touches.
+  /// Number of bytes of an arena that the program uses: the end of the highest range that any task
+  /// touches, rounded up to kPlacementAlign.
   [[nodiscard]] Bytes touched(planner::Arena arena) const {
     return touched_[static_cast<std::size_t>(arena)];
   }

@@ -13,12 +13,13 @@ template <class T>
   return reinterpret_cast<T*>(access.data);
 }
 
-/// Number of fp32 elements of an access.
+/// Number of fp32 elements in the bytes of an access.
 [[nodiscard]] inline std::int64_t floats(const BoundAccess& access) {
   return access.bytes.count() / 4;
 }
 
-/// Addresses of the operands of an update task, whose gradient has the type `wire`.
+/// Addresses of what an update task reads and writes: both halves of the weights, both moments, and
+/// the gradient, whose elements have the type `wire`.
 [[nodiscard]] inline AdamWOperands adamw_operands(const BoundTask& task,
                                                   planner::GradientWire wire) {
   return {

@@ -15,8 +15,8 @@ class TaskRanges {
   explicit TaskRanges(const Program& program);
   ~TaskRanges();
 
-  /// Range of one task on the calling thread, which runs the task, or hands it to a device queue,
-  /// while this object lives.
+  /// The range of one task in the calling thread's row of the profiler: it lasts while this object
+  /// lives, in which the thread runs the task or hands it to a device queue.
   class Scope {
    public:
     Scope(const TaskRanges& ranges, std::uint32_t task);

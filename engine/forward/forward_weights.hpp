@@ -13,8 +13,8 @@
 
 namespace sluice::engine {
 
-/// Called with the number of elements read so far and of all, from one thread at a time. May be
-/// empty.
+/// Function that is told the progress of loading: the number of parameters read so far, and of all.
+/// Called from one thread at a time. May be empty.
 using LoadProgress = std::function<void(std::int64_t done, std::int64_t all)>;
 
 /// Loads a model's weights to where `graph` (planner/graph/forward_graph.hpp) keeps them, piece by

@@ -12,21 +12,25 @@ namespace sluice::engine {
 
 class GeneratedText {
  public:
-  /// Decodes a sequence of tokens. The text of a longer sequence must begin with the same text,
-  /// except for a U+FFFD at its end where a character's bytes are incomplete.
+  /// Function that turns a sequence of tokens into text. The text of a longer sequence must begin
+  /// with the text of its first tokens, except for a U+FFFD at its end where a character's bytes
+  /// are incomplete.
   using Decode = std::function<std::string(std::span<const std::int32_t> tokens)>;
 
-  /// Text ends before the first occurrence of any of `stops`, none of which may be empty.
+  /// Begins an empty text. It will end before the first occurrence of any of `stops`, none of which
+  /// may be empty.
   GeneratedText(Decode decode, std::vector<std::string> stops);
 
-  /// Adds a token; returns the text that can be released now, perhaps none.
+  /// Adds a generated token; returns the further text that no later token can change, perhaps none.
   [[nodiscard]] std::string add(std::int32_t token);
-  /// Returns the text that was held back; call it after the last token.
+  /// Returns the text that was held back because a later token might have changed it; call it after
+  /// the last token.
   [[nodiscard]] std::string finish();
 
   [[nodiscard]] bool stopped() const { return stopped_; }
   [[nodiscard]] const std::vector<std::int32_t>& tokens() const { return tokens_; }
-  [[nodiscard]] const std::string& text() const { return text_; }  ///< Text released so far.
+  /// All text that `add` and `finish` returned so far.
+  [[nodiscard]] const std::string& text() const { return text_; }
 
  private:
   std::string give_out(const std::string& all, std::size_t end);

@@ -16,20 +16,20 @@ namespace sluice::engine {
 
 struct GenerationSettings {
   std::int64_t new_tokens = 0;           ///< Largest number of tokens to generate.
-  std::vector<std::int32_t> end_tokens;  ///< Tokens that end the generation.
+  std::vector<std::int32_t> end_tokens;  ///< Any of these tokens ends the generation.
   SamplerSettings sampler;
 };
 
 class Generation : public PassWork {
  public:
-  /// Processes at most `job.sequence_chunk` tokens per pass. Prompt and new tokens must fit in
-  /// `job.seq_len`; the prompt must not be empty.
+  /// Prepares to continue `prompt`. A pass processes at most `job.sequence_chunk` tokens. Prompt
+  /// and new tokens must fit in `job.seq_len`; the prompt must not be empty.
   Generation(const planner::Job& job, std::span<const std::int32_t> prompt,
              const GenerationSettings& settings);
 
-  /// Runs on `session`, which must have been made with this object as its work, until an end token,
-  /// `new_tokens` tokens, or `next` returns false. `next` is called on this thread with every new
-  /// token except the end token. Returns whether an end token ended the generation.
+  /// Generates on `session`, which must have been made with this object as its work, until an end
+  /// token, `new_tokens` tokens, or `next` returns false. `next` is called on the calling thread
+  /// with every new token except the end token. Returns whether an end token ended the generation.
   bool run(ForwardSession& session, const std::function<bool(std::int32_t token)>& next);
 
   void fill(std::span<std::int32_t> tokens, std::int64_t pass) override;
@@ -45,7 +45,8 @@ class Generation : public PassWork {
   std::vector<std::int32_t> tokens_;  ///< The prompt and the tokens generated so far.
   std::int64_t prompt_;
   SequencePart part_;
-  /// Token chosen in each pass (from 1); none for passes over a part of the prompt.
+  /// Token chosen in each pass (from 1); none for passes that end before the prompt does, and for
+  /// those after the end of the generation.
   std::vector<std::optional<std::int32_t>> chosen_;
   std::atomic<bool> over_{false};
 };

@@ -11,18 +11,19 @@
 
 namespace sluice::engine {
 
-/// Windows of tokens that a loss is computed on.
+/// Windows of tokens on which a model's loss is computed: seq_len inputs each, and a target for
+/// each input.
 class LossWindows {
  public:
   virtual ~LossWindows() = default;
   [[nodiscard]] virtual std::int64_t count() const = 0;
-  /// Reads window `window` (0 <= window < count()): [seq_len] inputs and targets. Negative targets
-  /// do not count.
+  /// Reads window `window` (0 <= window < count()): [seq_len] inputs, and for each input its
+  /// target, the token that follows. Negative targets do not count.
   virtual void read(std::int64_t window, std::span<std::int32_t> inputs,
                     std::span<std::int32_t> targets) = 0;
 };
 
-/// All windows of a data set: those of training in the order of the first epoch, then those of
+/// All windows of a run's data: those of training in the order of the first epoch, then those of
 /// validation.
 class DatasetWindows : public LossWindows {
  public:
@@ -43,13 +44,14 @@ class DatasetWindows : public LossWindows {
 /// them, as in transformers' guide to the perplexity of fixed-length models.
 class TextWindows : public LossWindows {
  public:
-  /// `tokens` must outlive the windows and hold at least two tokens.
+  /// Cuts `tokens` into windows; they must outlive this object and be at least two.
   TextWindows(std::span<const std::int32_t> tokens, std::int64_t seq_len, std::int64_t stride);
 
   [[nodiscard]] std::int64_t count() const override { return count_; }
-  /// Number of tokens whose loss counts: all but the text's first.
+  /// Number of tokens whose loss counts: all of the text but its first token.
   [[nodiscard]] std::int64_t predicted() const { return std::ssize(tokens_) - 1; }
-  /// Reads a window; positions beyond the end of the text hold token 0 and do not count.
+  /// Reads a window. Targets that the window before had already, and positions beyond the end of
+  /// the text, do not count (their target is negative); inputs beyond the end are token 0.
   void read(std::int64_t window, std::span<std::int32_t> inputs,
             std::span<std::int32_t> targets) override;
 
@@ -58,7 +60,7 @@ class TextWindows : public LossWindows {
   std::int64_t seq_len_, stride_, count_;
 };
 
-/// Sums the loss over all windows, `job.batch_size` windows per pass.
+/// Sums a model's loss over all windows, `job.batch_size` windows per forward pass.
 class TextLoss : public PassWork {
  public:
   TextLoss(const planner::Job& job, LossWindows& windows);
@@ -66,10 +68,11 @@ class TextLoss : public PassWork {
   [[nodiscard]] std::int64_t passes() const;
   void fill(std::span<std::int32_t> tokens, std::int64_t pass) override;
   void finish(std::span<const std::byte> result, std::int64_t pass) override;
-  /// Cross-entropy in nats, summed over the tokens of all passes that have finished, in the order
+  /// Cross-entropy in nats, summed over the targets of all passes that have finished, in the order
   /// of their micro-batches.
   [[nodiscard]] double nats() const { return nats_; }
-  /// Number of tokens whose loss is in the sum; complete once all passes have finished.
+  /// Number of targets that count, in all passes that have begun: those whose loss nats() sums,
+  /// once all passes have finished.
   [[nodiscard]] std::int64_t predicted() const { return predicted_; }
 
  private:

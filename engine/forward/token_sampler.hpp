@@ -8,15 +8,18 @@
 namespace sluice::engine {
 
 struct SamplerSettings {
-  /// Divides the logits; 0 takes the most likely token, the first among equals.
+  /// The logits are divided by it before a token is drawn; 0 draws nothing and takes the most
+  /// likely token, the one with the lowest id among equals.
   double temperature = 0;
-  std::int64_t top_k = 0;  ///< Draws only among the k most likely tokens; 0: among all.
-  /// Draws only among the smallest set of most likely tokens whose probabilities add up to this.
+  std::int64_t top_k = 0;  ///< Number of most likely tokens among which one is drawn; 0: among all.
+  /// One is drawn only among the smallest set of most likely tokens whose probabilities add up to
+  /// this; 1: among all.
   double top_p = 1;
   std::uint64_t seed = 1;
 };
 
-/// Draws tokens. The n-th token is a function of its logits, the seed and n alone.
+/// Chooses tokens by their logits. The n-th choice is a function of its logits, the settings and n
+/// alone.
 class TokenSampler {
  public:
   explicit TokenSampler(const SamplerSettings& settings) : settings_(settings) {}

@@ -17,8 +17,9 @@
 
 namespace sluice::engine {
 
-/// Operands of the backward pass: device memory laid out as CudaAttention states. d_q, d_k and d_v
-/// are overwritten.
+/// Operands of attention's backward pass: device memory laid out as CudaAttention
+/// (engine/cuda/attention/attention.hpp) states. d_q, d_k and d_v are overwritten with the
+/// gradients of q, k and v.
 struct AttentionGradients {
   const void* q;
   const void* k;
@@ -29,43 +30,50 @@ struct AttentionGradients {
   void* d_q;
   void* d_k;
   void* d_v;
-  /// First position of each token's document, int32 [sequences, length], or null.
+  /// Position of the first token of each token's document, int32 [sequences, length]; null unless
+  /// sequences hold several documents.
   const std::int32_t* starts = nullptr;
 };
 
 class AttentionBackward {
  public:
-  /// `cudnn` must outlive this object. Throws EnvironmentError if the library does not support such
-  /// runs on this GPU, naming the longest sequence that needs only supported ones.
+  /// Compiles the runs (calls of a kernel) into which `limits` cut the backward pass. `cudnn` must
+  /// outlive this object. Throws EnvironmentError if the library does not support such a run on
+  /// this GPU; if that is a run over a part of a group of heads, the error names the longest
+  /// sequence that needs none.
   AttentionBackward(const Cudnn& cudnn, const AttentionShape& shape, GradientOrder order,
                     planner::AttentionLimits limits);
 
   [[nodiscard]] Bytes workspace() const;
-  /// Names of the library's engines with their settings, and how sums are cut into runs: everything
-  /// that decides the bits.
+  /// Text that names cuDNN's engines (kernels) of the backward pass with their settings, and how
+  /// sums are cut into runs: everything that decides the bits.
   [[nodiscard]] std::string engines() const;
-  /// Enqueues all runs, some of them on a second stream that `stream` waits for. All memory must
-  /// stay valid until `stream` has passed them.
+  /// Enqueues the whole backward pass, some of its runs on a second stream that `stream` waits for.
+  /// All memory must stay valid until `stream` has passed them.
   void run(cudaStream_t stream, const AttentionGradients& of, void* workspace) const;
 
  private:
-  /// One block of queries for the heads of one run, with the compiled plan for it.
+  /// A block of queries that one run (one call of the kernel) covers, with the keys that they see,
+  /// and the compiled plan for it.
   struct Block {
     planner::AttentionBlock range;
     AttentionScalars scalars;
     CudnnPlan plan;
   };
-  /// Index of the sequence, of the query head and of the key head at which a run begins.
+  /// Where a run (one call of the kernel) begins: indices of its first sequence, query head and key
+  /// head.
   struct Origin {
     std::int64_t sequence = 0, head = 0, kv_head = 0;
   };
-  /// Buffers in the workspace for the gradients of one head of keys and values.
+  /// Buffers in the workspace by which the gradients of one head of keys and of values are summed
+  /// over several runs.
   struct Sums {
-    /// Gradients of keys and values from one run, bf16 [length, head_dim].
+    /// Gradients of the head's keys and values from a single run, bf16 [length, head_dim].
     std::uint16_t *d_k, *d_v;
-    /// Sums over the runs so far of the gradients of keys and values, fp32 [length, head_dim].
+    /// Sums of those gradients over the runs so far, fp32 [length, head_dim].
     float *d_k_total, *d_v_total;
-    std::uint16_t* k;  ///< The head's keys [length, head_dim], if they are packed.
+    /// Copy of the head's keys without gaps, bf16 [length, head_dim]; used if packs_keys_.
+    std::uint16_t* k;
   };
 
   [[nodiscard]] std::vector<Block> blocks_of(
@@ -74,7 +82,7 @@ class AttentionBackward {
   [[nodiscard]] Bytes out_sum_bytes() const;
   [[nodiscard]] Bytes d_q_sum_bytes() const;
   [[nodiscard]] Sums sums_at(void* workspace) const;
-  /// Bytes of scratch that each of the runs in flight takes.
+  /// Bytes of scratch for one run; two runs may be in flight, each with its own.
   [[nodiscard]] Bytes run_workspace() const;
   void run_block(cudaStream_t stream, const Block& block, const Origin& origin,
                  const AttentionGradients& of, void* workspace) const;
@@ -86,12 +94,13 @@ class AttentionBackward {
 
   const Cudnn& cudnn_;
   AttentionShape shape_;
-  AttentionShape part_;  ///< Shape of the part that one run covers.
+  AttentionShape part_;  ///< Sequences, heads and queries that a single run covers.
   GradientOrder order_;
-  bool sums_;  ///< Whether several runs add to the same gradients of keys and values.
+  bool sums_;  ///< Whether several runs add to the gradients of the same keys and values.
   bool packs_keys_;
   std::vector<Block> blocks_;
-  std::optional<SideStream> side_;  ///< Second stream, if two runs are in flight at the same time.
+  /// Second stream; none unless two runs are in flight at the same time.
+  std::optional<SideStream> side_;
 };
 
 }  // namespace sluice::engine

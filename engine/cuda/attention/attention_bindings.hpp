@@ -13,8 +13,8 @@ namespace sluice::engine {
 
 class AttentionBindings {
  public:
-  /// Binds tensor `name` to `address`. cuDNN takes every address as writable, but writes only to
-  /// results.
+  /// Gives the plan the address of its tensor `name`. cuDNN takes every address as writable, but
+  /// writes only to results.
   void add(AttentionTensor name, const void* address) {
     entries_.at(count_++) = {.id = static_cast<std::int64_t>(name),
                              .address = const_cast<void*>(address)};
@@ -26,11 +26,13 @@ class AttentionBindings {
   std::size_t count_ = 0;
 };
 
-/// Scalars that plans of one attention shape read, in host memory.
+/// Values of the scalars that cuDNN plans of one attention shape read (AttentionTensor::scale to
+/// ::queries), in host memory.
 class AttentionScalars {
  public:
   explicit AttentionScalars(const AttentionShape& shape);
-  /// Binds all scalars of the shape. This object must live until the plan has been executed.
+  /// Adds the addresses of all scalars that plans of the shape read, but `one`. This object must
+  /// live until the plan has been executed.
   void bind(AttentionBindings& bindings) const;
   void bind_one(AttentionBindings& bindings) const { bindings.add(AttentionTensor::one, &one_); }
 

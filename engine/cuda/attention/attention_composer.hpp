@@ -11,8 +11,8 @@
 
 namespace sluice::engine {
 
-/// Composes a graph for one attention shape. cuDNN recognises these graphs by their form, so the
-/// order of operations and arguments must be the one it expects.
+/// Composes a cuDNN operation graph for attention of one shape. cuDNN recognises these graphs by
+/// their form, so the order of operations and arguments must be the one it expects.
 class AttentionComposer {
  public:
   AttentionComposer(const Cudnn& cudnn, const AttentionShape& shape, std::string what)
@@ -21,12 +21,13 @@ class AttentionComposer {
   CudnnTensor scalar(AttentionTensor name) {
     return graph.scalar(static_cast<std::int64_t>(name), CUDNN_DATA_FLOAT);
   }
-  /// Tensor over queries, bf16 [sequences, heads, queries, head_dim], with `row` elements from
-  /// token to token.
+  /// Adds tensor `name` with one row for each query, bf16 [sequences, heads, queries, head_dim], in
+  /// the caller's memory with `row` elements from token to token.
   CudnnTensor of_queries(AttentionTensor name, std::int64_t row) {
     return tokens(name, CUDNN_DATA_BFLOAT16, shape_.heads, queries(), row);
   }
-  /// Tensor over keys, bf16 [sequences, kv_heads, length, head_dim].
+  /// Adds tensor `name` with one row for each key, bf16 [sequences, kv_heads, length, head_dim], in
+  /// the caller's memory with qkv_row elements from token to token.
   CudnnTensor of_keys(AttentionTensor name) {
     return tokens(name, CUDNN_DATA_BFLOAT16, shape_.kv_heads, shape_.length, shape_.qkv_row);
   }
@@ -34,8 +35,8 @@ class AttentionComposer {
     if (gradients == KeyGradients::whole) return of_keys(name);
     return tokens(name, CUDNN_DATA_BFLOAT16, shape_.kv_heads, shape_.length, shape_.head_dim);
   }
-  /// Keys or values transposed, [sequences, kv_heads, head_dim, length], in the same memory, with
-  /// `row` elements from token to token.
+  /// Adds keys or values as their transpose, [sequences, kv_heads, head_dim, length], in the same
+  /// memory of the caller, with `row` elements from token to token.
   CudnnTensor transposed(AttentionTensor name, std::int64_t row);
   CudnnTensor per_query(AttentionTensor name) {
     return graph.tensor(static_cast<std::int64_t>(name), CUDNN_DATA_FLOAT, query_sizes(),
@@ -55,7 +56,7 @@ class AttentionComposer {
     return graph.within(type, score_sizes());
   }
 
-  /// Applies the element-wise operation `mode` to scores x, or to x and b.
+  /// Apply the element-wise operation `mode` to scores x, or to scores x and b; return the result.
   CudnnTensor score(cudnnPointwiseMode_t mode, CudnnTensor x) {
     const CudnnTensor out = scores();
     graph.pointwise(mode, x, out);
@@ -67,14 +68,14 @@ class AttentionComposer {
     return out;
   }
 
-  /// Sets scores to minus infinity if their key comes after their query, or before the query's
-  /// window.
+  /// Sets scores to minus infinity where the query must not see the key: if the key comes after the
+  /// query, before the query's window, or before the query's document.
   CudnnTensor mask(CudnnTensor x);
 
-  /// Transpose of the scores x, as bf16, for a product that sums over queries.
+  /// Transpose of the scores x, keys by queries, as bf16, for a product that sums over queries.
   CudnnTensor transpose(CudnnTensor x);
 
-  /// out = a^T b for each head of queries, summed over the heads that share keys.
+  /// out = a^T b for each head of queries, summed over the heads that share a head of keys.
   void gradient_of_keys(CudnnTensor a, CudnnTensor b, CudnnTensor out);
 
   CudnnGraph graph;
@@ -83,19 +84,19 @@ class AttentionComposer {
   CudnnTensor tokens(AttentionTensor name, cudnnDataType_t type, std::int64_t heads,
                      std::int64_t count, std::int64_t row);
 
-  /// Position of each query among the keys; differs from the query's index only if the shape has
-  /// fewer queries than keys.
+  /// Position of each query in its sequence, where keys are counted; differs from the query's index
+  /// only if the shape has fewer queries than keys.
   CudnnTensor position(CudnnTensor query);
   CudnnTensor int_scalar(AttentionTensor name) {
     return graph.scalar(static_cast<std::int64_t>(name), CUDNN_DATA_INT32);
   }
 
-  /// Keeps x where query >= key, or, given a window, where key + window > query; minus infinity
+  /// The scores x where query >= key or, given a window, where key + window > query; minus infinity
   /// elsewhere.
   CudnnTensor keep(CudnnTensor x, CudnnTensor minus_infinity, std::optional<CudnnTensor> window);
 
-  /// Keeps x where the key's index is at least that of the first token of the query's document;
-  /// minus infinity elsewhere.
+  /// The scores x where the key's index is at least that of the first token of the query's
+  /// document; minus infinity elsewhere.
   CudnnTensor keep_document(CudnnTensor x, CudnnTensor minus_infinity);
 
   AttentionShape shape_;

@@ -10,7 +10,7 @@
 
 namespace sluice::engine {
 
-/// The entry points of libcudnn.so.9 that Sluice calls.
+/// Addresses of the functions of libcudnn.so.9 that Sluice calls, found when the library is loaded.
 struct CudnnCalls {
   decltype(&cudnnGetVersion) version = nullptr;
   decltype(&cudnnGetErrorString) status_text = nullptr;
@@ -26,12 +26,13 @@ struct CudnnCalls {
   decltype(&cudnnBackendExecute) execute = nullptr;
 };
 
-/// A cuDNN handle on the device that was current when it was created. Only one thread may use it at
-/// a time; it must outlive the plans built with it. Takes 10 MiB of device memory (cudaMemGetInfo
-/// before and after; H200, cuDNN 9.14 and 9.19, with an existing CUDA context).
+/// The cuDNN library, loaded at run time, with a handle on the device that was current when this
+/// was created. Only one thread may use it at a time; it must outlive the plans built with it.
+/// Takes about 10 MiB of device memory.
 class Cudnn {
  public:
-  /// Throws EnvironmentError if the library is missing or older than 9.10, or finds no device.
+  /// Loads the library. Throws EnvironmentError if it is missing or older than 9.10, or finds no
+  /// device.
   Cudnn();
 
   [[nodiscard]] const CudnnCalls& calls() const { return calls_; }
@@ -48,18 +49,19 @@ class Cudnn {
   Handle handle_;
 };
 
-/// A descriptor of cuDNN's graph API: attributes are set, then `finalize` is called, then it can be
-/// used.
+/// An object of cuDNN's graph API (a tensor, an operation, a graph, a plan): its attributes are
+/// set, then `finalize` is called, then it can be used.
 class CudnnDescriptor {
  public:
   CudnnDescriptor(const Cudnn& cudnn, cudnnBackendDescriptorType_t type);
 
   [[nodiscard]] cudnnBackendDescriptor_t get() const { return descriptor_.get(); }
-  /// Sets an attribute to a copy of `count` values of `type`; throws EnvironmentError that names
-  /// `what`.
+  /// Sets attribute `name` to a copy of `count` values of `type`; throws EnvironmentError that
+  /// names `what` if cuDNN refuses them.
   void set(const Cudnn& cudnn, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
            std::int64_t count, const void* values, const std::string& what);
-  /// Sets attribute `name` to one descriptor, `value`; throws as the other `set` does.
+  /// Sets attribute `name` to another descriptor, `value`; throws EnvironmentError that names
+  /// `what` if cuDNN refuses it.
   void set(const Cudnn& cudnn, cudnnBackendAttributeName_t name, cudnnBackendDescriptor_t value,
            const std::string& what);
   void finalize(const Cudnn& cudnn, const std::string& what);

@@ -13,13 +13,14 @@
 
 namespace sluice::engine {
 
-/// A tensor of an operation graph, with its sizes [sequences, heads, rows, columns].
+/// A tensor of a cuDNN operation graph, with its sizes [sequences, heads, rows, columns].
 struct CudnnTensor {
   cudnnBackendDescriptor_t descriptor = nullptr;
   std::array<std::int64_t, 4> sizes{};
 };
 
-/// Composes the operations of a graph. Tensors are [sequences, heads, rows, columns].
+/// Composes a graph of cuDNN operations, which becomes one kernel. Tensors are [sequences, heads,
+/// rows, columns].
 class CudnnGraph {
  public:
   using Sizes = std::array<std::int64_t, 4>;
@@ -31,26 +32,27 @@ class CudnnGraph {
                      const Sizes& strides);
   /// Adds a single value that CudnnPlan::execute reads from the host memory bound to `id`.
   CudnnTensor scalar(std::int64_t id, cudnnDataType_t type);
-  /// Adds a tensor that exists only inside the fused kernel; `strides` are in elements.
+  /// Adds an intermediate tensor, which exists only inside the fused kernel; `strides` are in
+  /// elements.
   CudnnTensor within(cudnnDataType_t type, const Sizes& sizes, const Sizes& strides);
-  /// Adds a row-major tensor that exists only inside the fused kernel.
+  /// Adds an intermediate row-major tensor, which exists only inside the fused kernel.
   CudnnTensor within(cudnnDataType_t type, const Sizes& sizes);
 
-  /// out = a b over the last two dimensions; where b has fewer heads than a, a group of a's heads
-  /// shares each of b's.
+  /// Adds the matrix product out = a b over the last two dimensions; where b has fewer heads than
+  /// a, a group of a's heads shares each of b's.
   void matmul(CudnnTensor a, CudnnTensor b, CudnnTensor out);
-  /// Element-wise operations: out = `mode`(x) or `mode`(x, b); select: out = x where t is true,
-  /// else b.
+  /// Add element-wise operations, computed in type `math`: out = `mode`(x) or `mode`(x, b); select:
+  /// out = x where t is true, else b.
   void pointwise(cudnnPointwiseMode_t mode, CudnnTensor x, CudnnTensor out,
                  cudnnDataType_t math = CUDNN_DATA_FLOAT);
   void pointwise(cudnnPointwiseMode_t mode, CudnnTensor x, CudnnTensor b, CudnnTensor out,
                  cudnnDataType_t math = CUDNN_DATA_FLOAT);
   void select(CudnnTensor x, CudnnTensor b, CudnnTensor t, CudnnTensor out);
-  /// out = the index of each element along dimension `axis`.
+  /// out = the index of each element along dimension `axis`, for a tensor of the sizes of `like`.
   void index(CudnnTensor like, std::int64_t axis, CudnnTensor out);
-  /// Reduces x along the dimensions in which out has fewer elements.
+  /// Reduces x by `mode`, such as a sum, along the dimensions in which out has fewer elements.
   void reduce(cudnnReduceTensorOp_t mode, CudnnTensor x, CudnnTensor out);
-  /// out = the elements of x in other dimensions; used for transposes.
+  /// out = the elements of x seen with the sizes and strides of out; used for transposes.
   void reshape(CudnnTensor x, CudnnTensor out);
 
   [[nodiscard]] CudnnPlan build() const { return {cudnn_, operations_, what_}; }
@@ -65,7 +67,7 @@ class CudnnGraph {
 
   const Cudnn& cudnn_;
   std::string what_;
-  /// Id of the next tensor inside the kernel; callers' ids are smaller.
+  /// Id of the next tensor that exists only inside the kernel; callers' ids are smaller.
   std::int64_t next_id_ = 1000;
   std::vector<CudnnDescriptor> tensors_;
   std::vector<CudnnDescriptor> descriptions_;

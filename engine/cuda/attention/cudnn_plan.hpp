@@ -15,29 +15,32 @@
 
 namespace sluice::engine {
 
-/// Address of a plan's tensor `id`: in device memory, or in host memory for a scalar.
+/// Address that the caller gives for a plan's tensor `id`: in device memory, or in host memory for
+/// a scalar.
 struct CudnnBinding {
   std::int64_t id = 0;
   void* address = nullptr;
 };
 
-/// Largest number of tensors that a plan binds.
+/// Largest number of tensors whose addresses a caller gives to a plan.
 inline constexpr std::size_t kMostCudnnBindings = 20;
 
-/// A graph compiled for one of the library's engines. Executing it allocates no device memory.
+/// A graph of operations compiled for one of cuDNN's engines, which runs it as one kernel.
+/// Executing it allocates no device memory.
 class CudnnPlan {
  public:
-  /// Chooses the first engine, in the library's own order (its heuristic, then its fallbacks), that
-  /// supports the operations. This order is fixed for one library and GPU, so the choice repeats.
-  /// Throws EnvironmentError that names `what` if no engine does.
+  /// Compiles `operations` for the first engine, in cuDNN's own order (its heuristic, then its
+  /// fallbacks), that supports them. This order is fixed for one library and GPU, so the choice
+  /// repeats. Throws EnvironmentError that names `what` if no engine does.
   CudnnPlan(const Cudnn& cudnn, const std::vector<CudnnDescriptor>& operations,
             const std::string& what);
 
   [[nodiscard]] Bytes workspace() const { return workspace_; }
-  /// Name of the engine with its settings, part of the numerics id.
+  /// Number of the chosen engine with its settings, as text; part of the numerics id.
   [[nodiscard]] const std::string& engine() const { return engine_; }
-  /// Enqueues the kernel. Scalars are read before it returns; device memory must stay valid until
-  /// `stream` has passed.
+  /// Enqueues the kernel on `stream`, with an address in `bindings` for each of its tensors.
+  /// Scalars are read before it returns; device memory must stay valid until `stream` has passed.
+  /// Throws EnvironmentError that names `what` if cuDNN refuses.
   void execute(const Cudnn& cudnn, cudaStream_t stream, std::span<const CudnnBinding> bindings,
                void* workspace, const std::string& what) const;
 

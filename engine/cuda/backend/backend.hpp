@@ -15,23 +15,26 @@ namespace sluice::engine::cuda {
 /// capability 8.0 or newer.
 void require_backend();
 
-/// Creates a CudaDevice with these CudaDeviceSettings, after tuning those matrix products of `job`
-/// that the user's GEMM table lacks (none for a job with a sequence_chunk). Throws as its
-/// constructor and ensure_gemm_table do, and EnvironmentError in a build without CUDA.
+/// Creates a CudaDevice with these settings (see CudaDeviceSettings), after tuning those matrix
+/// products of `job` that the user's GEMM table lacks (none for a job with a sequence_chunk).
+/// Throws as its constructor and ensure_gemm_table do, and EnvironmentError in a build without
+/// CUDA.
 [[nodiscard]] std::unique_ptr<engine::Device> make_device(const planner::Job& job,
                                                           const ArenaSizes& arenas,
                                                           const ArenaSizes& capacity, int threads,
                                                           bool staged,
                                                           std::optional<BytesPerSecond> paced);
 
-/// Keeps the pinned memory of destroyed devices for the next ones while the returned object lives,
-/// and `at_least` bytes from the start (see KeptPinnedMemory). Null in a build without CUDA.
+/// Keeps the pinned host memory of destroyed devices for the next ones while the returned object
+/// lives, and pins `at_least` bytes for them at once (see KeptPinnedMemory). Null in a build
+/// without CUDA.
 [[nodiscard]] std::shared_ptr<void> keep_pinned_memory(Bytes at_least);
-/// Bytes of pinned memory that are kept and not in use now.
+/// Bytes of pinned host memory that are kept for the next device and not in use now.
 [[nodiscard]] Bytes kept_pinned_memory();
 
-/// SHA-256 of everything that decides which bits a run of `job` computes: backend, GPU
-/// architecture, libraries with their engines, and kernel versions.
+/// Numerics id of `job` on this computer's GPU: SHA-256 of everything that decides which bits a run
+/// computes (GPU architecture, libraries with their engines and algorithms, kernel versions). Tunes
+/// missing matrix products first, and throws as ensure_gemm_table does.
 [[nodiscard]] std::string numerics_id(const planner::Job& job);
 
 }  // namespace sluice::engine::cuda

@@ -18,33 +18,36 @@
 
 namespace sluice::engine {
 
-/// Settings of a CUDA device that do not follow from the job.
+/// Settings of a CudaDevice that do not follow from the job.
 struct CudaDeviceSettings {
-  ArenaSizes arenas;  ///< Sizes of the arenas, from the layout.
-  /// Largest sizes of the arenas: the machine's capacity, or the part of it that a run may use.
+  ArenaSizes arenas;  ///< Sizes of the arenas that the plan's layout needs.
+  /// Largest sizes that the arenas may have: the machine's capacity, or the part of it that a run
+  /// may use.
   ArenaSizes capacity;
-  int threads = 1;  ///< Number of optimizer workers on the cpu lane.
-  /// Whether the host arena is ordinary memory, copied through a pinned ring, for systems that can
-  /// pin only little. If the arena turns out not to be pinnable this happens in any case, with a
-  /// line on standard error.
+  int threads = 1;  ///< Number of threads that update weights on the cpu lane.
+  /// Whether the host arena is ordinary memory, whose copies go through a small pinned ring, for
+  /// systems that can pin only little. If the arena turns out not to be pinnable this happens in
+  /// any case, with a line on standard error.
   bool staged = false;
-  /// Rate to which copies in each direction are slowed down; none for the link's own speed.
+  /// Rate to which copies in each direction are slowed down, to imitate a slower link; none for the
+  /// link's own speed. Without effect on a host arena that is not pinned.
   std::optional<BytesPerSecond> paced{};
-  /// Algorithms of matrix products; none for cuBLASLt's first suggestions.
+  /// Tuned algorithms of the job's matrix products; none for cuBLASLt's first suggestions.
   std::optional<GemmTable> gemm{};
 };
 
 /// Throws EnvironmentError unless there is a usable GPU of compute capability 8.0 or newer.
 void require_usable_device();
 
-/// CUDA backend. Allocates HBM and pinned host memory once, at construction; no device memory is
+/// The device of the CUDA backend: one GPU, with a stream for each of its lanes, and the optimizer
+/// on the CPU. Allocates device and pinned host memory once, at construction; no device memory is
 /// allocated later. `run` enqueues a task on its lane's stream and waits for it; training steps use
 /// the queues (engine/cuda/backend/cuda_queues.hpp), which do not wait.
 class CudaDevice : public Device {
  public:
   /// Throws Error(does_not_fit) if an arena is larger than its capacity, EnvironmentError if the
   /// memory or a GPU of compute capability 8.0 or newer is missing, BadRequest for a job that the
-  /// templates do not compute.
+  /// backend does not compute.
   CudaDevice(const planner::Job& job, const CudaDeviceSettings& settings);
   ~CudaDevice() override;
 
@@ -56,14 +59,15 @@ class CudaDevice : public Device {
   void read(const std::byte* source, std::span<std::byte> destination) override;
   void write(std::span<const std::byte> source, std::byte* destination) override;
   void clear(std::byte* destination, std::size_t bytes) override;
-  /// Host memory to read into; pinned if the host arena is.
+  /// Zeroed host memory that `read` can copy into; pinned if the host arena is.
   [[nodiscard]] std::shared_ptr<std::byte> memory_to_read_into(Bytes bytes) override;
   [[nodiscard]] std::unique_ptr<DeviceQueues> open_queues(const Program& program) override;
 
-  /// Whether a stream runs the lane; staged copies are run by their lanes' threads instead.
+  /// Whether a stream of the GPU runs the tasks of `lane`; otherwise a thread of the CPU does, also
+  /// for copies that are staged because the host arena is not pinned.
   [[nodiscard]] bool queues(planner::LaneKind lane) const;
-  /// Enqueues a task of a lane that a stream runs. `update` must be in memory that the GPU can
-  /// read.
+  /// Enqueues a task on the stream of its lane (see queues()). `update`, the optimizer's constants
+  /// of the step, must be in memory that the GPU can read.
   void enqueue(const BoundTask& task, const AdamWStep* update);
   [[nodiscard]] cudaStream_t stream(planner::LaneKind lane) const;
 
@@ -81,19 +85,20 @@ class CudaDevice : public Device {
 
   planner::Job job_;
   planner::BlockRecord record_;
-  /// Stretches of each unit's vector with and without weight decay, by unit.
+  /// Stretches of each unit's parameters that have weight decay or have none, by unit.
   std::vector<std::vector<AdamWSpan>> spans_;
   std::unique_ptr<DeviceMemory> device_;
   PinnedMemory host_;
-  SharedMemory step_;  ///< Optimizer constants of an update that `run` executes and waits for.
+  /// Optimizer constants, readable by the GPU, of an update that `run` executes and waits for.
+  SharedMemory step_;
   std::array<std::unique_ptr<Stream>, planner::kLaneKinds> streams_;
   CudaTemplates templates_;
-  /// Tokens of the next pass in graphs of ForwardGoal::next_token.
+  /// Tokens that the next forward pass computes, in graphs of ForwardGoal::next_token.
   SequencePart part_;
-  ThreadPool pool_;  ///< Workers of the cpu lane.
-  /// Copies through pinned rings; null if the host arena is pinned.
+  ThreadPool pool_;  ///< Threads that update weights on the cpu lane.
+  /// Copies in each direction through small pinned rings; null if the host arena is pinned.
   std::unique_ptr<StagedCopies> to_device_, to_host_;
-  /// Pacers that slow down the copies of each lane; null for lanes without one.
+  /// Pacers that slow down the copies of each lane; null for lanes that run at full speed.
   std::array<std::unique_ptr<StreamPacer>, planner::kLaneKinds> pacers_;
 };
 

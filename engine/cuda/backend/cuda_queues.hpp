@@ -15,7 +15,7 @@
 
 namespace sluice::engine {
 
-/// An event that records the time at which a stream reached it.
+/// A CUDA event that records the time at which a stream reached it.
 class TimedEvent {
  public:
   TimedEvent();
@@ -31,13 +31,14 @@ class TimedEvent {
   cudaEvent_t event_ = nullptr;
 };
 
-/// Queues for the lanes compute, h2d and d2h. A queued task waits for another queued task by an
-/// event on its stream; the CPU learns of a queued task's end by a flag that the stream writes.
-/// Tasks of the CPU must have ended before a task that waits for them is enqueued.
+/// The queues of a CudaDevice: streams for the lanes compute and, unless copies are staged, h2d and
+/// d2h. A queued task waits for another queued task by an event on its stream; the CPU learns of a
+/// queued task's end by a flag that the stream writes. Tasks of the CPU must have ended before a
+/// task that waits for them is enqueued.
 class CudaQueues : public DeviceQueues {
  public:
   CudaQueues(CudaDevice& device, const Program& program);
-  /// Waits for all tasks that are still queued.
+  /// Waits until the streams have run all tasks that are still queued.
   ~CudaQueues() override;
 
   [[nodiscard]] bool takes(planner::LaneKind lane) const override;
@@ -54,8 +55,8 @@ class CudaQueues : public DeviceQueues {
   [[nodiscard]] const Events& events(std::uint32_t task, std::int64_t step) const {
     return events_[task * kStepsQueued + static_cast<std::size_t>(step % kStepsQueued)];
   }
-  /// An event whose time is known on both clocks, by which the device's clock is converted to the
-  /// CPU's.
+  /// An event whose time is known both on the device's clock and on the CPU's, by which times of
+  /// other events are converted to the CPU's.
   struct Origin {
     TimedEvent event;
     std::chrono::steady_clock::time_point time;
@@ -66,12 +67,14 @@ class CudaQueues : public DeviceQueues {
 
   CudaDevice& device_;
   const Program& program_;
-  SharedMemory memory_;  ///< Memory of the end flags, followed by the optimizer constants.
+  /// Memory, for GPU and CPU, of the end flags, followed by the optimizer constants.
+  SharedMemory memory_;
   std::span<EndFlag> flags_;
   std::span<AdamWStep> constants_;
   StreamFlags stream_flags_;
-  std::vector<Events> events_;  ///< Events of each task in its last kStepsQueued steps.
-  std::mutex clock_mutex_;      ///< Guards origin_; locked only to read a task's times.
+  /// Events at start and end of each task, for the last kStepsQueued steps.
+  std::vector<Events> events_;
+  std::mutex clock_mutex_;  ///< Guards origin_; locked only where a task's times are asked for.
   Origin origin_;
 };
 

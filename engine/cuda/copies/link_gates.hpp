@@ -16,22 +16,25 @@
 
 namespace sluice::engine {
 
-/// Slows a stream's copies down to a rate by gates, of which it opens each when that rate allows.
-/// The stream counts its progress in one word (the beginning of each copy, and the gate behind each
-/// piece of it) and passes a gate once another word has reached the gate's number. Gates are opened
-/// when due whether or not the stream is there yet: the opening thread need only wake up once per
-/// piece, and a late wake-up opens every gate that is due by then.
+/// Slows the copies on a stream down to a rate: behind each piece of a copy is a gate, which is
+/// opened when the rate allows. The stream counts its progress in one word (the beginning of each
+/// copy, and the gate behind each piece of it) and passes a gate once another word has reached the
+/// gate's number. Gates are opened when due whether or not the stream is there yet: the opening
+/// thread need only wake up once per piece, and a late wake-up opens every gate that is due by
+/// then.
 class LinkGates {
  public:
-  /// Bytes between gates: short compared with the copy of a layer, long enough that gates cost
-  /// nothing.
+  /// Bytes between two gates of a copy: little compared with the copy of a layer, enough that gates
+  /// cost nothing.
   static constexpr std::int64_t kPiece = std::int64_t{16} << 20;
-  /// Number of pieces by which a stream may lag and still catch up at the link's own speed.
+  /// Number of pieces by which a stream may lag behind the rate and still catch up at the link's
+  /// own speed.
   static constexpr std::int32_t kCaughtUp = 8;
-  /// Time between two checks of the stream's progress.
+  /// Time between two checks of the word in which the stream counts its progress.
   static constexpr std::chrono::microseconds kLook{20};
-  /// Largest number of checks between the end of a copy and the beginning of the next for which the
-  /// next is taken to have waited for nothing but the first.
+  /// Largest number of checks between the end of a copy and the beginning of the next one with
+  /// which the next counts as following at once: it then begins, for the rate, where the first
+  /// ended.
   static constexpr int kFollows = 5;
 
   /// `reached`: word in which the stream counts its progress; `opened`: word with the number of the
@@ -42,8 +45,8 @@ class LinkGates {
   [[nodiscard]] static std::int64_t pieces(Bytes bytes) {
     return (bytes.count() + kPiece - 1) / kPiece;
   }
-  /// Announces a copy; call it before the copy is enqueued. Returns the number that the stream must
-  /// write at the copy's beginning; the numbers of the copy's gates follow.
+  /// Announces a copy of `bytes`; call it before the copy is enqueued. Returns the number that the
+  /// stream must write at the copy's beginning; the numbers of the copy's gates follow.
   [[nodiscard]] std::int32_t add(Bytes bytes) {
     const std::lock_guard lock(mutex_);
     copies_.push_back(bytes);
@@ -52,8 +55,8 @@ class LinkGates {
     return beginning;
   }
 
-  /// Opens gates when they are due, until `time.stopped()`; `time` is the clock, which must also
-  /// have now() and sleep_until().
+  /// Opens the gates of all announced copies when they are due, until `time.stopped()`; `time` is
+  /// the clock, which must also have now() and sleep_until().
   template <class Time>
   void open(Time& time) {
     for (std::optional<Instant> before;;) {
@@ -70,10 +73,10 @@ class LinkGates {
   using Instant = LinkSchedule::Instant;
   struct Seen {
     std::int64_t looks = 0;
-    Instant::duration overslept{};  ///< How late this thread woke up for the last check.
+    Instant::duration overslept{};  ///< How late this thread woke up before the last check.
   };
-  /// Sleeps until the stream has reached `number`; returns how often it looked, or none once
-  /// stopped. Yielding instead would leave the core to computing threads for a time slice of
+  /// Sleeps until the stream's progress has reached `number`; returns how often it looked, or none
+  /// once stopped. Yielding instead would leave the core to computing threads for a time slice of
   /// milliseconds.
   template <class Time>
   [[nodiscard]] std::optional<Seen> wait_for(std::int32_t number, Time& time) const {
@@ -85,8 +88,8 @@ class LinkGates {
       seen.overslept = time.now() - asked;
     }
   }
-  /// Opens the gates of one copy. Returns when the copy would have ended if this thread had never
-  /// been late; none once stopped.
+  /// Opens the gates of one copy of `left` bytes. Returns when the copy would have ended if this
+  /// thread had never been late; none once stopped.
   template <class Time>
   [[nodiscard]] std::optional<Instant> open_copy(Bytes left, Time& time) {
     Instant::duration late{};
@@ -117,13 +120,15 @@ class LinkGates {
   }
 
   LinkSchedule schedule_;
-  /// Number of the next copy's beginning or gate to wait for; used by the opening thread.
+  /// Number that the stream reaches next, that of a copy's beginning or of a gate; used by the
+  /// opening thread.
   std::int32_t next_ = 1;
   const EndFlag* reached_;
   EndFlag* opened_;
   std::mutex mutex_;
-  std::deque<Bytes> copies_;  ///< Sizes of the copies that have not begun yet.
-  std::int32_t added_ = 0;    ///< Last number given out; used by the adding thread.
+  std::deque<Bytes> copies_;  ///< Sizes of the announced copies that have not begun yet.
+  /// Last number given to a copy or gate; used by the thread that announces copies.
+  std::int32_t added_ = 0;
 };
 
 }  // namespace sluice::engine

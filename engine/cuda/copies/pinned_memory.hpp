@@ -14,16 +14,17 @@ namespace sluice::engine {
 
 enum class Pinning { wanted, none };
 
-/// Anonymous memory of `bytes` (engine/memory/even_memory.hpp), made resident by several threads
-/// and then registered with the CUDA runtime, which is faster than cudaHostAlloc and gives the same
-/// copy speed. If registration fails or is not wanted, it is ordinary memory except for the ranges
-/// pinned by `pin_part`.
+/// Host memory that a GPU can copy from and to at full speed: mapped
+/// (engine/memory/even_memory.hpp), made resident by several threads and then registered with the
+/// CUDA runtime. If registration fails or is not wanted, it is ordinary memory except for the
+/// ranges pinned by `pin_part`.
 class PinnedMemory {
  public:
-  /// Throws EnvironmentError naming `what` and the size if the system lacks the memory.
+  /// Allocates `bytes`, zeroed. Throws EnvironmentError naming `what` and the size if the system
+  /// lacks the memory.
   PinnedMemory(Bytes bytes, const char* what, Pinning pinning = Pinning::wanted);
-  /// Registers memory that someone else owns and that begins at a page; unregisters it on
-  /// destruction.
+  /// Pins memory that someone else owns and that begins at a page, if the system allows (see
+  /// pinned()); unpins it on destruction.
   explicit PinnedMemory(std::span<std::byte> memory);
   ~PinnedMemory();
   PinnedMemory(const PinnedMemory&) = delete;  // Addresses inside are held by bound tasks.
@@ -31,10 +32,11 @@ class PinnedMemory {
 
   [[nodiscard]] std::span<std::byte> bytes() const { return {data_, size_}; }
   [[nodiscard]] bool pinned() const { return !registered_.empty() && whole_; }
-  /// Why the memory is not pinned although that was wanted; empty otherwise.
+  /// The CUDA runtime's reason why the memory is not pinned although that was wanted; empty
+  /// otherwise.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
-  /// Pins the pages of a part of memory that is not pinned as a whole. Throws EnvironmentError if
-  /// even that is refused.
+  /// Pins the pages of `part`, where this memory is not pinned as a whole. Throws EnvironmentError
+  /// if even that is refused.
   void pin_part(std::span<std::byte> part);
 
  private:
@@ -47,24 +49,25 @@ class PinnedMemory {
   bool whole_ = false;
   bool owned_ = true;
   bool reordered_ = false;
-  std::vector<std::byte*> registered_;  ///< Starts of registered ranges.
-  std::set<std::byte*> pages_;          ///< Pages that were pinned by `pin_part`.
+  /// Beginnings of the ranges that are registered with the CUDA runtime, and so pinned.
+  std::vector<std::byte*> registered_;
+  std::set<std::byte*> pages_;  ///< Beginnings of the pages that `pin_part` pinned.
   std::string refusal_;
 };
 
-/// Keeps pinned memory for reuse: while such an object lives, the largest memory that was pinned as
-/// a whole stays pinned when it is released, and the next request that fits in it gets it, zeroed.
-/// Pinning 100 GiB takes tens of seconds, so a process that runs many plans pins only once. Plans
-/// that use the same pages are also more comparable, because pages can differ in speed.
+/// Keeps pinned memory for reuse: while such an object lives, the largest PinnedMemory that was
+/// pinned as a whole stays pinned when it is released, and the next one that fits in it gets it,
+/// zeroed (one that does not fit frees it). For processes that run many plans: pinning takes long,
+/// and plans that use the same pages are more comparable, because pages can differ in speed.
 class KeptPinnedMemory {
  public:
-  /// Pins `at_least` bytes at once, if possible.
+  /// Pins `at_least` bytes at once, if possible, to be kept for the first request.
   explicit KeptPinnedMemory(Bytes at_least = Bytes(0));
   ~KeptPinnedMemory();
   KeptPinnedMemory(const KeptPinnedMemory&) = delete;  // Counts itself.
   KeptPinnedMemory& operator=(const KeptPinnedMemory&) = delete;
 
-  /// Bytes that are kept and not in use.
+  /// Bytes of pinned memory that are kept for the next request and not in use.
   [[nodiscard]] static Bytes held();
 };
 

@@ -10,10 +10,11 @@ struct CUstream_st;
 
 namespace sluice::engine::cuda {
 
-/// Updates elements [begin, end) on `stream`; `begin` must be a multiple of 4. All pointers of
-/// `operands` are device addresses, 16-byte aligned; `step` is in mapped host memory and read when
-/// the kernel starts. All must stay valid until the stream has passed. Throws EnvironmentError if
-/// the launch is refused.
+/// Enqueues on `stream` the AdamW update of elements [begin, end) of a unit's weights and moments;
+/// `begin` must be a multiple of 4. `decays`: whether these elements have weight decay. All
+/// pointers of `operands` are device addresses, 16-byte aligned; `step`, the step's constants, is
+/// in mapped host memory and read when the kernel starts. All must stay valid until the stream has
+/// passed. Throws EnvironmentError if the launch is refused.
 void adamw_update(const AdamWOperands& operands, std::int64_t begin, std::int64_t end, bool decays,
                   const AdamWStep* step, CUstream_st* stream);
 

@@ -10,8 +10,8 @@ struct CUstream_st;
 
 namespace sluice::engine::cuda {
 
-/// y[t, c] += bias[c]: y bf16 [tokens, columns] with `stride` elements between rows, bias bf16.
-/// columns and stride are multiples of 8.
+/// Adds a bias to every row: y[t, c] += bias[c], with y bf16 [tokens, columns], `stride` elements
+/// between rows, and bias bf16. columns and stride are multiples of 8.
 void add_bias(CUstream_st* stream, const std::uint16_t* bias, std::int64_t tokens,
               std::int64_t columns, std::int64_t stride, std::uint16_t* y);
 

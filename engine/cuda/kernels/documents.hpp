@@ -7,8 +7,9 @@ struct CUstream_st;
 
 namespace sluice::engine::cuda {
 
-/// starts[s, t] = the last position at or before t of sequence s whose id is negative (the first
-/// token of a document), or 0 if there is none. ids and starts are int32 [sequences, length].
+/// Finds where each token's document begins: starts[s, t] = the last position at or before t of
+/// sequence s whose id is negative (so marked as the first token of a document), or 0 if there is
+/// none. ids and starts are int32 [sequences, length].
 void document_starts(CUstream_st* stream, const std::int32_t* ids, std::int64_t sequences,
                      std::int64_t length, std::int32_t* starts);
 

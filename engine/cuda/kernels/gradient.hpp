@@ -11,19 +11,19 @@ struct CUstream_st;
 
 namespace sluice::engine::cuda {
 
-/// blocks[b] = sum of squares, in double, of elements b * 4096 .. (b + 1) * 4096 - 1 (4096 is
-/// kNormBlock of engine/host/templates.hpp); the last block may be shorter. `blocks` holds
-/// ceil(elements / 4096).
+/// First half of the norm of a gradient: blocks[b] = sum of squares, in double, of elements b *
+/// 4096 .. (b + 1) * 4096 - 1 (4096 is kNormBlock of engine/host/templates.hpp); the last block may
+/// be shorter. `blocks` holds ceil(elements / 4096).
 void norm_blocks(CUstream_st* stream, const float* gradient, std::int64_t elements, double* blocks);
 
-/// *sum = sum of blocks[0 .. count), in an order that depends on `count` alone. `sum` may be mapped
-/// host memory.
+/// Second half of the norm of a gradient: *sum = sum of blocks[0 .. count), in an order that
+/// depends on `count` alone. `sum` may be mapped host memory.
 void sum_blocks(CUstream_st* stream, const double* blocks, std::int64_t count, double* sum);
 
-/// gradient[i] += addend[i].
+/// gradient[i] += addend[i] for all `elements`, both fp32.
 void combine(CUstream_st* stream, float* gradient, const float* addend, std::int64_t elements);
 
-/// gradient[i] += addend[i], where addend is bf16.
+/// gradient[i] += addend[i] for all `elements`, where gradient is fp32 and addend bf16.
 void add_bf16(CUstream_st* stream, float* gradient, const std::uint16_t* addend,
               std::int64_t elements);
 

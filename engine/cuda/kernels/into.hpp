@@ -5,8 +5,8 @@
 
 namespace sluice::engine::cuda {
 
-/// Whether a result replaces its destination or is added to it; an fp32 gradient accumulates the
-/// sum over micro-batches.
+/// Whether a kernel's result replaces the values at its destination (overwrite) or is added to them
+/// (accumulate); an fp32 gradient accumulates the sum over micro-batches.
 enum class Into : std::uint8_t { overwrite, accumulate };
 
 }  // namespace sluice::engine::cuda

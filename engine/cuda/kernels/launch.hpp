@@ -12,7 +12,7 @@ void check_launch(const char* kernel);
   return (a + b - 1) / b;
 }
 
-/// Number of bf16 elements in a 16-byte access.
+/// Number of bf16 elements that a thread reads or writes at once, in 16 bytes.
 inline constexpr std::int64_t kVector = 8;
 
 /// Whether all addresses are multiples of 16 bytes, as 16-byte accesses need; null counts as

@@ -8,14 +8,15 @@ struct CUstream_st;
 
 namespace sluice::engine::cuda {
 
-/// loss[t] = log(sum over v of exp(logits[t, v])) - logits[t, targets[t]], and logits[t] becomes
-/// scale * (softmax(logits[t]) - onehot(targets[t])): logits bf16 [tokens, vocab], targets
-/// [tokens] below vocab, loss fp32 [tokens]. A negative target is ignored: its loss and its row
-/// become zero. vocab is a multiple of 8. One token's `scale` is its weight in the step's loss.
+/// Cross-entropy of each token, and its gradient in place of the logits: loss[t] = log(sum over v
+/// of exp(logits[t, v])) - logits[t, targets[t]], and logits[t] becomes scale * (softmax(logits[t])
+/// - onehot(targets[t])). logits bf16 [tokens, vocab], targets [tokens] below vocab, loss fp32
+/// [tokens]. A negative target is ignored: its loss and its row become zero. vocab is a multiple of
+/// 8. `scale` is the weight of one token in the step's loss.
 void cross_entropy(CUstream_st* stream, std::uint16_t* logits, const std::int32_t* targets,
                    std::int64_t tokens, std::int64_t vocab, float scale, float* loss);
 
-/// The losses that cross_entropy computes, bit for bit; the logits stay.
+/// Computes only the losses of cross_entropy, with the same bits; the logits are left as they are.
 void cross_entropy_loss(CUstream_st* stream, const std::uint16_t* logits,
                         const std::int32_t* targets, std::int64_t tokens, std::int64_t vocab,
                         float* loss);

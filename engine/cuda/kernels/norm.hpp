@@ -16,18 +16,21 @@ struct CUstream_st;
 
 namespace sluice::engine::cuda {
 
-/// Largest width of a row, which the threads of one block hold in registers.
+/// Largest number of columns of a row that RMSNorm is computed of: the threads of one block hold a
+/// row in registers.
 inline constexpr std::int64_t kMostNormWidth = 32768;
 
-/// rstd[t] = 1 / sqrt(mean(x[t]^2) + eps), out[t] = x[t] * rstd[t] * weight: x and out bf16
-/// [tokens, hidden], weight bf16 [hidden], rstd fp32 [tokens]. `out` may be `x`. hidden is a
-/// multiple of 8, at most kMostNormWidth.
+/// RMSNorm of each row: rstd[t] = 1 / sqrt(mean(x[t]^2) + eps), out[t] = x[t] * rstd[t] * weight,
+/// with x and out bf16 [tokens, hidden], weight bf16 [hidden], rstd fp32 [tokens]. `out` may be
+/// `x`. hidden is a multiple of 8, at most kMostNormWidth.
 void rms_norm(CUstream_st* stream, const std::uint16_t* x, const std::uint16_t* weight, float eps,
               std::int64_t tokens, std::int64_t hidden, std::uint16_t* out, float* rstd);
 
-/// Destinations of the backward pass of an RMSNorm.
+/// Where the backward pass of an RMSNorm writes its gradients, and whether it adds to what is
+/// there.
 struct NormGradients {
-  /// Gradient of x, bf16 [tokens, hidden]; may be the incoming d_out.
+  /// Gradient of the norm's input x, bf16 [tokens, hidden]; may be d_out, the gradient of its
+  /// result.
   std::uint16_t* d_x = nullptr;
   Into d_x_into = Into::accumulate;
   float* d_weight = nullptr;  ///< Gradient of the norm's weight, fp32 [hidden].

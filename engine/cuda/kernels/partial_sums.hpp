@@ -9,8 +9,8 @@ struct CUstream_st;
 
 namespace sluice::engine::cuda {
 
-/// sums[c] = or += (as `into` says) the sum over p of partials[p, c], in a fixed order that depends
-/// on `parts` alone: partials fp32 [parts, columns].
+/// Adds up partial sums of columns: sums[c] = or += (as `into` says) the sum over p of partials[p,
+/// c], in a fixed order that depends on `parts` alone, with partials fp32 [parts, columns].
 void sum_partials(CUstream_st* stream, const float* partials, std::int64_t parts,
                   std::int64_t columns, float* sums, Into into);
 

@@ -17,31 +17,31 @@ namespace wmma = nvcuda::wmma;
 inline constexpr int kProductThreads = 256;
 inline constexpr int kTile = static_cast<int>(planner::kExpertTile);
 inline constexpr int kDepth = 32;
-/// Unused elements between rows of a tile, which reduce bank conflicts.
+/// Unused elements between rows of an operand's tile in shared memory, which reduce bank conflicts.
 inline constexpr int kGap = 8;
 inline constexpr int kVectors = kTile * kDepth / static_cast<int>(kVector) / kProductThreads;
-/// Number of elements that one operand's tile takes in shared memory, in the larger of both
+/// Number of bf16 elements that one operand's tile takes in shared memory, in the larger of the two
 /// layouts.
 inline constexpr int kOperand = kTile * (kDepth + kGap);
 inline constexpr int kFragment = 16;
 inline constexpr int kWarpRows = 64, kWarpColumns = 32;
-/// Number of fp32 elements of a warp's staging buffer.
+/// Number of fp32 elements of the shared memory through which a warp writes its results.
 inline constexpr int kStaging = kFragment * (kFragment + 4);
 static_assert(kTile == 128 && kDepth * (kTile + kGap) <= kOperand);
 static_assert(kProductThreads / kWarp * kStaging * 4 <= 4 * kOperand * 2);
 
-/// Layout of an operand in memory: the terms of a sum are contiguous (terms_in_row), or its results
-/// are (terms_in_column).
+/// How an operand of a matrix product lies in memory: a row holds the terms that are summed for one
+/// result (terms_in_row), or one term of many results (terms_in_column).
 enum class Layout { terms_in_row, terms_in_column };
 
-/// One tile of an operand: up to 128 results from `first_row` or `first_column`, of which `results`
-/// exist.
+/// What one block of threads reads of an operand: up to 128 results, of which `results` exist, from
+/// `first_row` or `first_column` on, each with `terms` terms.
 struct OperandTile {
   const std::uint16_t* data;
-  /// Row of the matrix for each row of the operand; null for consecutive rows.
+  /// Row of the matrix in memory for each row of the operand; null for the same rows.
   const std::int32_t* index;
   std::int64_t stride;
-  /// First row of the results (terms_in_row) or of the terms (terms_in_column).
+  /// First row of the operand: of the results (terms_in_row) or of the terms (terms_in_column).
   std::int64_t first_row;
   std::int64_t first_column;  ///< First column of the results, if terms_in_column.
   std::int64_t results, terms;
@@ -93,7 +93,7 @@ struct FragmentLayouts<Layout::terms_in_column> {
 inline constexpr int kAcross = kWarpRows / kFragment, kAlong = kWarpColumns / kFragment;
 using Sums = wmma::fragment<wmma::accumulator, kFragment, kFragment, kFragment, float>;
 
-/// Position of this warp's results within the block's tile.
+/// Row and column, within the block's tile of results, of the first result that this warp computes.
 __device__ inline int warp_row() {
   return static_cast<int>(threadIdx.x) / kWarp / (kTile / kWarpColumns) * kWarpRows;
 }
@@ -132,7 +132,8 @@ __device__ void multiply_tiles(const std::uint16_t* a, const std::uint16_t* b,
   }
 }
 
-/// Writes neighbouring results of one row: eight, or `count` in the last columns of an fp32 matrix.
+/// Writes neighbouring results of one row: eight, or, at the last columns of an fp32 matrix, only
+/// `count`.
 __device__ inline void put(std::uint16_t* out, const float* values, int, Into) {
   Eight eight;
 #pragma unroll
@@ -159,7 +160,7 @@ __device__ inline void put(float* out, const float* values, int count, Into into
   }
 }
 
-/// Destination of a tile's results [results of a, results of b], in rows `stride` elements apart.
+/// Where a tile's results go: [results of a, results of b], in rows `stride` elements apart.
 template <class Out>
 struct ResultTile {
   Out* data;

@@ -8,10 +8,10 @@
 namespace sluice::engine::cuda {
 
 inline constexpr int kRopeThreads = 256;
-inline constexpr int kPart = 2 * kVector;  ///< Elements of a head that one thread holds.
+inline constexpr int kPart = 2 * kVector;  ///< Number of a head's elements that one thread holds.
 
-/// Part of a head held by one thread: elements [begin, begin + 8) and those half a head later,
-/// against which they are rotated.
+/// What one thread holds of a head of queries or keys: elements [begin, begin + 8) and those half a
+/// head later, against which they are rotated.
 struct Pair {
   Eight low, high;
 };
@@ -30,7 +30,8 @@ __device__ inline Eight load_floats(const float* data) {
   return {{a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w}};
 }
 
-/// Rotates by the angles at index `angle` of the tables; `sign` -1 rotates back.
+/// Rotates a pair of runs by the angles from index `angle` of the tables on; `sign` -1 rotates
+/// back.
 __device__ inline Pair rotate(const Pair& in, const RopeTables& tables, std::int64_t angle,
                               float sign) {
   const Eight cos = load_floats(tables.cos + angle);
@@ -45,7 +46,8 @@ __device__ inline Pair rotate(const Pair& in, const RopeTables& tables, std::int
   return out;
 }
 
-/// Sum over the `parts` neighbouring lanes (a power of 2) that share a head.
+/// Sum of `value` over the `parts` neighbouring lanes (a power of 2) that share a head, returned in
+/// all of them.
 __device__ inline float head_sum(float value, int parts) {
   for (int distance = parts / 2; distance > 0; distance /= 2) {
     value += __shfl_xor_sync(kAllLanes, value, distance);
@@ -53,34 +55,35 @@ __device__ inline float head_sum(float value, int parts) {
   return value;
 }
 
-/// RopeShape in the types that kernels use: `parts` threads share a head, `half` is head_dim / 2,
-/// and `items` is the number of parts of all heads of all tokens.
+/// Sizes of a RopeShape in the types that kernels use: `parts` threads share a head, `half` is
+/// head_dim / 2, and `items` is the number of parts of all heads of all tokens.
 struct RopeSizes {
   unsigned seq_len, heads, kv_heads, parts, items;
   int half;
   const std::int32_t* starts;
 };
 
-/// Index in the tables of the first angle for a token's position.
+/// Index in the tables of the first of a token's angles, those of its position in its document.
 __device__ inline std::int64_t angles_of(const RopeSizes& sizes, unsigned token) {
   unsigned position = token % sizes.seq_len;
   if (sizes.starts != nullptr) position -= static_cast<unsigned>(sizes.starts[token]);
   return static_cast<std::int64_t>(position) * sizes.half;
 }
 
-/// Heads of q or k of all tokens, with the operands of the backward pass of their norm.
+/// What the backward pass of the rotation and norm of q (or of k) reads and writes, for the heads
+/// of all tokens.
 struct NormedHeads {
   const std::uint16_t* projected;
   std::uint16_t* gradient;
   std::int64_t projected_stride, gradient_stride;
   const std::uint16_t* weight;
   const float* scales;
-  float* partials;       ///< Partial sums of the norm weight's gradient, fp32 [blocks, head_dim].
+  float* partials;  ///< Partial sums of the gradient of the norm's weight, fp32 [blocks, head_dim].
   unsigned heads, rows;  ///< Number of heads; `rows` is tokens * heads.
 };
 
-/// Backward pass of q's and k's rotation and norms, in place; the gradients of the norms' weights
-/// are left as partial sums over `blocks` blocks.
+/// Backward pass of the rotation and norm of q and k, in place; the gradients of the norms' weights
+/// are left as partial sums over `blocks` thread blocks.
 void rope_norms_backward(CUstream_st* stream, const RopeSizes& sizes, const RopeTables& tables,
                          const NormedHeads& q, const NormedHeads& k, std::int64_t blocks);
 

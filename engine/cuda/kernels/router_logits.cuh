@@ -8,7 +8,8 @@ namespace sluice::engine::cuda {
 
 inline constexpr int kPerLane = static_cast<int>(kMostExperts) / kWarp;
 
-/// A token's logits spread over a warp: lane l holds experts l, l + 32, ...
+/// Router logits of one token (a score for each expert), spread over a warp: lane l holds those of
+/// experts l, l + 32, ...
 struct Logits {
   float value[kPerLane];
 

@@ -11,70 +11,79 @@ namespace sluice::engine::cuda {
 inline constexpr std::int64_t kMostExperts = 512;
 inline constexpr std::int64_t kMostActive = 32;
 
-/// Sizes of a routing of tokens to experts, with the letters used below: T = `tokens`, E =
-/// `experts` up to kMostExperts, k = `active` up to kMostActive; R = k T routes are rows ordered by
-/// expert and, within an expert, by token.
+/// Sizes of a routing of tokens to experts. In the comments of this header T = `tokens`, E =
+/// `experts` (at most kMostExperts), and k = `active`, the number of experts of a token (at most
+/// kMostActive). A route is a pair of a token and one of its experts; the R = k T routes are rows
+/// ordered by expert and, within an expert, by token.
 struct RouteShape {
   std::int64_t tokens = 0, experts = 0, active = 0;
-  bool normalized = true;  ///< Whether the shares of a token add up to 1.
+  /// Whether the shares of a token's experts in its result are scaled to add up to 1.
+  bool normalized = true;
 };
 
 struct RouteArrays {
-  /// int32 [tokens, active]: each token's experts in ascending order.
+  /// int32 [tokens, active]: experts of each token, in ascending order.
   std::int32_t* expert = nullptr;
-  std::int32_t* row = nullptr;  ///< int32 [tokens, active]: the row of each of those routes.
-  /// int32 [routes]: the token of each row; routes = tokens * active.
+  /// int32 [tokens, active]: row of the route to each of those experts.
+  std::int32_t* row = nullptr;
+  /// int32 [routes]: token of each row; routes = tokens * active.
   std::int32_t* token = nullptr;
-  float* share = nullptr;    ///< fp32 [routes]: each row's weight in its token's sum.
-  float* d_share = nullptr;  ///< fp32 [routes]: gradient of each share; scratch of `route`.
-  /// int32 [experts + 1]: first row of each expert, then the number of rows.
+  float* share = nullptr;  ///< fp32 [routes]: weight of each row in its token's sum over experts.
+  /// fp32 [routes]: gradient of each row's share; before, scratch of `route`.
+  float* d_share = nullptr;
+  /// int32 [experts + 1]: first row of each expert, and at the end the number of rows.
   std::int32_t* begin = nullptr;
   /// int32 [route_tiles, 2]: for each tile of at most kExpertTile rows of one expert, that expert
   /// and the tile's first row; expert -1 after the last tile.
   std::int32_t* tiles = nullptr;
-  std::int32_t* counts = nullptr;  ///< Scratch, [kRouteChunks, experts] elements of 4 bytes.
+  /// Scratch of `route`, [kRouteChunks, experts] elements of 4 bytes.
+  std::int32_t* counts = nullptr;
 };
 
-/// Routes tokens by `logits`, fp32 [T, E]: computes the softmax, each token's k experts of largest
-/// logits (the first among equals), and all of RouteArrays except d_share. A token's experts differ
-/// whatever the logits are.
+/// Routes tokens to experts by `logits`, fp32 [T, E]: computes the softmax, each token's k experts
+/// of largest logits (the first among equals), and all of RouteArrays except d_share. The experts
+/// of a token are k different ones whatever the logits are.
 void route(CUstream_st* stream, const float* logits, const RouteShape& shape,
            const RouteArrays& routes);
 
-/// Adds a micro-batch to the sums that blocks pass on for load balancing, fp32 [2, E]: after =
-/// before + the number of routes to each expert, and + the expert's probability summed over tokens
-/// in a fixed order. Must follow `route` of the same logits, whose scratch it uses.
+/// Adds a block's routes of a micro-batch to the sums over blocks of which the load-balancing loss
+/// is made, fp32 [2, E]: after[0, e] = before[0, e] + the number of routes to expert e, after[1, e]
+/// = before[1, e] + the expert's probability summed over tokens in a fixed order. Must follow
+/// `route` of the same logits, whose scratch it uses.
 void add_balance(CUstream_st* stream, const float* logits, const RouteShape& shape,
                  const RouteArrays& routes, const float* before, float* after);
 
-/// *loss = scale * sum over experts of the product of the two sums in `carried` (fp32 [2, experts],
-/// as add_balance writes them), in double and in a fixed order. `loss` may be mapped host memory.
+/// Load-balancing loss: *loss = scale * sum over experts of the product of the two sums in
+/// `carried` (fp32 [2, experts], as add_balance writes them), in double and in a fixed order.
+/// `loss` may be mapped host memory.
 void balance_loss(CUstream_st* stream, const float* carried, std::int64_t experts, double scale,
                   double* loss);
 
-/// Computes d_logits, bf16 [T, router_row(E)], from d_share, with balance * counts[e] added to the
-/// gradient of every probability of expert e, and zeros in the padding; `counts`, fp32 [E], is read
-/// only if balance is not 0.
+/// Backward pass of `route`: computes d_logits, the gradient of the logits, bf16 [T,
+/// router_row(E)], from RouteArrays::d_share. balance * counts[e], the gradient of the
+/// load-balancing loss, is added to the gradient of every probability of expert e; `counts`, fp32
+/// [E], numbers of routes, is read only if balance is not 0. The padding of a row gets zeros.
 void route_backward(CUstream_st* stream, const float* logits, const RouteShape& shape,
                     const RouteArrays& routes, float balance, const float* counts,
                     std::uint16_t* d_logits);
 
-/// out[t] = base[t] + sum over a token's routes of rows[row]: bf16 [T, width], rows bf16 [R,
-/// width], width a multiple of 8. Sums are in fp32 from the lowest expert on, rounded once. `out`
-/// may be `base`.
+/// Adds the experts' results to each token: out[t] = base[t] + sum over a token's routes of
+/// rows[row], with out and base bf16 [T, width], rows bf16 [R, width], width a multiple of 8. Sums
+/// are in fp32 from the lowest expert on, rounded once. `out` may be `base`.
 void combine_rows(CUstream_st* stream, const std::uint16_t* rows, const RouteShape& shape,
                   const RouteArrays& routes, const std::uint16_t* base, std::int64_t width,
                   std::uint16_t* out);
 
-/// activation[r] = share[r] silu(gate[r]) up[r]: packed rows [gate up] bf16 [R, 2 width] to bf16
-/// [R, width], rounded both before and after the multiplication by the share; width a multiple of
-/// 8.
+/// Activation of each route (row r) times its share: activation[r] = share[r] silu(gate[r]) up[r],
+/// from packed rows [gate up], bf16 [R, 2 width], to bf16 [R, width]; rounded both before and after
+/// the multiplication by the share. width is a multiple of 8.
 void weighted_swiglu(CUstream_st* stream, const std::uint16_t* gate_up, const float* share,
                      std::int64_t rows, std::int64_t width, std::uint16_t* activation);
 
-/// Backward pass of weighted_swiglu with d = d_activation[r]: d_share[r] = sum of d silu(gate) up;
-/// packed d_gate_up is computed from share[r] d as in swiglu_backward; d_activation is overwritten
-/// with the activation, bit for bit.
+/// Backward pass of weighted_swiglu. With d = d_activation[r], the gradient of its result:
+/// d_share[r] = sum over the row of d silu(gate) up; d_gate_up (packed) is what swiglu_backward
+/// makes of share[r] d. Then d_activation is overwritten with weighted_swiglu's result, share[r]
+/// silu(gate) up, with the same bits as in the forward pass.
 void weighted_swiglu_backward(CUstream_st* stream, const std::uint16_t* gate_up, const float* share,
                               std::int64_t rows, std::int64_t width, std::uint16_t* d_activation,
                               std::uint16_t* d_gate_up, float* d_share);

@@ -13,7 +13,7 @@ namespace sluice::engine::cuda {
 inline constexpr int kWarp = 32;
 inline constexpr unsigned kAllLanes = 0xffffffffu;
 
-/// Value of the bf16 in the lower (low_half) or upper (high_half) 16 bits of a packed pair.
+/// Value of the bf16 in the lower (low_half) or upper (high_half) 16 bits of a pair packed into 32.
 __device__ inline float low_half(std::uint32_t pair) { return __uint_as_float(pair << 16); }
 __device__ inline float high_half(std::uint32_t pair) {
   return __uint_as_float(pair & 0xffff0000u);
@@ -40,21 +40,21 @@ struct Eight {
   }
 };
 
-/// The 16 bytes at element `index`, a multiple of 8.
+/// The eight bf16 values from element `index`, a multiple of 8, on.
 __device__ inline uint4 load(const std::uint16_t* data, std::int64_t index) {
   return *reinterpret_cast<const uint4*>(data + index);
 }
 __device__ inline void store(std::uint16_t* data, std::int64_t index, uint4 packed) {
   *reinterpret_cast<uint4*>(data + index) = packed;
 }
-/// The 16 bytes at element `index`, marked as not needed again soon, so that they leave the cache
-/// first.
+/// The eight bf16 values from element `index`, a multiple of 8, on, marked as not needed again
+/// soon, so that they leave the cache first.
 __device__ inline uint4 load_once(const std::uint16_t* data, std::int64_t index) {
   return __ldcs(reinterpret_cast<const uint4*>(data + index));
 }
 
-/// Sum over `Lanes` neighbouring lanes (a power of 2), computed by a butterfly and returned in all
-/// of them.
+/// Sum of `value` over `Lanes` neighbouring lanes of a warp (a power of 2), computed by a butterfly
+/// and returned in all of them.
 template <int Lanes = kWarp, class T>
 __device__ T lane_sum(T value) {
   for (int distance = Lanes / 2; distance > 0; distance /= 2) {
@@ -63,9 +63,9 @@ __device__ T lane_sum(T value) {
   return value;
 }
 
-/// Sum over the thread block, returned in every thread: over the lanes of each warp by a butterfly,
-/// then over warps in order. `scratch` holds one T per warp; the block must pass a barrier before
-/// `scratch` is used again.
+/// Sum of `value` over the thread block, returned in every thread: over the lanes of each warp by a
+/// butterfly, then over warps in order. `scratch` holds one T per warp; the block must pass a
+/// barrier before `scratch` is used again.
 template <class T>
 __device__ T block_sum(T value, T* scratch) {
   value = lane_sum(value);

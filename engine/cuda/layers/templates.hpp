@@ -21,16 +21,18 @@
 
 namespace sluice::engine {
 
-/// A block's activation record on the device. Rows [q k v] of raw projections are packed from q on
-/// up to k_rstd, rows [gate up] from gate on to the end. Its first `kept` bytes lie at `record`,
-/// the rest at `full`, and x at `input`.
+/// Where the activation record of a block lies on the device; offsets within it are those of
+/// planner::BlockRecord. The input is at `input`; of all else the first `kept` bytes of the record
+/// are in place at `record`, those behind them from `full` on. Rows [q k v] of raw projections are
+/// packed from q on up to k_rstd, rows [gate up] from gate on to the end.
 struct CudaRecord {
   std::byte* input = nullptr;
-  std::byte* record = nullptr;  ///< Address of the record's byte 0, even if x is elsewhere.
+  /// Address of the record's byte 0, even if the input, which begins there, is elsewhere.
+  std::byte* record = nullptr;
   std::byte* full = nullptr;
   Bytes kept{0};
-  /// Inputs, int32 [T], that mark where documents begin; null unless attention stays within
-  /// documents.
+  /// The micro-batch's input tokens, int32 [T], negative where documents begin; null unless
+  /// attention stays within documents.
   const std::int32_t* documents = nullptr;
   [[nodiscard]] std::byte* at(Bytes offset) const {
     if (offset == Bytes(0)) return input;
@@ -38,17 +40,18 @@ struct CudaRecord {
   }
 };
 
-/// Keys and values of one sequence, kept for one block in device memory.
+/// Keys and values of one sequence that one block keeps in device memory for later tokens.
 struct CudaKeptKeys {
   std::uint16_t* data;  ///< Rotated keys, then values: [seq_len, kv_heads * head_dim] each.
-  std::int64_t first;   ///< Number of tokens whose keys are kept already.
-  std::int64_t count;   ///< Number of tokens in this call, at least one.
+  std::int64_t first;   ///< Number of the sequence's tokens whose keys and values are kept already.
+  std::int64_t count;   ///< Number of tokens that this call adds, at least one.
 };
 
-/// Arguments of the head for one micro-batch; fields as in LossArguments of the host templates.
+/// What the head reads and writes in one micro-batch; fields without a comment are those of
+/// LossArguments in engine/host/templates.hpp.
 struct CudaLossArguments {
   const std::uint16_t* head;
-  /// Output matrix [vocab, hidden]: the head's, or the embedding when tied.
+  /// Output matrix [vocab, hidden], bf16: the head unit's, or the embedding when tied.
   const std::uint16_t* lm_head;
   const std::byte* input;
   const std::int32_t* targets;
@@ -60,36 +63,39 @@ struct CudaLossArguments {
   double* loss_sum;
 };
 
-/// All computations of one job, with its sizes, tables and chosen algorithms. T =
-/// job.micro_tokens(). Every call enqueues on `stream` and returns; all memory must stay valid
-/// until the stream has passed. Calls on one object must not overlap.
+/// All computations of one job's units on a GPU, with the job's sizes, tables and chosen
+/// algorithms. T = job.micro_tokens(). Every call enqueues on `stream` and returns; all memory must
+/// stay valid until the stream has passed. Calls on one object must not overlap.
 class CudaTemplates {
  public:
   /// Throws BadRequest for what the backend does not compute (fp32 compute, documents under a
-  /// window, sizes that are not multiples of 32), EnvironmentError if a library fails. `gemm`:
-  /// algorithms of the job's matrix products (ensure_gemm_table); the library's first suggestions
-  /// without it.
+  /// sliding window, too large rows or experts, sizes that are not multiples of 32),
+  /// EnvironmentError if a library fails. `gemm`: algorithms of the job's matrix products
+  /// (ensure_gemm_table); the library's first suggestions without it.
   explicit CudaTemplates(const planner::Job& job, std::optional<GemmTable> gemm = std::nullopt);
   ~CudaTemplates();
-  /// Throws the BadRequest that the constructor would; needs no GPU.
+  /// Throws the BadRequest that the constructor would throw for `job`; needs no GPU.
   static void require_computable(const planner::Job& job);
   static void require_computable_experts(const planner::ModelShape& shape);
 
-  /// output [count, hidden] = the embedding's row for each of `count` tokens.
+  /// Forward pass of the embedding: output [count, hidden] = its row for each of `count` tokens
+  /// (~id where a document begins).
   void embed_forward(cudaStream_t stream, const std::uint16_t* weights, const std::int32_t* tokens,
                      std::int64_t count, std::byte* output) const;
   void block_forward(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
                      std::byte* next_input, std::byte* workspace);
   /// Forward pass of a block for tokens that continue a sequence: adds their keys and values to
-  /// `kept` and attends over all of them. Only for jobs with a sequence_chunk.
+  /// `kept` and attends over all of them. Only for jobs that compute sequences part by part
+  /// (Job::sequence_chunk).
   void block_extend(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
                     const CudaKeptKeys& kept, std::byte* next_input, std::byte* workspace);
-  /// First part of block_extend for a mixture of experts, up to the router: `begins`, int32
-  /// [experts + 1] on the device, receives the number of routes before each expert's, and of all.
+  /// First part of block_extend where the block has experts, up to the router: `begins`, int32
+  /// [experts + 1] on the device, receives the number of routes to the experts before each one, and
+  /// of all.
   void block_route(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
                    const CudaKeptKeys& kept, std::int32_t* begins, std::byte* workspace);
-  /// Second part of block_extend for a mixture of experts: computes `count` tokens, reading only
-  /// those experts that tokens are routed to.
+  /// Second part of block_extend where the block has experts: computes the results of `count`
+  /// tokens, reading only those experts that tokens are routed to.
   void block_experts(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
                      std::int64_t count, std::byte* next_input, std::byte* workspace);
   void block_recompute(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
@@ -98,41 +104,45 @@ class CudaTemplates {
                       cuda::Into into, const CudaRecord& record, std::byte* stream_gradient,
                       std::byte* workspace);
   void loss(cudaStream_t stream, const CudaLossArguments& arguments, std::byte* workspace);
-  /// Computes only *arguments.loss_sum, bit for bit as `loss` does, and no gradients.
+  /// Computes only *arguments.loss_sum, the micro-batch's loss, with the same bits as `loss`, and
+  /// no gradients.
   void loss_only(cudaStream_t stream, const CudaLossArguments& arguments, std::byte* workspace);
-  /// Load-balancing loss of a micro-batch's experts times its coefficient, computed from the head's
-  /// input. `loss` may be mapped host memory.
+  /// Load-balancing loss of a micro-batch's experts times its coefficient (docs/design/moe.md),
+  /// from the numbers of routes and the probabilities that blocks left behind the residual stream
+  /// in the head's `input`. `loss` may be mapped host memory.
   void balance_loss(cudaStream_t stream, const std::byte* input, double* loss) const;
-  /// Logits of one row of `input`, fp32 [vocab], written to host memory.
+  /// Logits of the one token whose row of the residual stream is `input`, fp32 [vocab]; they are
+  /// written to host memory at `logits`.
   void logits(cudaStream_t stream, const std::uint16_t* head, const std::uint16_t* lm_head,
               const std::byte* input, float* logits, std::byte* workspace);
   void embed_backward(cudaStream_t stream, const std::int32_t* tokens,
                       const std::byte* stream_gradient, float* gradient, cuda::Into into) const;
 
   [[nodiscard]] const EndSlots& ends() const { return ends_; }
-  /// Text that names libraries, GEMM algorithms, attention engines and kernel versions; part of the
-  /// numerics id.
+  /// Text that names libraries, algorithms of matrix products, attention engines and kernel
+  /// versions; part of the numerics id.
   [[nodiscard]] std::string numerics() const;
 
  private:
   struct Tables;
-  /// Tokens of a call; the first is at position `first` of its sequence.
+  /// Range of tokens that a call computes: `count` tokens, of which the first is at position
+  /// `first` of its sequence.
   struct Span {
     std::int64_t first, count;
   };
   [[nodiscard]] Span all_tokens() const { return {0, tokens_}; }
   [[nodiscard]] cuda::RopeShape rope_shape(Span span, const std::int32_t* starts) const;
   [[nodiscard]] cuda::RopeTables rope_tables(std::int64_t first) const;
-  /// Computes the first position of each token's document into the workspace, int32 [T], and
-  /// returns it; null if attention does not stay within documents.
+  /// Computes the position of the first token of each token's document into the workspace, int32
+  /// [T], and returns its address; null if attention does not stay within documents.
   const std::int32_t* find_documents(cudaStream_t stream, const CudaRecord& record,
                                      std::byte* workspace) const;
-  /// First half of block_extend: everything up to the residual stream behind attention.
+  /// First half of block_extend: everything up to the residual stream after attention.
   void extend(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
               const CudaKeptKeys& kept, std::byte* workspace);
 
   // Defined in engine/cuda/layers/block_parts.cpp.
-  /// Input of an RMSNorm: rows of the residual stream, and the norm's weight.
+  /// What an RMSNorm reads: `rows` rows of the residual stream, and the norm's weight.
   struct NormInput {
     const std::uint16_t* x;
     const std::uint16_t* weight;
@@ -142,17 +152,20 @@ class CudaTemplates {
                                     std::int64_t rows) const {
     return {residual, weights + slots_.post_norm.offset, rows};
   }
-  /// Computes an RMSNorm; its results go to the workspace's `normed` and `rstd`.
+  /// Computes an RMSNorm; its result and reciprocal RMS go to `normed` and `rstd` in the workspace.
   void normalize(cudaStream_t stream, const NormInput& norm, std::byte* workspace) const;
-  /// Backward pass of an RMSNorm, from the workspace's `d_normed` and `rstd`.
+  /// Backward pass of an RMSNorm, from the gradient of its result, `d_normed`, and its `rstd`, both
+  /// in the workspace.
   void normalize_backward(cudaStream_t stream, const NormInput& norm,
                           const cuda::NormGradients& gradients, std::byte* workspace) const;
-  /// Backward pass of a norm of the residual stream, added to the stream's gradient. `weight`: the
-  /// norm's place in the block's vector `gradient`.
+  /// Backward pass of an RMSNorm of the residual stream, whose gradient is added to `d_stream`.
+  /// `weight`: place of the norm's weight in the block's parameters, and of its gradient in
+  /// `gradient`.
   void add_norm_backward(cudaStream_t stream, const NormInput& norm, const Slot& weight,
                          float* gradient, cuda::Into into, std::uint16_t* d_stream,
                          std::byte* workspace) const;
-  /// Gradient of a projection's bias, if it has one: the sum of d [tokens, columns] over tokens.
+  /// Gradient of a projection's bias, if the projection has one: the sum over tokens of d [tokens,
+  /// columns], the gradient of its result.
   void bias_gradient(cudaStream_t stream, const Slot& bias, const std::uint16_t* d,
                      std::int64_t tokens, std::int64_t columns, float* gradient, cuda::Into into,
                      std::byte* workspace) const;
@@ -163,7 +176,8 @@ class CudaTemplates {
               std::byte* workspace);
   void project_out(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
                    Span span, std::byte* workspace);
-  /// Parts for mixtures of experts; defined in engine/cuda/layers/expert_block.cpp.
+  /// Parts of a block that has experts, from the router to the sum over a token's experts; defined
+  /// in engine/cuda/layers/expert_block.cpp.
   void project_router(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
                       Span span, std::byte* workspace) const;
   void expand_experts(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
@@ -175,16 +189,17 @@ class CudaTemplates {
   void backward_experts(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
                         cuda::Into into, const CudaRecord& record, std::uint16_t* d_stream,
                         std::byte* workspace);
-  /// Size of one of the two sums, fp32 [experts], that the residual stream carries behind its
-  /// tokens for load balancing: numbers of routes, and probabilities.
+  /// Size in bytes of one of the two sums, fp32 [experts], that lie behind the tokens of the
+  /// residual stream and that blocks add to for load balancing: numbers of routes, and
+  /// probabilities. Zero if there is no load-balancing loss.
   [[nodiscard]] std::size_t counts_bytes() const;
   void rotate(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
               Span span, const std::int32_t* starts, std::byte* rotated) const;
 
   // Defined in engine/cuda/layers/mlp.cpp.
-  /// Tokens that the MLP processes at one time.
+  /// Tokens that the MLP computes at one time (Job::mlp_chunk), and where their values lie.
   struct MlpChunk {
-    Span rows;  ///< Range of these tokens in the micro-batch or in the call's tokens.
+    Span rows;  ///< Range of these tokens among those of the call.
     const std::uint16_t* residual;
     std::uint16_t* gate_up;
   };
@@ -196,7 +211,8 @@ class CudaTemplates {
               std::byte* workspace);
   void contract(cudaStream_t stream, const std::uint16_t* weights, const MlpChunk& chunk,
                 std::byte* next_input, std::byte* workspace);
-  /// Computes next_input from the residual stream, by the MLP or by experts.
+  /// Computes the next block's input, next_input, from the residual stream after attention, by the
+  /// MLP or by experts.
   void feed_forward(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
                     Span span, std::byte* next_input, std::byte* workspace);
   void rebuild_mlp(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
@@ -219,7 +235,8 @@ class CudaTemplates {
   std::int64_t tokens_, hidden_, query_, key_, qkv_, intermediate_;
   CudaGemm gemm_;
   Cudnn cudnn_;
-  /// Attention of whole sequences; none for jobs with a sequence_chunk.
+  /// Attention of whole sequences; none for jobs that compute sequences part by part
+  /// (Job::sequence_chunk).
   std::optional<CudaAttention> attention_;
   std::unique_ptr<Tables> tables_;
 };

@@ -15,8 +15,8 @@ inline const std::uint16_t* bf16(const std::byte* memory) {
 inline float* fp32(std::byte* memory) { return reinterpret_cast<float*>(memory); }
 inline const float* fp32(const std::byte* memory) { return reinterpret_cast<const float*>(memory); }
 
-/// Address of a norm weight or bias among the weights of its unit; null if this model family lacks
-/// it.
+/// Address of a vector, a norm's weight or a bias, among the weights of its unit; null if the model
+/// has no such vector.
 inline const std::uint16_t* vector_of(const std::uint16_t* weights, const Slot& slot) {
   return slot.exists() ? weights + slot.offset : nullptr;
 }

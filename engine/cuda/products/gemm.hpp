@@ -15,15 +15,16 @@
 
 namespace sluice::engine {
 
-/// The three products of y = x W^T (+ bias) with x [T, in], W [out, in], y [T, out], row-major
-/// bf16. Algorithms come from a table (made by ensure_gemm_table). Without a table each is the
-/// library's first admissible suggestion, which is always the same for one GPU and library but not
-/// the fastest; this is for tests and measurements. An object serves one stream at a time; the
-/// first product of each size allocates host memory. All pointers are device memory at multiples of
-/// 64 bytes and must stay valid until the stream has passed the call.
+/// The matrix products of linear layers, through cuBLASLt: y = x W^T (+ bias) with x [T, in], W
+/// [out, in], y [T, out], row-major bf16, and its two gradients. Algorithms come from a table (made
+/// by ensure_gemm_table). Without a table, for tests and measurements, each is the library's first
+/// admissible suggestion, which is always the same for one GPU and library but not the fastest. An
+/// object serves one stream at a time; the first product of each size allocates host memory. All
+/// pointers are device memory at multiples of 64 bytes and must stay valid until the stream has
+/// passed the call.
 class CudaGemm {
  public:
-  /// Throws EnvironmentError if cuBLASLt cannot start.
+  /// Takes the algorithms of `table`, or none. Throws EnvironmentError if cuBLASLt cannot start.
   explicit CudaGemm(std::optional<GemmTable> table = std::nullopt);
   ~CudaGemm();
   CudaGemm(const CudaGemm&) = delete;  // Owns the library's handle.
@@ -32,23 +33,26 @@ class CudaGemm {
   struct Size {
     std::int64_t tokens, in, out;
   };
-  /// y = x W^T + bias + addend; `bias` [out] and `addend` [T, out] may be null. `addend` may be y.
+  /// Forward product: y = x W^T + bias + addend; `bias` [out] and `addend` [T, out] may be null.
+  /// `addend` may be y.
   void forward(cudaStream_t stream, Size size, const void* x, const void* weight, const void* bias,
                const void* addend, void* y, void* workspace);
-  /// d_x [T, in] = d_y W.
+  /// Gradient of the input: d_x [T, in] = d_y W.
   void input_gradient(cudaStream_t stream, Size size, const void* d_y, const void* weight,
                       void* d_x, void* workspace);
-  /// d_weight [out, in] fp32 = (first ? 0 : d_weight) + d_y^T x.
+  /// Gradient of the weights: d_weight [out, in], fp32, = (first ? 0 : d_weight) + d_y^T x.
   void weight_gradient(cudaStream_t stream, Size size, const void* d_y, const void* x,
                        float* d_weight, bool first, void* workspace);
 
-  /// Version of the library and whatever decided the algorithms of `keys`, part of the numerics id.
+  /// Text that names the library's version and whatever decided the algorithms of the products
+  /// `keys`; part of the numerics id.
   [[nodiscard]] std::string numerics(std::span<const GemmKey> keys) const;
   [[nodiscard]] static std::size_t library_version();
 
  private:
   struct Plan;
-  /// The prepared product of `key`. Throws std::logic_error if the table lacks it.
+  /// What cuBLASLt needs to compute the product of `key`, made on its first use. Throws
+  /// std::logic_error if the table lacks it.
   Plan& plan_for(const GemmKey& key);
 
   struct Handle;

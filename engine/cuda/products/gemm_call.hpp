@@ -19,7 +19,7 @@ namespace sluice::engine {
 
 using planner::kGemmWorkspace;
 
-/// Number of algorithms that cuBLASLt is asked to suggest for a product.
+/// Largest number of algorithms that cuBLASLt is asked to suggest for a product.
 inline constexpr int kGemmSuggestions = 24;
 
 /// Throws EnvironmentError naming `what` unless `status` is success.
@@ -37,8 +37,8 @@ class BlasHandle {
   cublasLtHandle_t value_ = nullptr;
 };
 
-/// Device addresses of the matrices of one product D = op(A) op(B) (+ bias) (+ addend), as GemmCall
-/// states it. `addend` may be `d`.
+/// Device addresses of the matrices of one product D = op(A) op(B) (+ bias) (+ addend) (see
+/// GemmCall). `addend` may be `d`.
 struct GemmOperands {
   const void* a = nullptr;
   const void* b = nullptr;
@@ -47,15 +47,16 @@ struct GemmOperands {
   void* d = nullptr;
 };
 
-/// A matrix product D [m, n] = op(A) op(B) (+ bias) (+ addend), column-major, as cuBLAS sees
-/// row-major matrices. An object serves one stream at a time.
+/// One matrix product as cuBLASLt sees it: D [m, n] = op(A) op(B) (+ bias) (+ addend),
+/// column-major, so that row-major matrices appear transposed. An object serves one stream at a
+/// time.
 class GemmCall {
  public:
   explicit GemmCall(const GemmKey& key);
 
-  /// Algorithms that the library suggests for the product and that `admissible` accepts, its
-  /// favourite first; always the same for one GPU and library. Throws EnvironmentError if there is
-  /// none.
+  /// Algorithms that cuBLASLt suggests for the product, without those that are not `admissible`,
+  /// its favourite first; always the same for one GPU and library. Throws EnvironmentError if there
+  /// is none.
   [[nodiscard]] std::vector<GemmAlgorithm> suggestions(const BlasHandle& handle) const;
 
   /// Enqueues the product; its memory must stay valid until the stream has passed. `workspace` has
@@ -87,7 +88,8 @@ class GemmCall {
   Layout a_, b_, d_;
 };
 
-/// Settings of `algorithm` as far as cuBLASLt reveals them; others keep their defaults.
+/// Settings of `algorithm` as far as cuBLASLt reveals them; others have GemmConfiguration's
+/// defaults.
 [[nodiscard]] GemmConfiguration configuration_of(const GemmAlgorithm& algorithm);
 
 }  // namespace sluice::engine

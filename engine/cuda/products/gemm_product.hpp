@@ -12,8 +12,8 @@
 
 namespace sluice::engine {
 
-/// The three products of a layer y = x W^T (+ bias) (+ addend), where x [T, in], W [out, in] and y
-/// [T, out] are row-major bf16.
+/// The three matrix products of a linear layer y = x W^T (+ bias) (+ addend), where x [T, in], W
+/// [out, in] and y [T, out] are row-major bf16.
 enum class GemmProduct {
   forward,         ///< y = x W^T (+ bias) (+ addend)
   input_gradient,  ///< d_x [T, in] = d_y W
@@ -21,8 +21,8 @@ enum class GemmProduct {
 };
 [[nodiscard]] const char* to_string(GemmProduct product);
 
-/// Identity of a matrix product. Types, transposes and strides follow from `product`; rows are
-/// packed.
+/// What identifies a matrix product in the table of algorithms. Types, transposes and strides
+/// follow from `product`; rows are packed.
 struct GemmKey {
   GemmProduct product = GemmProduct::forward;
   std::int64_t tokens = 0, in = 0, out = 0;
@@ -35,18 +35,20 @@ struct GemmKey {
                  static_cast<double>(out));
   }
 };
-/// Text for messages and hashes, tokens x in x out: "forward 4096 x 3584 x 4608 with bias".
+/// Text of a product for messages and hashes: which, tokens x in x out, and what is added, such as
+/// "forward 4096 x 3584 x 4608 with bias".
 [[nodiscard]] std::string to_string(const GemmKey& key);
 
-/// Numbers of elements of a product's matrices in cuBLAS's order, D = op(A) op(B).
+/// Numbers of elements of the three matrices of a product D = op(A) op(B), in cuBLAS's order.
 struct GemmElements {
   std::int64_t a, b, d;
 };
 [[nodiscard]] GemmElements elements_of(const GemmKey& key);
 [[nodiscard]] Bytes output_element(GemmProduct product);
 
-/// Every product that a step of `job` makes on a CUDA device, each once, in ascending order. Weight
-/// gradients appear both overwriting and accumulating, whatever the number of micro-batches.
+/// Every matrix product that a step of `job` makes through cuBLASLt on a CUDA device, each once, in
+/// ascending order. Weight gradients appear both overwriting and accumulating, whatever the number
+/// of micro-batches. Products of experts are not among them.
 [[nodiscard]] std::vector<GemmKey> gemm_keys(const planner::Job& job);
 
 }  // namespace sluice::engine

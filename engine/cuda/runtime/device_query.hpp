@@ -20,22 +20,24 @@ struct Version {
 
 struct Device {
   std::string name;
-  Version compute_capability;  ///< Compute capability; 9.0 stands for sm_90.
+  /// Compute capability: the GPU's architecture; 9.0 stands for sm_90.
+  Version compute_capability;
   Bytes memory;
   int multiprocessors = 0;
   std::string pci_bus_id;
 };
 
 struct DeviceQuery {
-  /// Version of the CUDA runtime in this build; none in a build without CUDA.
+  /// Version of the CUDA runtime that this build is linked with; none in a build without CUDA.
   std::optional<Version> runtime;
-  /// Highest CUDA version that the driver supports; none without a driver.
+  /// Highest version of CUDA that the installed driver supports; none without a driver.
   std::optional<Version> driver;
   std::vector<Device> devices;
-  std::optional<std::string> reason;  ///< Why `devices` is empty; none if it is not.
+  std::optional<std::string> reason;  ///< Why no device was found, in one line; none if one was.
 };
 
-/// Queries the CUDA runtime. Does not throw if driver or devices are missing.
+/// Finds this computer's CUDA devices, driver and runtime. Does not throw if driver or devices are
+/// missing.
 [[nodiscard]] DeviceQuery query_devices();
 
 }  // namespace sluice::engine::cuda

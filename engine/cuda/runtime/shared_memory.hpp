@@ -7,8 +7,8 @@ namespace sluice::engine {
 
 class SharedMemory {
  public:
-  /// Allocates `bytes` bytes of zeroed pinned memory. Throws EnvironmentError if not even this much
-  /// can be pinned.
+  /// Allocates `bytes` bytes of zeroed pinned host memory, which the GPU reads and writes in place.
+  /// Throws EnvironmentError if not even this much can be pinned.
   explicit SharedMemory(std::size_t bytes);
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;  // Devices hold its address.

@@ -9,19 +9,19 @@
 
 namespace sluice::engine {
 
-/// A stream on the device that was current at construction. The caller must wait for its kernels
-/// before destroying it.
+/// A second CUDA stream for some of a task's kernels, on the device that was current at
+/// construction. The caller must wait for its kernels before destroying it.
 class SideStream {
  public:
-  /// Throws EnvironmentError if the stream cannot be created.
+  /// Creates the stream. Throws EnvironmentError if that fails.
   SideStream();
 
   [[nodiscard]] cudaStream_t get() const { return stream_.get(); }
-  /// Makes work that is enqueued on this stream from now on start after all work that `main` holds
-  /// now.
+  /// Makes all that is enqueued on this stream from now on start only after the work that is on
+  /// `main` now.
   void follow(cudaStream_t main) const;
-  /// Makes work that is enqueued on `main` from now on start after all work that this stream holds
-  /// now.
+  /// Makes all that is enqueued on `main` from now on start only after the work that is on this
+  /// stream now.
   void join(cudaStream_t main) const;
 
  private:

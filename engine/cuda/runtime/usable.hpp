@@ -10,13 +10,13 @@
 
 namespace sluice::engine::cuda {
 
-/// None if the first device of `query` can run the cuda backend; otherwise the reason in one line
-/// with advice. The backend needs a driver that supports the build's CUDA version (minor versions
-/// are compatible) and a device of compute capability 8.0 or newer (bf16 matrix products).
+/// Why the first device of `query` cannot run the cuda backend, in one line with advice; none if it
+/// can. The backend needs a driver that supports the build's CUDA version (minor versions are
+/// compatible) and a device of compute capability 8.0 or newer (bf16 matrix products).
 [[nodiscard]] std::optional<std::string> why_unusable(const DeviceQuery& query);
 
-/// None if `needed` bytes are free on a device of `total` bytes; otherwise why the memory does not
-/// suffice, with how much others hold.
+/// Why a plan that needs `needed` bytes cannot run on a GPU with `free` bytes free of `total`, in
+/// one line with how much others hold; none if the bytes suffice.
 [[nodiscard]] std::optional<std::string> why_no_memory(Bytes needed, Bytes free, Bytes total);
 
 }  // namespace sluice::engine::cuda
