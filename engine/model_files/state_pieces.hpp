@@ -9,7 +9,7 @@
 
 namespace sluice::engine {
 
-/// Elements first .. first + elements - 1 of one part of one tensor.
+/// Elements first .. first + elements - 1 of one tensor's weights, m or v.
 struct StatePiece {
   StatePart part;
   std::size_t unit;
