@@ -25,7 +25,7 @@ struct JsonRow {
 /// are not UTF-8 and more than 128 levels are faults.
 [[nodiscard]] JsonRow read_json_row(std::string_view text);
 
-/// Whether `value` is a whole number beyond 64 bits.
+/// Whether `value` is a whole number beyond 64 bits, kept as its digits.
 [[nodiscard]] bool is_big_number(const Json& value);
 
 /// The value as JSON text with the digits of every whole number. Only for values in which all

@@ -10,7 +10,7 @@
 
 namespace sluice::engine {
 
-/// Answer of a visitor: whether it wants further rows.
+/// What a visitor answers to a row: whether it wants further rows.
 enum class Reading { goes_on, stops };
 
 /// One row of a file.

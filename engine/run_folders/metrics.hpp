@@ -19,7 +19,8 @@ namespace sluice::engine {
 struct StepMetrics {
   std::int64_t step = 0;  ///< Number of the step, from 1.
   double loss = 0;        ///< Mean cross-entropy of the step's targets, in nats.
-  /// Load-balancing loss that is added to it; none for models without balanced experts.
+  /// Load-balancing loss that training adds to the cross-entropy; none for models without balanced
+  /// experts.
   std::optional<double> balance_loss{};
   double grad_norm = 0;  ///< Global 2-norm of the gradient before clipping.
   double lr = 0;
@@ -43,7 +44,8 @@ struct StepMetrics {
   std::optional<Bytes> from_disk{}, to_disk{};
   std::optional<GpuReading> gpu{};
   std::optional<double> val_loss{};  ///< Validation loss after the step, if it was evaluated.
-  /// Whether only times are meaningful; the other values are then written as null.
+  /// Whether the run is a rehearsal, whose times alone mean something: loss and norm are then
+  /// written as null.
   bool rehearsal = false;
 };
 

@@ -35,8 +35,8 @@ class RunFolder {
   /// start. Files that existed before are not listed.
   [[nodiscard]] std::vector<std::filesystem::path> beginnings() const;
 
-  /// Removes the files that the run has written and the folders that were created for it; files
-  /// that existed before or that others have added stay.
+  /// Removes what beginnings() lists: files that the run has written and the folders that were
+  /// created for it. Files that existed before or that others have added stay.
   void take_back() const;
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
@@ -58,8 +58,8 @@ class RunFolder {
 
  private:
   explicit RunFolder(std::filesystem::path path);
-  /// Locks the folder as long as any copy of this object lives. Throws BadRequest if another run
-  /// holds the lock.
+  /// Locks the folder as long as any copy of this object lives. Throws BadRequest if another
+  /// program holds the lock.
   void lock();
 
   std::filesystem::path path_, events_;

@@ -49,7 +49,8 @@ struct InitialWeights {
   bool repeated;
 };
 
-/// State to load from elsewhere: a model folder, which has no moments, or a checkpoint.
+/// State to load from `source`: a model folder, which has no moments (they become zero), or a
+/// checkpoint, whose moments are loaded.
 struct LoadedState {
   enum class Moments { zero, loaded };
   const StateSource& source;
