@@ -9,7 +9,8 @@
 
 namespace sluice::sim {
 
-/// Clock that gave a span's instants.
+/// Clock that gave a span's instants: the simulation's, CUPTI's records of the GPU, CUDA events, or
+/// the CPU's clock.
 enum class SpanSource : std::uint8_t { simulated, cupti, event, clock };
 
 struct TraceSpan {

@@ -11,8 +11,8 @@
 
 namespace sluice::cli {
 
-/// A text file as tokens of the subject's tokenizer, or with each byte as a token if there is none;
-/// `bytes` is its length.
+/// A text file as tokens of the evaluated model's tokenizer, or with each byte as a token if there
+/// is none; `bytes` is the file's length.
 struct EvaluatedText {
   std::vector<std::int32_t> tokens;
   std::int64_t bytes = 0;

@@ -14,7 +14,7 @@ namespace sluice::profiler {
 /// Drive to probe, and how to probe it.
 struct ProbedDisk {
   std::filesystem::path folder = ".";  ///< Any folder on the drive.
-  Seconds lasting{0};  ///< Time for which to read and write at once; 0 for no lasting part.
+  Seconds lasting{0};  ///< Time to read and write at once, to see whether rates fall; 0: none.
   /// Size of the file that the probe reads and writes; none for DiskBenchOptions::file.
   std::optional<Bytes> size;
 };

@@ -18,7 +18,7 @@ namespace sluice::profiler {
 /// shape share their matrix products, whose tuning takes most of a first probe's time.
 struct ProbedShape {
   const char* why;
-  ProbeDepth from;  ///< The probe that runs it: both kinds, or the full one alone.
+  ProbeDepth from;  ///< Quick where every probe runs the shape, else full.
   std::int64_t hidden, intermediate, heads, kv_heads, head_dim, vocab;
   bool qkv_bias, tied_head;
   std::int64_t tokens;

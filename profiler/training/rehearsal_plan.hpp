@@ -9,8 +9,8 @@
 
 namespace sluice::profiler {
 
-/// Name of the only row of host memory in the Infeasible of a host that cannot even hold what is in
-/// flight.
+/// Name of the host memory that an Infeasible lists where the host cannot hold even the bytes that
+/// tasks have in flight at one time.
 inline constexpr char kInFlight[] = "in flight";
 
 struct RehearsalPlan {
