@@ -15,7 +15,7 @@ struct ModelFiles {
   std::string tokenizer_kind;  ///< "BPE", ..., "bytes"; empty where none can be read.
   std::string tokenizer_file;
   std::string tokenizer_problem;             ///< Why no tokenizer can be read; empty where one can.
-  std::optional<std::string> template_file;  ///< File of the chat template.
+  std::optional<std::string> template_file;  ///< File of the chat template, if any.
   std::optional<std::string> folder;  ///< Folder of the weights; none where the model has none.
   engine::WeightsReport weights;
 };

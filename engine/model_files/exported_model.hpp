@@ -23,8 +23,8 @@ struct ExportedModel {
   std::vector<FileRecord> weights;
   /// Names of the tokenizer and generation files that were copied.
   std::vector<std::string> copied;
-  /// Folder that they were copied from: the run's or that of its model; none if neither has them
-  /// any more.
+  /// Folder that the copied tokenizer files came from: the run's or that of its model; none if
+  /// neither has any.
   std::optional<std::filesystem::path> source;
 };
 

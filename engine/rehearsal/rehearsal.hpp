@@ -19,7 +19,7 @@ namespace sluice::engine {
 /// Numbers of values of each floating-point class at the end of a rehearsal, which tell whether its
 /// times are valid.
 struct RehearsalValues {
-  ValueCensus window;     ///< Values that h2d copies and the CPU's optimizer read.
+  ValueCensus window;     ///< Values of the window that h2d copies and the CPU's optimizer read.
   ValueCensus gradients;  ///< Gradients as stored on the host.
   ValueCensus device;     ///< Weights and state that stay on the device.
   /// Why the rehearsal's times are invalid, or none: NaN or infinity anywhere, zeros or denormals
@@ -33,9 +33,9 @@ struct RehearsalValues {
 class Rehearsal {
  public:
   /// `device`'s host arena must have window.bytes(). What the plan keeps on the disk goes to a file
-  /// at `place`, as large as the plan asks or, where that is more, half of the free space; pieces
-  /// of state then share places in it. `tokens` and `observer` (may be null) must outlive the
-  /// rehearsal; `graph` and `window` need not.
+  /// at `place`, as large as the plan asks but at most half of the free space, where pieces of
+  /// state then overlap. `tokens` and `observer` (may be null) must outlive the rehearsal; `graph`
+  /// and `window` need not.
   Rehearsal(const planner::Job& job, const planner::StepGraph& graph,
             const planner::HostWindow& window, std::unique_ptr<Device> device, TokenSource& tokens,
             StepRunner::LearningRate learning_rate, Observer* observer,

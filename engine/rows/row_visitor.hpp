@@ -17,7 +17,8 @@ enum class Reading { goes_on, stops };
 struct Row {
   std::unique_ptr<Json> object;  ///< Names and values, in the file's order; always an object.
   std::string where;             ///< "FILE:LINE", or "FILE:row N" in files without lines.
-  std::int64_t replaced_surrogates = 0;  ///< Lone surrogates that were read as U+FFFD.
+  /// Number of lone surrogates (halves of a UTF-16 pair) that were read as U+FFFD.
+  std::int64_t replaced_surrogates = 0;
 };
 
 /// Functions that are called in order with each row, and with the place of each row that is bad.

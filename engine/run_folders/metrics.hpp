@@ -28,9 +28,9 @@ struct StepMetrics {
       0};  ///< Time from the previous step's `grads` to this step's; for step 1, from the start.
   Seconds predicted{0};
   std::int64_t tokens = 0;
-  /// Tokens that are not padding, including those that are only read.
+  /// Number of the step's tokens that are not padding, including those that are only read.
   std::int64_t useful_tokens = 0;
-  std::int64_t target_tokens = 0;  ///< Tokens that the loss is the mean of.
+  std::int64_t target_tokens = 0;  ///< Number of tokens that the loss is the mean of.
   /// Whether the step had no target and made no update: loss and norm are then written as null.
   bool skipped = false;
   /// Model FLOPs utilisation; none if the machine's peak is not known.

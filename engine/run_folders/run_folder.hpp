@@ -14,8 +14,9 @@
 
 namespace sluice::engine {
 
-/// A folder runs/NAME/{run.yaml, plan.json, predicted.trace, measured.trace, metrics.jsonl,
-/// ledger.jsonl, report.html, manifest.json, checkpoints/step-N/, tokenizer/, tensorboard/}.
+/// The folder of one run: runs/NAME/{run.yaml, plan.json, predicted.trace, measured.trace,
+/// metrics.jsonl, ledger.jsonl, report.html, manifest.json, checkpoints/step-N/, tokenizer/,
+/// tensorboard/}.
 class RunFolder {
  public:
   /// Creates `out`, or without it a new folder in `runs` named after `model` and the UTC time.

@@ -94,7 +94,9 @@ class TrainingState : public StateSource {
   /// SHA-256 that identifies the moments: computed as weights_sha256 is, over m and then v of every
   /// tensor.
   [[nodiscard]] std::string state_sha256() const;
-  /// Both hashes, computed on all cores, as many as the memory of state_threads() serves.
+  /// Both hashes, weights_sha256() and state_sha256(), computed on all cores, or on fewer so that
+  /// their pieces take no more memory than those of planner::kStateThreads threads that load a
+  /// state.
   [[nodiscard]] StateHashes hashes(const HashProgress& progress = nullptr) const;
 
   /// Reads master weights or moments of one tensor as fp32, elements `first` to first + out.size()

@@ -17,12 +17,13 @@ namespace sluice::engine {
 struct AddedToken {
   std::string content;
   TokenId id = 0;
-  bool special = false;  ///< Whether it is a special token, which decoding may leave out.
-  /// Whether it is searched for in the normalised text, not the original.
+  bool special = false;  ///< Whether the token is special: decoding may leave it out.
+  /// Whether the token is searched for in the normalised text instead of the original.
   bool normalized = false;
-  bool single_word = false;  ///< Whether it counts only where no word's character touches it.
-  bool takes_left = false;   ///< Whether it includes the white space on its left ("lstrip").
-  bool takes_right = false;  ///< Whether it includes the white space on its right ("rstrip").
+  /// Whether the token counts only where no word's character touches it.
+  bool single_word = false;
+  bool takes_left = false;   ///< Whether a match includes the white space on its left ("lstrip").
+  bool takes_right = false;  ///< Whether a match includes the white space on its right ("rstrip").
 };
 
 /// Bytes [begin, end) of a text: an added token with its id, or the text between two added tokens,

@@ -52,7 +52,7 @@ class BytePairs : public TokenModel {
   struct Candidate {
     std::int32_t rank, at;
     TokenId merged;
-    /// Orders by least rank, then from left to right.
+    /// Puts the candidate of least rank on top of a heap; of equal ranks, the leftmost.
     bool operator<(const Candidate& other) const {
       return rank != other.rank ? rank > other.rank : at > other.at;
     }
@@ -80,7 +80,7 @@ class BytePairs : public TokenModel {
   PairTable joints_;
   CodePointTable single_{CodePointSet{}};   ///< Characters that are tokens.
   bool parts_ = false;                      ///< Whether long pieces are merged part by part.
-  TextMap<std::vector<PieceToken>> words_;  ///< Words encoded before.
+  TextMap<std::vector<PieceToken>> words_;  ///< Tokens of words that were encoded before.
   std::vector<Symbol> symbols_;             ///< Working memory.
   std::vector<Candidate> queue_;            ///< Working memory: a heap.
 };

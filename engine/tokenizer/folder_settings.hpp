@@ -15,7 +15,9 @@ namespace sluice::engine {
 /// from the folder's other files.
 class FolderSettings {
  public:
-  /// Reads the files that `folder` has. Throws BadRequest if one of them is malformed.
+  /// Reads tokenizer_config.json, special_tokens_map.json, added_tokens.json and, if the first
+  /// names no class, config.json, as far as `folder` has them. Throws BadRequest if one is
+  /// malformed.
   explicit FolderSettings(const std::filesystem::path& folder);
 
   /// Class of the tokenizer without "Fast": that of tokenizer_config.json, else the one that
@@ -32,7 +34,7 @@ class FolderSettings {
   [[nodiscard]] nlohmann::json added_tokens(nlohmann::json known) const;
 
  private:
-  /// The contents of the files.
+  /// JSON contents of the settings' files.
   struct Documents;
   [[nodiscard]] std::vector<nlohmann::json> special_tokens() const;
 

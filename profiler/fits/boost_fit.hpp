@@ -28,10 +28,10 @@ struct ComputeSpan {
 struct BoostFit {
   planner::CostModel::LaneBoost boost{};
   double gain_deviation = 0, most_deviation = 0;
-  /// Root mean square of the differences, in logarithms, of the points' times from their group's
+  /// Root mean square difference, in logarithms, of the fitted points' times from their group's
   /// median.
   double residual_without = 0;
-  /// The same root mean square with the fitted boost taken out of the times.
+  /// Root mean square as in residual_without, but with the fitted boost taken out of the times.
   double residual = 0;
   /// Number of points that were fitted to; each is the median of a group's tasks after about equal
   /// rest.

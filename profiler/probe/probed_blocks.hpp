@@ -27,7 +27,8 @@ struct ProbedShape {
 };
 [[nodiscard]] std::span<const ProbedShape> probed_shapes();
 
-/// Blocks of one job; a step alternates between them, as it does between a model's layers.
+/// Number of blocks of each probed job; a step alternates between them, as it does between a
+/// model's layers.
 inline constexpr std::int64_t kProbedLayers = 2;
 
 /// The jobs of `shape`, one for each length, of one micro-batch and kProbedLayers blocks.
@@ -51,7 +52,7 @@ struct ProbedMemory {
   Bytes tokens, targets;
   /// Offsets of the rest of the first block's optimizer state: low halves, m and v.
   Bytes low, m, v;
-  Bytes norm_blocks;  ///< Offset of the partial sums of a unit's norm, double.
+  Bytes norm_blocks;  ///< Offset of the partial sums of a gradient's norm, double.
   Bytes sums;         ///< Offset of two doubles: sums of losses and of squares.
   Bytes total;
 };

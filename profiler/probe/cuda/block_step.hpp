@@ -56,7 +56,7 @@ class BlockStep {
   engine::CudaTemplates templates_;
   /// Ranges of a block's parameters with and without decay.
   std::vector<engine::AdamWSpan> spans_;
-  engine::SharedMemory update_;  ///< Constants of the update.
+  engine::SharedMemory update_;  ///< AdamW's constants for a block's update.
   std::byte* memory_ = nullptr;
 };
 
