@@ -16,8 +16,9 @@
 
 namespace sluice::engine {
 
-/// Addresses of a unit's weights on the device: two halves, each uint16 [padded]. `low` is null for
-/// bf16 compute, which computes with the high halves alone.
+/// Addresses of a unit's weights on the device: two halves, each uint16 [padded], the unit's
+/// parameters with padding. `low` is null for bf16 compute, which computes with the high halves
+/// alone.
 struct Weights {
   const std::uint16_t* high = nullptr;
   const std::uint16_t* low = nullptr;

@@ -47,7 +47,8 @@ struct AdamWStep {
 [[nodiscard]] AdamWStep adamw_step(const planner::AdamWSettings& settings, double lr,
                                    std::int64_t step, float clip_scale);
 
-/// Addresses of one unit's optimizer state and gradient, arrays of [padded] elements each.
+/// Addresses of one unit's optimizer state and gradient: arrays of [padded] elements each, which
+/// are the unit's parameters with padding.
 struct AdamWOperands {
   std::uint16_t* high;
   std::uint16_t* low;
@@ -57,8 +58,8 @@ struct AdamWOperands {
   planner::GradientWire wire = planner::GradientWire::fp32;
 };
 
-/// Consecutive elements of a unit's vector, all with weight decay or all without. Padding belongs
-/// to no span.
+/// Consecutive elements of a unit's parameter vector, all with weight decay or all without. Padding
+/// belongs to no span.
 struct AdamWSpan {
   std::int64_t begin, end;
   bool decays;

@@ -27,7 +27,8 @@ inline constexpr std::array kPlanes = {Plane::high, Plane::low, Plane::m, Plane:
   return plane == Plane::high || plane == Plane::low ? 2 : 4;
 }
 
-/// Addresses of a unit's planes in the arenas, [padded] elements each; null for planes on the disk.
+/// Addresses of a unit's planes in the arenas, [padded] elements each (its parameters with
+/// padding); null for planes on the disk.
 struct UnitState {
   std::byte* high = nullptr;  ///< High halves, uint16.
   std::byte* low = nullptr;   ///< Low halves, uint16.

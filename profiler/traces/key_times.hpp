@@ -10,14 +10,14 @@
 
 namespace sluice::profiler {
 
-/// Time and number of the tasks of one cost key in a step.
+/// Time and number of the tasks of one cost key (planner/costs/cost_key.hpp) in a step.
 struct KeyTime {
   double seconds = 0;
   std::size_t tasks = 0;
 };
 using KeyTimes = std::map<planner::CostKey, KeyTime>;
 
-/// Sums by cost key of `times`, which has one time for each task of a step.
+/// Sums of `times`, one for each task of a step, by the tasks' cost keys.
 [[nodiscard]] KeyTimes by_key(const planner::StepGraph& graph, const std::vector<Seconds>& times);
 
 struct MeasuredKeys {
