@@ -9,7 +9,7 @@ namespace sluice::sim {
 
 struct AloneTime {
   Seconds time{0};
-  /// The link that limits the task; none if the task's own cap or fixed time limits it.
+  /// The link that limits the task's rate; none if the task's own cap or fixed time limits it.
   std::optional<LinkId> link;
 };
 

@@ -9,8 +9,8 @@
 
 namespace sluice::sim {
 
-/// Queue of slots by time: each slot has one key, an ordered integer such as an instant, or kNever.
-/// Changing a key takes O(log slots), reading the least O(1).
+/// Queue of numbered entries by time: each has one key, an ordered integer such as an instant, or
+/// kNever. Changing a key takes O(log entries), reading the least O(1).
 class EventQueue {
  public:
   using Key = std::int64_t;
@@ -32,8 +32,8 @@ class EventQueue {
     }
   }
 
-  /// Appends to `slots` all slots whose key is `key`, which must be the least key of all, in
-  /// ascending order.
+  /// Appends to `slots`, in ascending order, the numbers of all entries whose key is `key`, which
+  /// must be the least key of all.
   void collect(Key key, std::vector<std::uint32_t>& slots) const { collect(1, key, slots); }
 
  private:

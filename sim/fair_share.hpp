@@ -9,7 +9,7 @@
 
 namespace sluice::sim {
 
-/// Rates of flows in slots 0 to slots - 1, computed by progressive filling: all rates rise
+/// Rates of flows with numbers 0 to slots - 1, computed by progressive filling: all rates rise
 /// together, each in proportion to its weight, until its own cap or a full link stops it, while the
 /// others go on rising. At the end every flow is at its cap or has a bottleneck: a full link on
 /// which no flow has a larger rate / weight (Bertsekas and Gallager, Data Networks, section 6.5.2,
@@ -19,14 +19,14 @@ class FairShare {
  public:
   FairShare(std::span<const double> link_capacities, std::size_t slots);
 
-  /// Starts a flow in slot `slot`. `cap` may be infinite if `uses` is not empty; what `uses` views
-  /// must stay alive until stop().
+  /// Starts the flow with number `slot`. `cap` may be infinite if `uses` is not empty; what `uses`
+  /// views must stay alive until stop().
   void start(std::uint32_t slot, double weight, double cap, std::span<const FrozenUse> uses);
   void stop(std::uint32_t slot);
   void set_cap(std::uint32_t slot, double cap);
 
-  /// Brings all rates up to date. Returns the slots whose rate changed; the view is valid until the
-  /// next update().
+  /// Brings all rates up to date. Returns the numbers of the flows whose rate changed; the view is
+  /// valid until the next update().
   std::span<const std::uint32_t> update();
 
   [[nodiscard]] double rate(std::uint32_t slot) const { return flows_[slot].rate; }
@@ -36,7 +36,7 @@ class FairShare {
     double weight = 1;
     double cap = 0;
     double rate = 0;
-    double filled = 0;  ///< Rate that the filling in progress found for the flow.
+    double filled = 0;  ///< Rate that the filling in progress has found for the flow.
     std::span<const FrozenUse> uses;
     std::uint64_t visited = 0;
     bool running = false;
@@ -50,7 +50,7 @@ class FairShare {
   };
   struct LinkState {
     double capacity = 0;
-    double available = 0;  ///< Capacity of the link less what flows use that have stopped rising.
+    double available = 0;  ///< Capacity of the link less what flows use that no longer rise.
     /// Level (rate / weight) at which the link is full if its other flows all go on rising.
     double level = 0;
     bool stale = false;  ///< Whether `level` must be computed again.
@@ -77,7 +77,7 @@ class FairShare {
   std::vector<std::uint32_t> dirty_slots_;
   std::vector<std::uint32_t> dirty_links_;
   std::vector<std::uint32_t> component_links_;
-  std::vector<Ceiling> ceilings_;  ///< Caps of the flows in the component that is being filled.
+  std::vector<Ceiling> ceilings_;  ///< Levels at which the flows being filled reach their caps.
   std::vector<std::uint32_t> changed_;
   std::uint64_t visit_ = 0;
 };

@@ -48,8 +48,8 @@ struct FrozenBoost {
   RestRule rule;  ///< How rest makes the lane's tasks faster; its times are in nanoseconds.
 };
 struct FrozenInterference {
-  /// The lane that slows, in the list of a slowed one (slowed_by), or the lane that is slowed
-  /// (slows).
+  /// In a lane's list slowed_by: a lane whose running tasks slow it. In its list slows: a lane that
+  /// it slows.
   std::uint32_t lane;
   double factor;
 };

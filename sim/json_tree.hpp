@@ -38,7 +38,7 @@ class JsonTreeBuilder {
   }
 
  private:
-  /// A list or object of which some items are not copied yet.
+  /// A list or object that is being copied: its copy, and the items that are still to be copied.
   struct Open {
     Tree* tree;
     JsonValue::Iterator next;

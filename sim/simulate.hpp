@@ -21,7 +21,7 @@ struct Timeline {
   };
   std::vector<Span> spans;
   /// For each task the one whose end let it start: the last predecessor, the task before it on its
-  /// lane, or a task that released a pool. None for tasks that start at time zero.
+  /// lane, or a task that released a pool. None for a task that waited for none of these.
   std::vector<std::optional<TaskId>> enabled_by;
   std::vector<Duration> lane_busy;
   std::vector<Amount> link_moved;

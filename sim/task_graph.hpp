@@ -82,7 +82,7 @@ struct Task {
   /// Tasks that must end before this one starts; they may be added later.
   std::vector<TaskId> after = {};
   Seconds latency{0};
-  /// A fixed time, or a flow, that follows the latency.
+  /// Work that follows the latency: a fixed time, or a flow over links.
   std::variant<Seconds, Flow> work = Seconds(0);
   std::vector<Hold> acquire = {};
   std::vector<Hold> release = {};

@@ -9,7 +9,8 @@
 
 namespace sluice::sim {
 
-/// Clock that gave a span's instants.
+/// Clock that gave a span's instants: the simulation's; that of CUPTI's records of the device; that
+/// of events recorded on the device (`event`); or that of the processor (`clock`).
 enum class SpanSource : std::uint8_t { simulated, cupti, event, clock };
 
 struct TraceSpan {

@@ -24,8 +24,8 @@ struct ChatPrompt {
                                                    const std::string& where);
 
 /// Renders the request's conversation, or its prompt as the only message of the user, with the
-/// template that `config` names, else that of the model's `folder`. Throws BadRequest if there is
-/// none, or it refuses the conversation.
+/// template that `config` names, else that of the model's `folder`. Throws BadRequest if the folder
+/// has no tokenizer, if there is no template, or if it refuses the conversation.
 [[nodiscard]] ChatPrompt chat_prompt(const GenerateRequest& request,
                                      const std::optional<std::filesystem::path>& folder,
                                      const planner::RunConfig& config);

@@ -11,8 +11,8 @@
 
 namespace sluice::cli {
 
-/// A text file as tokens of the subject's tokenizer, or with each byte as a token if there is none;
-/// `bytes` is its length.
+/// A text file as tokens of the evaluated model's tokenizer, or with each byte as a token if there
+/// is none; `bytes` is the file's length.
 struct EvaluatedText {
   std::vector<std::int32_t> tokens;
   std::int64_t bytes = 0;
@@ -26,8 +26,8 @@ struct Evaluated {
   std::int64_t tokens = 0, vocabulary = 0;
 };
 
-/// Opens the text that the subject's `data` names, and fills in the subject's sizes that were not
-/// given. Throws BadRequest naming data or --stride.
+/// Opens the text or data set that `data` in the subject's settings names, and fills in seq_len and
+/// batch_size there where they were not given. Throws BadRequest naming data or --stride.
 [[nodiscard]] Evaluated open_evaluated(ForwardSubject& subject);
 
 }  // namespace sluice::cli

@@ -10,7 +10,7 @@
 
 namespace sluice::cli {
 
-/// Shares of the tokens that are learnt below which a run is warned of.
+/// Share of a run's tokens that is learnt below which data_warnings() gives a warning.
 inline constexpr double kFewLearnt = 0.03;
 
 /// Share of the data's tokens that is learnt.
@@ -20,13 +20,15 @@ inline constexpr double kFewLearnt = 0.03;
 [[nodiscard]] std::string data_text(const engine::DataSummary& summary,
                                     const std::optional<engine::PackedSequences>& packed,
                                     LearntMarks marks);
-/// The same as one JSON object (docs/schemas/data.schema.json).
+/// Everything that `sluice data --json` prints: one JSON object (docs/schemas/data.schema.json).
 [[nodiscard]] std::string data_json(const engine::DataSummary& summary,
                                     const std::optional<engine::PackedSequences>& packed);
 
-/// The line on the share of tokens that is learnt, which only `train` prints below the data's.
+/// Line with the share of tokens that is learnt, which `train` prints below its summary of the
+/// data.
 [[nodiscard]] std::string learnt_line(const engine::DataSummary& summary);
-/// Warnings of data with few tokens to learn, or with rows that have none. One text each.
+/// Warnings, one text each: of data with few tokens to learn, and of rows that have none within
+/// seq_len.
 [[nodiscard]] std::vector<std::string> data_warnings(const engine::DataSummary& summary);
 
 }  // namespace sluice::cli

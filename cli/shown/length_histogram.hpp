@@ -8,7 +8,7 @@
 
 namespace sluice::cli {
 
-/// Documents of `from` to `to` tokens.
+/// Number of documents of `from` to `to` tokens, both included.
 struct LengthBin {
   std::int64_t from = 0, to = 0, documents = 0;
   friend bool operator==(const LengthBin&, const LengthBin&) = default;

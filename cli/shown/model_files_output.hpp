@@ -12,15 +12,16 @@ namespace sluice::cli {
 
 /// Tokenizer, chat template and weights in the folder of a model's config.json.
 struct ModelFiles {
-  std::string tokenizer_kind;  ///< "BPE", ..., "bytes", or empty where there is none that is read.
+  std::string tokenizer_kind;  ///< "BPE", ..., "bytes"; empty where none can be read.
   std::string tokenizer_file;
   std::string tokenizer_problem;             ///< Why no tokenizer can be read; empty where one can.
-  std::optional<std::string> template_file;  ///< File of the chat template.
-  std::optional<std::string> folder;  ///< Folder of the weights; none where the model is a shape.
+  std::optional<std::string> template_file;  ///< File of the chat template, if any.
+  std::optional<std::string> folder;  ///< Folder of the weights; none where the model has none.
   engine::WeightsReport weights;
 };
 
-/// Reads what stands beside the config.json of the model called `name`, no weights among it.
+/// Reads the tokenizer, the template and the headers of weights beside the config.json of the model
+/// called `name`, but no weights.
 [[nodiscard]] ModelFiles read_model_files(const std::string& name,
                                           const planner::ModelShape& shape);
 

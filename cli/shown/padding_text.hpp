@@ -8,13 +8,13 @@
 
 namespace sluice::cli {
 
-/// "98.1 % of places are padding: packing=documents would take 11 sequences and about 16.3 s
-/// instead of 500 and 1397 s".
+/// Text of what packing would save, with times: "98.1 % of places are padding: packing=documents
+/// would take 11 sequences and about 16.3 s instead of 500 and 1397 s".
 [[nodiscard]] std::string padding_text(const profiler::PackingAdvice& advice);
-/// The same without times, for verbs that predict none.
+/// Text of what packing would save, without times, for verbs that predict none.
 [[nodiscard]] std::string padding_text(const engine::WindowedText& text,
                                        const engine::PackedSequences& packed);
-/// The advice as a line of a table; empty without advice.
+/// What packing would save, as a line of a table; empty without advice.
 [[nodiscard]] std::string padding_line(const std::optional<profiler::PackingAdvice>& advice);
 
 }  // namespace sluice::cli

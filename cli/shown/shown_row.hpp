@@ -10,14 +10,14 @@
 
 namespace sluice::cli {
 
-/// How learnt parts are told apart from those that are only read.
+/// How a row's learnt parts are told apart from those that are only read.
 enum class LearntMarks {
-  colours,   ///< In green, on a terminal.
-  brackets,  ///< [[in brackets]].
+  colours,   ///< The learnt parts are green, for a terminal.
+  brackets,  ///< The learnt parts stand [[in brackets]].
 };
 
-/// The parts' text with the learnt ones marked. Control characters but line feed and tab are
-/// written as escapes; what lies beyond `most` bytes is only counted.
+/// The text of `pieces`, parts of a row, with the learnt ones marked. Control characters but line
+/// feed and tab are written as escapes; what lies beyond `most` bytes is only counted.
 [[nodiscard]] std::string marked_text(const std::vector<engine::ShownPiece>& pieces,
                                       LearntMarks marks, std::size_t most);
 /// The ids of the tokens with the learnt ones marked; those beyond `most` are only counted.

@@ -12,7 +12,8 @@
 
 namespace sluice::cli {
 
-/// Whether a verb accepts runs that switch terms of the model of time off (`term.NAME=off`).
+/// Whether a verb accepts only runs with all terms of the model of time on, or any
+/// (`term.NAME=off`).
 enum class Terms {
   /// Only runs with all terms on, because the verb executes what is predicted or gives advice based
   /// on it.

@@ -13,9 +13,9 @@
 
 namespace sluice::engine {
 
-/// Computation of one block in one call, for T = `tokens` tokens, at most those of a micro-batch.
-/// Its functions read and write the record's tensors (planner::BlockRecord). Tile sizes are those
-/// of planner/scratch/workspace.hpp.
+/// Computation of one transformer block in one call, for T = `tokens` tokens, at most those of a
+/// micro-batch. Its functions read and write the record's tensors (planner/graph/record.hpp). Tile
+/// sizes are those of planner/scratch/workspace.hpp.
 class BlockRun {
  public:
   BlockRun(const HostTemplates& templates, Weights weights, RecordView record, Workspace workspace,
@@ -31,13 +31,15 @@ class BlockRun {
   /// Computes gate, up and next_input [T, hidden] from residual.
   void feed_forward(std::byte* next_input);
   void project_router();  ///< Computes the router's logits from residual.
-  /// Writes to `begins`, int32 [experts + 1], by the router's logits: the number of rows before
-  /// each expert's, then that of all rows.
+  /// Chooses the tokens' experts by the router's logits and writes to `begins`, int32 [experts +
+  /// 1], the number of routes (pairs of a token and an expert) to the experts before each, then
+  /// that of all routes.
   void number_routes(std::int32_t* begins) const;
   /// Computes gate, up and next_input [T, hidden] from residual and the router's logits.
   void apply_experts(std::byte* next_input);
-  /// Adds the micro-batch's number of routes to each expert, and each expert's summed probability,
-  /// to the sums over earlier blocks that lie behind next_input's tokens.
+  /// Adds the micro-batch's number of routes to each expert, and each expert's probability summed
+  /// over its tokens, to the sums over earlier blocks, and writes both behind next_input's tokens.
+  /// Does nothing without a router_aux_loss_coef.
   void add_balance(std::byte* next_input) const;
 
   /// Parts of the backward pass, each over all tokens, to be called in this order. `gradient`: fp32
@@ -57,7 +59,8 @@ class BlockRun {
   void for_tiles(Body body) const {
     for_tiles(planner::kTokenTile, body);
   }
-  /// Calls `body` for tiles no larger than those whose MLP tensors exist at one time.
+  /// Calls `body` for tile after tile of tokens, none larger than the number of tokens whose MLP
+  /// tensors exist at one time.
   template <class Body>
   void for_mlp_tiles(Body body) const {
     for_tiles(std::min(planner::kTokenTile, job_.mlp_tokens()), body);
@@ -76,7 +79,7 @@ class BlockRun {
   struct ExpertTile {
     std::int64_t expert, begin, count;
   };
-  /// Counterparts of expand, contract and mlp_backward for a mixture of experts.
+  /// Counterparts of expand, contract and mlp_backward for a block with a mixture of experts.
   void expand_experts(const Routes& routes);
   void contract_experts(const Routes& routes, std::byte* next_input);
   void experts_backward(float* gradient, std::byte* stream_gradient);
@@ -91,15 +94,18 @@ class BlockRun {
   [[nodiscard]] float* router_logits(std::int64_t token) const;
   /// Adds the router's probabilities, summed over all tokens, to `sums` [experts].
   void add_probabilities(float* sums) const;
-  /// Copies a tile's tokens' rows of `tensor` ([T, hidden] of the compute type) to `rows` as fp32.
+  /// Copies the rows of `tensor` ([T, hidden] of the compute type) that belong to the tile's tokens
+  /// to `rows`, as fp32.
   void gather(const Routes& routes, ExpertTile tile, const std::byte* tensor, float* rows) const;
-  /// Adds a tile's rows to the rows of its tokens in the scratch tensor `mixed`, fp32 [T, hidden].
+  /// Adds `rows`, one for each route of the tile, to the rows of their tokens in the scratch tensor
+  /// `mixed`, fp32 [T, hidden].
   void scatter(const Routes& routes, ExpertTile tile, const float* rows) const;
-  /// Writes the RMSNorm of the residual stream at a tile's tokens to `input`, `normed` and `rstd`.
+  /// Copies the residual stream of the tile's tokens to the scratch tensor `input`, and writes its
+  /// RMSNorm to `normed` and the reciprocal root mean squares to `rstd`.
   void normalize_routes(const Routes& routes, ExpertTile tile);
-  /// Computes silu(gate) * up of a tile's rows, rounded to the compute type.
+  /// Computes silu(gate) * up of the tile's routes, rounded to the compute type, into `activation`.
   void activate(ExpertTile tile, float* activation) const;
-  /// Multiplies rows by their routes' shares, rounded to the compute type.
+  /// Multiplies each of the tile's `rows` by the share that the router gives its route.
   void weigh(const Routes& routes, ExpertTile tile, float* rows) const;
 
   [[nodiscard]] float* scratch(Bytes offset) const;
@@ -113,20 +119,23 @@ class BlockRun {
   [[nodiscard]] const float* values(const std::byte* data, std::int64_t n, float* copy) const;
 
   [[nodiscard]] WeightMatrix matrix(const Slot& slot) const;
-  /// Values of a norm weight or bias in fp32, in scratch; valid until the next call.
+  /// Values, as fp32, of a norm weight or bias, in scratch memory that the next call of `vector`
+  /// overwrites.
   const float* vector(const Slot& slot);
   void project(const Projection& projection, const float* x, std::int64_t count, float* y);
   /// Adds the gradients of a projection's matrix and bias to `gradient`.
   void project_backward(const Projection& projection, const float* dy, const float* x,
                         std::int64_t count, float* gradient) const;
-  /// Writes the RMSNorm of a tile of a record tensor to the scratch `normed` and `rstd`.
+  /// Writes the RMSNorm of a tile of a record tensor to the scratch tensor `normed`, and the
+  /// reciprocal root mean squares to `rstd`. Returns the tile's values before the norm, as fp32.
   const float* normalize(Bytes tensor, const Slot& weight, Tile tile);
 
   void load_keys(std::int64_t first_token, std::int64_t kv_head);
   void load_query(std::int64_t token, std::int64_t begin, std::int64_t count, std::int64_t head);
   void keep_keys(const KeptKeys& kept);
   void load_kept(const KeptKeys& kept, std::int64_t kv_head);
-  /// Attention of tokens that continue a sequence: q, k, v -> their keys and values, attention.
+  /// Attention of tokens that continue a sequence: adds their keys and values to `kept`, and
+  /// computes `attention` from q and all keys and values in `kept`.
   void attend_kept(const KeptKeys& kept);
   void attend_kept_tile(const KeptKeys& kept, std::int64_t head, std::int64_t begin);
   void attend_tile(std::int64_t first_token, std::int64_t head, std::int64_t begin);
@@ -135,13 +144,15 @@ class BlockRun {
   /// First position of the document that contains `position`, in the sequence starting at
   /// `first_token`.
   [[nodiscard]] std::int64_t document_start(std::int64_t first_token, std::int64_t position) const;
-  /// First position of the document that contains `position`, given `before`, that of position - 1.
+  /// First position of the document that contains `position`, where `before` is the first position
+  /// of the document that contains position - 1.
   [[nodiscard]] std::int64_t next_start(std::int64_t first_token, std::int64_t position,
                                         std::int64_t before) const;
-  /// Fills `starts_` for queries [begin, begin + count) of a sequence; call it before their
-  /// attention.
+  /// Fills `starts_`, the first position of each query's document, for queries [begin, begin +
+  /// count) of a sequence; must be called before their attention is computed.
   void find_documents(std::int64_t first_token, std::int64_t begin, std::int64_t count);
-  /// Position of the first key that query number i of the tile at `begin` attends to.
+  /// Position of the first key that query begin + i attends to, as its document and the attention
+  /// window allow.
   [[nodiscard]] std::int64_t first_key(std::int64_t begin, std::int64_t i) const;
 
   const HostTemplates& templates_;

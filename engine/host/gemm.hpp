@@ -15,7 +15,8 @@ struct WeightMatrix {
   std::int64_t rows = 0, cols = 0;
 };
 
-/// y [n, rows] = x [n, cols] W^T. `panel` holds planner::panel_rows(rows, cols) * cols floats.
+/// y [n, rows] = x [n, cols] W^T, where W is `weight`. `panel` is scratch of
+/// planner::panel_rows(rows, cols) * cols floats.
 void multiply(const float* x, std::int64_t n, const WeightMatrix& weight, float* panel, float* y);
 
 /// Whether a product overwrites its output or is added to it.

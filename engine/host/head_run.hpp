@@ -10,7 +10,7 @@
 
 namespace sluice::engine {
 
-/// Computation of the head in one call.
+/// Computation of the head (final norm, lm_head, loss) in one call.
 class HeadRun {
  public:
   HeadRun(const HostTemplates& templates, Workspace workspace);
@@ -24,9 +24,10 @@ class HeadRun {
   [[nodiscard]] float* scratch(Bytes offset) const;
   [[nodiscard]] WeightMatrix matrix(Weights head, Weights embed) const;
   const float* norm_weight(Weights head);
-  /// Computes the final norm of `count` tokens; returns their fp32 input.
+  /// Computes the final norm of `count` tokens into scratch; returns the norm's input as fp32.
   const float* normalize(Weights head, const std::byte* input, std::int64_t count);
-  /// Summed cross-entropy of a chunk; its logits become their gradient, or stay if `scale` is zero.
+  /// Summed cross-entropy of `count` tokens, whose logits are in scratch; the logits become their
+  /// own gradient times `scale`, or stay if `scale` is zero.
   double cross_entropy(const std::int32_t* targets, std::int64_t count, float scale);
   void chunk_backward(const LossArguments& arguments, const float* x, std::int64_t begin,
                       std::int64_t count);

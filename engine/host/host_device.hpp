@@ -16,7 +16,8 @@
 
 namespace sluice::engine {
 
-/// Settings of a host device that do not follow from the job.
+/// Settings of the host backend's device (memory and cores in a GPU's place) that do not follow
+/// from the job.
 struct HostDeviceSettings {
   ArenaSizes arenas;  ///< Sizes of the arenas, from the layout.
   /// Largest sizes of the arenas: the machine's capacity, or the part of it that a run may use.
@@ -26,14 +27,16 @@ struct HostDeviceSettings {
   int threads = 1;  ///< Number of optimizer workers on the cpu lane.
 };
 
-/// Host device settings for a machine profile and a layout.
+/// Settings of a host device with the layout's arena sizes, the machine's capacities and speeds of
+/// its links, and `threads` optimizer workers.
 [[nodiscard]] HostDeviceSettings host_device_settings(const planner::ResolvedMachine& machine,
                                                       const planner::Layout& layout,
                                                       std::int64_t threads);
 
-/// Host backend. Arenas are mapped and made resident at construction; copies are paced; compute
-/// tasks call the layer templates on the compute lane's thread, with OpenBLAS on one thread.
-/// Nothing is allocated later.
+/// Host backend: memory and cores in the place of a GPU. Arenas are mapped and made resident at
+/// construction; a step's copies take as long as the machine's link would; compute tasks call the
+/// layer templates on the compute lane's thread, with OpenBLAS on one thread. Nothing is allocated
+/// later.
 class HostDevice : public Device {
  public:
   /// Throws Error(does_not_fit) if an arena is larger than its capacity, EnvironmentError if the
@@ -72,7 +75,7 @@ class HostDevice : public Device {
   HostDeviceSettings settings_;
   HostTemplates templates_;
   SequencePart part_;
-  /// Stretches of each unit's vector with and without weight decay, by unit.
+  /// For each unit, the ranges of its parameter vector with and without weight decay.
   std::vector<std::vector<AdamWSpan>> spans_;
   MappedMemory device_;
   MappedMemory host_;

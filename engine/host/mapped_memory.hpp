@@ -8,9 +8,9 @@
 
 namespace sluice::engine {
 
-/// Anonymous memory of exactly `bytes`, fully resident from construction, aligned to 256. An
-/// unmapped page begins less than 256 bytes behind the last byte, so that a task that runs past its
-/// arena ends the process instead of corrupting other memory.
+/// Anonymous memory of exactly `bytes`, fully resident from construction, aligned to 256 bytes. An
+/// inaccessible page begins less than 256 bytes behind the last byte, so that a task that runs past
+/// its arena ends the process instead of corrupting other memory.
 class MappedMemory {
  public:
   /// Initial value of every byte: it makes NaN in fp32, fp64 and bf16, so that a read of unwritten

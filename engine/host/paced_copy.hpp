@@ -8,7 +8,7 @@
 
 namespace sluice::engine {
 
-/// Bandwidth and latency of one direction of the link.
+/// Speed of one direction of the imitated link between host and device.
 struct LinkPace {
   BytesPerSecond bandwidth{0};
   Seconds latency{0};

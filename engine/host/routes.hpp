@@ -29,7 +29,8 @@ class Routes {
   void probability_gradient(std::int64_t token, const float* probability,
                             float* d_probability) const;
 
-  /// Index of the first row of an expert; the number of all rows for `expert` = experts().
+  /// Index of the first row among all routes that belongs to `expert`; the number of all rows for
+  /// `expert` = experts().
   [[nodiscard]] std::int64_t first_row(std::int64_t expert) const { return begin_[expert]; }
   [[nodiscard]] std::int64_t rows(std::int64_t expert) const {
     return begin_[expert + 1] - begin_[expert];
@@ -42,7 +43,8 @@ class Routes {
  private:
   void choose_experts(const float* logits, std::int32_t* chosen) const;
   void number_rows();
-  /// Sum of value(expert, row) over the experts of a token.
+  /// Sum of value(expert, row) over the experts chosen for a token, where `row` is the row of the
+  /// route to that expert.
   template <class Value>
   [[nodiscard]] float sum(std::int64_t token, const Value& value) const;
   [[nodiscard]] float chosen_probability(std::int64_t token, const float* probability) const;

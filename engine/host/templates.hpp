@@ -16,8 +16,9 @@
 
 namespace sluice::engine {
 
-/// Addresses of a unit's weights on the device: two halves, each uint16 [padded]. `low` is null for
-/// bf16 compute, which computes with the high halves alone.
+/// Addresses of a unit's weights on the device: two halves, each uint16 [padded], the unit's
+/// parameters with padding. `low` is null for bf16 compute, which computes with the high halves
+/// alone.
 struct Weights {
   const std::uint16_t* high = nullptr;
   const std::uint16_t* low = nullptr;
@@ -89,9 +90,10 @@ class HostTemplates {
                      std::byte* output) const;
 
   /// Forward pass of a block: reads record.x; writes the record's other tensors and next_input [T,
-  /// hidden]. With a router_aux_loss_coef the residual stream carries, behind its tokens, the sums
-  /// over blocks and tokens of routes and router probabilities: embed_forward writes zeros,
-  /// block_forward adds, and the gradient carries the sum of the routes back.
+  /// hidden]. With a router_aux_loss_coef the residual stream carries, behind its tokens, each
+  /// expert's number of routes and summed router probability over all tokens and the blocks so far:
+  /// embed_forward writes zeros, block_forward adds, and the gradient carries the number of routes
+  /// back.
   void block_forward(Weights weights, RecordView record, std::byte* next_input,
                      Workspace workspace) const;
   /// Forward pass of a block for `count` tokens that continue a sequence whose keys are kept: adds
@@ -99,7 +101,8 @@ class HostTemplates {
   void block_extend(Weights weights, RecordView record, const KeptKeys& kept, std::byte* next_input,
                     Workspace workspace) const;
   /// First part of block_extend for a mixture of experts, up to the router: `begins`, int32
-  /// [experts + 1], receives the number of routes before each expert's, and of all.
+  /// [experts + 1], receives the number of routes to the experts before each, then that of all
+  /// routes.
   void block_route(Weights weights, RecordView record, const KeptKeys& kept, std::int32_t* begins,
                    Workspace workspace) const;
   /// Second part of block_extend for a mixture of experts: computes `count` tokens, reading only
@@ -116,12 +119,14 @@ class HostTemplates {
   void block_backward(Weights weights, float* gradient, bool first, RecordView record,
                       std::byte* stream_gradient, Workspace workspace) const;
 
-  /// Summed (not scaled) cross-entropy of the micro-batch; writes gradients and stream_gradient.
+  /// Summed (not scaled) cross-entropy of the micro-batch; writes the gradients and the
+  /// stream_gradient that `arguments` names.
   [[nodiscard]] double loss(const LossArguments& arguments, Workspace workspace) const;
-  /// Load-balancing loss of a micro-batch's experts times its coefficient, computed from the head's
-  /// input: c E sum over experts e of F_e P_e, with coefficient c, E experts, and over all tokens
-  /// and blocks the mean number of routes to e, F_e, and e's mean probability, P_e
-  /// (docs/design/moe.md). Needs a router_aux_loss_coef.
+  /// Load-balancing loss of a micro-batch's experts times its coefficient: c E sum over experts e
+  /// of F_e P_e, with coefficient c, E experts and, over all tokens and blocks, the mean number of
+  /// routes to e, F_e, and e's mean probability, P_e (docs/design/moe.md). Reads the sums that
+  /// blocks left behind the residual stream in the head's `input` (BlockRecord::counts,
+  /// probabilities). Needs a router_aux_loss_coef.
   [[nodiscard]] double balance_loss(const std::byte* input) const;
   /// The value that `loss` returns, bit for bit, without gradients: reads only head, embed, input
   /// and targets.
@@ -131,8 +136,8 @@ class HostTemplates {
   void logits(Weights head, Weights embed, const std::byte* input, std::int64_t count,
               float* logits, Workspace workspace) const;
 
-  /// gradient[token] += stream_gradient row, in the order of token positions. If `first`, the
-  /// gradient is zeroed before.
+  /// gradient[tokens[i]] += row i of stream_gradient, [T, hidden], in the order of i. If `first`,
+  /// the gradient is zeroed before.
   void embed_backward(const std::int32_t* tokens, const std::byte* stream_gradient, float* gradient,
                       bool first) const;
 

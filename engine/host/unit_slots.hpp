@@ -7,7 +7,7 @@
 
 namespace sluice::engine {
 
-/// Place of a tensor [rows, cols] in its unit's vector.
+/// Where a tensor of shape [rows, cols] lies in the flat vector of its unit's parameters.
 struct Slot {
   std::int64_t offset = 0;  ///< Index of the tensor's first element in the unit's vector.
   std::int64_t rows = 0;    ///< Number of rows; 0 if this model family lacks the tensor.
@@ -22,13 +22,13 @@ struct Projection {
   Slot bias;
 };
 
-/// Places of the tensors of a block's experts, if it has any: expert i's tensors lie i * stride
-/// elements behind the first expert's.
+/// Where the tensors of a block's experts lie in the block's vector, if it has any: expert i's
+/// tensors lie i * stride elements behind those of expert 0.
 struct ExpertSlots {
   Slot router;  ///< Router weights, [experts, hidden].
   Slot gate, up, down;
   std::int64_t stride = 0;
-  /// Place of expert `index`'s tensor, given the first expert's.
+  /// Where expert `index`'s tensor lies, given `first`, the place of the same tensor of expert 0.
   [[nodiscard]] Slot of(Slot first, std::int64_t index) const {
     first.offset += index * stride;
     return first;
@@ -38,9 +38,10 @@ struct ExpertSlots {
 struct BlockSlots {
   Slot input_norm, post_norm, q_norm, k_norm;
   Projection q, k, v, o, gate, up, down;
-  /// Places of the experts' tensors; where blocks have experts, gate, up and down do not exist.
+  /// Experts' router and matrices; where blocks have experts, gate, up and down do not exist.
   ExpertSlots experts;
-  std::int64_t padded = 0;  ///< Number of elements of the unit's vector, padding included.
+  /// Number of elements of the block's parameter vector, padding included.
+  std::int64_t padded = 0;
 };
 
 struct EndSlots {

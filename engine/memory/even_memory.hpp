@@ -10,11 +10,12 @@
 
 namespace sluice::engine {
 
-/// Zeroed anonymous memory, fully resident, in huge pages where the system has them. Where its
-/// pieces have two speeds (kinds_of), their pages are reordered so that every stretch of several
-/// pieces has the same share of slow ones: the speed of updates then depends neither on the layer
-/// nor on which pages the process was given. Nothing is moved where the system shows several NUMA
-/// nodes: latency depends on the loading core there, and numactl decides where memory lies.
+/// Zeroed anonymous memory, fully resident, in huge pages where the system has them. Where some
+/// pieces of it are slower to read than others (kinds_of), its pages are reordered so that every
+/// stretch of several pieces has the same share of slow ones: the speed of updates then depends
+/// neither on the layer nor on which pages the process was given. Nothing is moved where the system
+/// shows several NUMA nodes: latency depends on the loading core there, and numactl decides where
+/// memory lies.
 class EvenMemory {
  public:
   using Latency = std::function<Seconds(std::span<const std::byte>)>;
@@ -34,11 +35,11 @@ class EvenMemory {
 
   /// All of the memory, aligned to a huge page.
   [[nodiscard]] std::span<std::byte> bytes() const { return {data_, size_}; }
-  /// Latencies of quick and of slow pieces, and which piece was slow before they were reordered, by
-  /// index; none if all have one speed.
+  /// Mean latencies of quick and of slow pieces, and which pieces were slow before they were
+  /// reordered, by index; none if all have one speed or none was timed.
   [[nodiscard]] const std::optional<MemoryKinds>& kinds() const { return kinds_; }
-  /// Size of a piece, whose bytes stay together when pages are reordered: 16 MiB, or more where
-  /// that would be over 8192 pieces.
+  /// Size in bytes of the pieces that are timed and moved as a whole: 16 MiB, or more where that
+  /// would make over 8192 pieces.
   [[nodiscard]] std::size_t piece() const { return piece_; }
   /// Returns all but the first `bytes`, rounded up to whole pages, to the system.
   void keep(std::size_t bytes);

@@ -11,9 +11,9 @@
 
 namespace sluice::engine {
 
-/// Latency of one dependent load at random addresses of `memory`: the median of sixteen batches, so
-/// that an interruption does not count. `memory` must be resident and larger than the caches. Takes
-/// about 0.2 ms.
+/// Latency of one load from a random address of `memory` that depends on the load before it: the
+/// median of sixteen batches, so that an interruption does not count. `memory` must be resident and
+/// larger than the caches. Takes about 0.2 ms.
 [[nodiscard]] Seconds load_latency(std::span<const std::byte> memory);
 
 /// Division of memory pieces into two groups by latency.
@@ -29,7 +29,8 @@ struct MemoryKinds {
 [[nodiscard]] std::optional<MemoryKinds> kinds_of(std::span<const Seconds> latencies);
 
 /// An order of the pieces in which every stretch has the overall share of slow ones, to within one
-/// piece. Pieces of one speed keep their relative order; order[place] is the index of a piece.
+/// piece. Pieces of one speed keep their relative order; order[i] is the index of the piece to be
+/// put at place i.
 [[nodiscard]] std::vector<std::size_t> even_order(const std::vector<bool>& is_slow);
 
 }  // namespace sluice::engine

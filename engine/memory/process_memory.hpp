@@ -6,8 +6,8 @@
 namespace sluice::engine {
 
 struct ProcessMemory {
-  /// Anonymous and shared memory. Mapped files (program, libraries, data) are left out because the
-  /// system drops them when it needs room.
+  /// Resident anonymous and shared memory. Mapped files (program, libraries, data) are left out
+  /// because the system drops them when it needs room.
   Bytes resident{0};
   Bytes locked{0};  ///< Locked memory, VmLck of /proc/self/status.
 };

@@ -37,7 +37,7 @@ struct CheckpointFacts {
   std::optional<double> val_loss{};
   /// Version of the jinja2 that rendered the run's conversations, if it has any.
   std::optional<std::string> jinja2{};
-  /// Special token that ends the assistant's turns in them.
+  /// Special token that ends the assistant's turns in the run's conversations, if it has any.
   std::optional<std::string> turn_end{};
 };
 
@@ -84,7 +84,7 @@ class Checkpoint : public StateSource {
 [[nodiscard]] std::vector<std::int64_t> checkpoint_steps(const std::filesystem::path& checkpoints);
 
 /// The newest intact checkpoint, or null. For each newer one that is damaged, `torn` is called with
-/// a line of text.
+/// one line that names the file and what is wrong with it.
 [[nodiscard]] std::unique_ptr<Checkpoint> newest_checkpoint(
     const std::filesystem::path& checkpoints, const std::function<void(const std::string&)>& torn);
 

@@ -13,7 +13,7 @@ struct CheckpointFile {
   std::vector<FileRecord> files;
 };
 
-/// Text of checkpoint.json, which ends in a hash of itself.
+/// Text of checkpoint.json for `file`, which ends in a hash of the text before it.
 [[nodiscard]] std::string checkpoint_text(const CheckpointFile& file);
 /// Parses text written by checkpoint_text. Throws BadRequest `WHERE: ...` if the text is anything
 /// else.

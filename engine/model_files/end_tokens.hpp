@@ -7,9 +7,10 @@
 
 namespace sluice::engine {
 
-/// A generation_config.json whose eos_token_id holds `more` too, behind those that it has; those of
-/// `config`, a config.json, where it has none. `text` is the present file's, or empty. The text
-/// stays as it is where it has them all. `where` names the file in errors. Throws BadRequest.
+/// Text of a generation_config.json whose eos_token_id holds the ids of `text`, the present file
+/// (may be empty), or, where that has none, those of `config`, a config.json; then those of `more`.
+/// Returns `text` unchanged where nothing is added. Throws BadRequest if a text is malformed;
+/// `where` names the present file.
 [[nodiscard]] std::string with_end_tokens(const std::string& text, const std::string& config,
                                           const std::vector<std::int32_t>& more,
                                           const std::string& where);

@@ -10,12 +10,13 @@
 
 namespace sluice::engine {
 
-/// Layout of a tensor's elements: element [r, c] is number first + r row_step + c col_step of the
-/// entry's elements.
+/// Where a tensor's elements lie in a file: element [r, c] is number first + r row_step + c
+/// col_step of the elements of `entry`, a tensor of `file`.
 struct TensorPlace {
   const SafetensorsFile* file = nullptr;
   const TensorEntry* entry = nullptr;
-  /// Whether the tensor is a part of the entry, whose own shape is then another.
+  /// Whether the tensor is only a part of the entry, as one expert of a stack is; the entry then
+  /// has another shape.
   bool part = false;
   std::int64_t first = 0, row_step = 0, col_step = 1;
 };

@@ -13,7 +13,8 @@ namespace sluice::engine {
 struct ExportOptions {
   std::filesystem::path out;
   ElementType type = ElementType::bf16;
-  /// Ids of tokens that end what the model writes, to be added to generation_config.json's.
+  /// Ids of tokens that end what the model writes, to be added to those that generation_config.json
+  /// names.
   std::vector<std::int32_t> end_tokens{};
   Bytes shard{5'000'000'000};  ///< Largest number of bytes of tensors in one file.
 };
@@ -22,14 +23,15 @@ struct ExportedModel {
   std::vector<FileRecord> weights;
   /// Names of the tokenizer and generation files that were copied.
   std::vector<std::string> copied;
-  /// Folder they were copied from; none if the run's model had no folder or it no longer exists.
+  /// Folder that the copied tokenizer files came from: the run's or that of its model; none if
+  /// neither has any.
   std::optional<std::filesystem::path> source;
 };
 
 /// Writes config.json, the weights, and the tokenizer files that the run keeps, or that the folder
-/// of its model has, to `options.out`, which appears complete or not at all. Throws BadRequest if
-/// `out` already holds something or a weight does not fit the type, EnvironmentError if the disk
-/// refuses.
+/// of its model has, to `options.out`, which appears complete or not at all. `progress`, if any,
+/// receives numbers of elements as they are written, from any thread. Throws BadRequest if `out`
+/// already holds something or a weight does not fit the type, EnvironmentError if the disk refuses.
 ExportedModel export_model(const Checkpoint& checkpoint, const ExportOptions& options,
                            const std::function<void(std::int64_t elements)>& progress = nullptr);
 

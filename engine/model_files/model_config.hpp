@@ -11,10 +11,10 @@ namespace sluice::engine {
 /// accepts). Throws BadRequest if there is none.
 [[nodiscard]] std::string model_config_text(const std::string& model);
 
-/// `config` with its element type replaced, and with the fields added that transformers needs to
+/// `config` with `type` as its element type, and with the fields added that transformers needs to
 /// choose a class. Element type, RoPE and the number of experts stand there under the names that
-/// transformers 4 reads and under those of 5. Everything else stays as it is. `where` names
-/// the text in errors. Throws BadRequest.
+/// transformers 4 reads and under those of 5. Everything else stays as it is. `where` names the
+/// text in errors. Throws BadRequest if it is malformed.
 [[nodiscard]] std::string written_config(const std::string& config, ElementType type,
                                          const std::string& where);
 

@@ -38,7 +38,8 @@ class ModelWeights : public StateSource {
  private:
   void collect(const SafetensorsFile& file, const planner::ModelShape& shape);
   void require(const planner::TensorSpec& tensor);
-  /// Reads elements of a matrix whose columns lie one after another.
+  /// Reads elements [first, first + out.size()) of a matrix with `cols` columns, counted row by
+  /// row, whose file holds it column by column.
   void read_columns(const TensorPlace& place, std::int64_t cols, std::int64_t first,
                     std::span<float> out) const;
 
@@ -48,11 +49,13 @@ class ModelWeights : public StateSource {
   std::set<ElementType> types_;
 };
 
-/// Refuses what training from the model called `model` would refuse when it opens the weights, if
-/// there are any, by the headers of their files alone: early, before a plan is searched for.
+/// Throws, for the model called `model`, what reading its weights for training would throw, by the
+/// headers of their files alone: early, before a plan is searched for. Does nothing if it has no
+/// weights.
 void require_readable_weights(const std::string& model, const planner::ModelShape& shape);
 
-/// Whether a tensor is a buffer or copy that old checkpoints hold beside their parameters.
+/// Whether a tensor is left out: a buffer of rotary frequencies or the copy that a tied model's
+/// lm_head is, which old checkpoints hold beside their parameters.
 [[nodiscard]] bool left_unread(const std::string& name, const planner::ModelShape& shape);
 
 /// Names of all tensors of `shape`.

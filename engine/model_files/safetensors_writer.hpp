@@ -22,15 +22,16 @@ struct StateFiles {
   ElementType type = ElementType::fp32;
   /// Largest number of bytes of tensors in a file; a larger tensor gets a file of its own.
   Bytes most{0};
-  /// Largest number of writing threads, within state_threads(); 0 means state_threads().
+  /// Largest number of writing threads, but never more than state_threads(); 0 means
+  /// state_threads().
   std::int64_t threads = 0;
 };
 
-/// Writes a part of `source` as `files` says, several files at a time, and a
-/// NAME.safetensors.index.json if there is more than one. Values are rounded to nearest, ties to
-/// even. `progress`, if any, receives numbers of elements as they are written, from any thread.
-/// Throws BadRequest naming tensor and element if a finite value is too large for the type,
-/// EnvironmentError if the disk refuses.
+/// Writes one part (weights, m or v) of `source` as `files` says, several files at a time, and a
+/// NAME.safetensors.index.json if there is more than one; returns all of them. Values are rounded
+/// to nearest, ties to even. `progress`, if any, receives numbers of elements as they are written,
+/// from any thread. Throws BadRequest naming tensor and element if a finite value is too large for
+/// the type, EnvironmentError if the disk refuses.
 [[nodiscard]] std::vector<FileRecord> write_state(
     const StateFiles& files, const planner::ModelShape& shape, const StateSource& source,
     const std::function<void(std::int64_t elements)>& progress = nullptr);

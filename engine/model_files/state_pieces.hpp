@@ -9,17 +9,17 @@
 
 namespace sluice::engine {
 
-/// Elements first .. first + elements - 1 of one part of one tensor.
+/// Elements first .. first + elements - 1 of one tensor's weights, m or v.
 struct StatePiece {
   StatePart part;
   std::size_t unit;
-  std::size_t tensor;  ///< Index of the tensor within its unit, in canonical order.
+  std::size_t tensor;  ///< Index of the tensor in unit_tensors (planner/models/shape.hpp).
   std::int64_t first;
   std::int64_t elements;
 };
 
 /// All pieces of a model's state, each at most planner::kStatePiece elements: part by part, units
-/// and tensors in canonical order.
+/// in forward order and their tensors in that of unit_tensors (planner/models/shape.hpp).
 class StatePieces {
  public:
   StatePieces(const planner::ModelShape& shape, const std::vector<StatePart>& parts);

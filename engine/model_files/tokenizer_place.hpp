@@ -9,30 +9,34 @@
 
 namespace sluice::engine {
 
-/// Place of a tokenizer.
+/// Where a model's tokenizer lies, and whether the model can do without one.
 struct TokenizerPlace {
-  /// Folder whose files may hold a tokenizer and a chat template; none where the model is a shape.
+  /// Folder whose files may hold a tokenizer and a chat template; none where the model has no
+  /// folder, as one of the catalogue.
   std::optional<std::filesystem::path> folder;
   /// Whether byte values may stand for tokens where the folder has no tokenizer: the model begins
   /// without weights, was trained on bytes, or has 256 tokens.
   bool bytes = true;
 };
 
-/// The place of the tokenizer of a model by the name that a run states. A checkpoint's is that of
-/// its run, which keeps copies; of older runs, it is that of the folder they began with. Throws
+/// Where the tokenizer lies of the model that a run names `model`. A checkpoint's is that of its
+/// run, which keeps copies; of older runs, it is that of the folder they began with. Throws
 /// BadRequest if such a folder is no longer there.
 [[nodiscard]] TokenizerPlace find_tokenizer_place(const std::string& model);
 
-/// The place of a checkpoint's tokenizer; `folder` is the checkpoint's.
+/// Where a checkpoint's tokenizer lies; `folder` is the checkpoint's. Throws BadRequest if it is no
+/// longer there.
 [[nodiscard]] TokenizerPlace tokenizer_place_of(const std::filesystem::path& folder,
                                                 const CheckpointFacts& facts, std::int64_t vocab);
 
-/// Folder of the tokenizer files of a checkpoint's run; none where it had none.
+/// Folder of the tokenizer files of a checkpoint's run; none where it had none or they are no
+/// longer there.
 [[nodiscard]] std::optional<std::filesystem::path> tokenizer_folder_of(
     const Checkpoint& checkpoint);
 
-/// Copies the files of tokenizer and chat template in `from` to the new folder `to`, which is not
-/// made where there are none. Throws EnvironmentError if the disk refuses.
+/// Copies the files of tokenizer and chat template, and config.json, from `from` to the new folder
+/// `to`. Does nothing where `from` has no tokenizer or `to` exists. Throws EnvironmentError if the
+/// disk refuses.
 void keep_tokenizer(const std::filesystem::path& from, const std::filesystem::path& to);
 
 }  // namespace sluice::engine

@@ -13,7 +13,8 @@ namespace sluice::engine {
 
 /// A tensor whose shape in the files is not the one that config.json makes it.
 struct TensorMisfit {
-  std::string name, found, wanted;  ///< Shapes as text: "[64, 128]".
+  /// Shapes as text, "[64, 128]": in the files and by config.json.
+  std::string name, found, wanted;
 };
 
 struct WeightsReport {
@@ -24,9 +25,10 @@ struct WeightsReport {
   std::map<std::string, std::size_t> dtypes;  ///< Number of tensors of each dtype ("BF16").
   std::vector<std::string> missing;           ///< Tensors of the model that no file has.
   std::vector<std::string> surplus;  ///< Tensors of the files that the model does not have.
-  std::vector<std::string> unread;   ///< Copies and buffers that are passed over.
+  /// Tensors of the files that are not read: buffers, and copies of others.
+  std::vector<std::string> unread;
   std::vector<TensorMisfit> misfits;
-  bool stacked_experts = false;  ///< Experts lie as one tensor of each block.
+  bool stacked_experts = false;  ///< Whether a block's experts lie in the files as one tensor.
 };
 
 /// Compares the headers of the folder's weights with the tensors of `shape`. What training would

@@ -13,7 +13,7 @@
 
 namespace sluice::engine {
 
-/// A file as a manifest lists it.
+/// Name, size and checksum of a file, as manifests list them.
 struct FileRecord {
   std::string name;  ///< Name within the file's folder.
   Bytes bytes{0};

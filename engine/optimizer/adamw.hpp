@@ -23,7 +23,8 @@
 
 namespace sluice::engine {
 
-/// Constants of one optimizer step.
+/// Constants of AdamW (Loshchilov and Hutter, algorithm 2) in optimizer step t with learning rate
+/// lr, computed in double and rounded to fp32 once.
 struct AdamWStep {
   float clip_scale;
   float beta1, one_minus_beta1;
@@ -41,22 +42,24 @@ struct AdamWStep {
 /// min(1, clip / (norm + 1e-6)); 1 without clipping.
 [[nodiscard]] float clip_scale(const planner::AdamWSettings& settings, double norm);
 
-/// Constants of step `step` (from 1) with learning rate `lr`.
+/// Constants of optimizer step `step` (from 1) with learning rate `lr`; gradients are multiplied by
+/// `clip_scale`.
 [[nodiscard]] AdamWStep adamw_step(const planner::AdamWSettings& settings, double lr,
                                    std::int64_t step, float clip_scale);
 
-/// One unit's state, each [padded] elements, and its gradient.
+/// Addresses of one unit's optimizer state and gradient: arrays of [padded] elements each, which
+/// are the unit's parameters with padding.
 struct AdamWOperands {
   std::uint16_t* high;
   std::uint16_t* low;
   float* m;
   float* v;
-  const void* gradient;  ///< fp32, or bf16 where the wire is bf16.
+  const void* gradient;  ///< fp32, or bf16 where `wire` is bf16.
   planner::GradientWire wire = planner::GradientWire::fp32;
 };
 
-/// Consecutive elements of a unit's vector, all with weight decay or all without. Padding belongs
-/// to no span.
+/// Consecutive elements of a unit's parameter vector, all with weight decay or all without. Padding
+/// belongs to no span.
 struct AdamWSpan {
   std::int64_t begin, end;
   bool decays;
@@ -67,8 +70,8 @@ struct AdamWSpan {
 /// prefetchers at its ends and threads that finish at different times cost little.
 inline constexpr std::int64_t kUpdateBlock = 65536;
 
-/// Range of a unit's elements that an update covers; the operands' pointers begin at element
-/// `first`.
+/// Range of a unit's elements that one update covers; the pointers of AdamWOperands then begin at
+/// element `first`.
 struct AdamWPart {
   std::int64_t first = 0;
   std::int64_t count = std::numeric_limits<std::int64_t>::max();

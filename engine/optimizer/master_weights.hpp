@@ -8,8 +8,9 @@
 namespace sluice::engine {
 
 struct SplitMaster {
-  std::uint16_t high;  ///< Bits of the bf16 rounding.
-  std::uint16_t low;   ///< Two's complement remainder of the rounding, -32768 .. 32767.
+  std::uint16_t high;  ///< Bits of the master weight rounded to bf16.
+  /// What rounding the master to bf16 leaves: two's complement, -32768 .. 32767.
+  std::uint16_t low;
   friend bool operator==(SplitMaster, SplitMaster) = default;
 };
 

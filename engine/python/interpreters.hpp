@@ -7,11 +7,13 @@
 
 namespace sluice::engine {
 
-/// Makes `interpreter` the first that is tried: the one that Sluice's own Python module runs in.
+/// Makes `interpreter`, the one that Sluice's own Python module runs in, the first that is tried
+/// where a Python process is needed.
 void prefer_python(const std::filesystem::path& interpreter);
 
-/// Paths of interpreters in the order in which they are tried: the one that Sluice's own Python
-/// module runs in, SLUICE_PYTHON, /usr/bin/python3, the first python3 on PATH.
+/// Paths of Python interpreters in the order in which they are tried: the one that Sluice's own
+/// Python module runs in, the environment's SLUICE_PYTHON, /usr/bin/python3, the first python3 on
+/// PATH.
 [[nodiscard]] std::vector<std::string> python_interpreters();
 
 }  // namespace sluice::engine

@@ -29,7 +29,7 @@ struct PythonScript {
   std::vector<PythonModule> modules;
 };
 
-/// Limits of the process.
+/// Limits of a Python process.
 struct PythonLimits {
   Bytes memory = Bytes(2LL << 30);                             ///< Address space of the process.
   std::chrono::milliseconds start = std::chrono::seconds(60);  ///< Longest wait for the imports.
@@ -40,18 +40,19 @@ struct PythonLimits {
 class PythonChild {
  public:
   /// Starts the script in the first interpreter that can import its modules. Throws
-  /// EnvironmentError with the command that installs them if there is none.
+  /// EnvironmentError if there is none, with the command that installs them, or if SLUICE_PYTHON
+  /// names what cannot be run.
   explicit PythonChild(const PythonScript& script, const PythonLimits& limits = {});
   ~PythonChild();
   PythonChild(const PythonChild&) = delete;  // Owns a process.
   PythonChild& operator=(const PythonChild&) = delete;
 
-  /// Path of the interpreter.
+  /// Path of the interpreter that runs the script.
   [[nodiscard]] const std::string& interpreter() const { return interpreter_; }
-  /// Version of a module of the script, as its package states it.
+  /// Version of one of the script's modules, as its package states it.
   [[nodiscard]] std::string version(const std::string& module) const;
 
-  /// Whether more replies are expected.
+  /// What a reply tells exchange(): go_on, to wait for another reply; complete, to return.
   enum class Replies { go_on, complete };
   /// Sends lines (each one JSON text without line feeds) while it reads replies, until `reply` says
   /// that they are complete. `limit` is the longest wait for the next reply.
@@ -64,7 +65,7 @@ class PythonChild {
   [[noreturn]] void refuse_reply(std::string_view line);
 
  private:
-  /// Next byte to send.
+  /// The next byte to send: index of its request in exchange()'s list, and index of the byte in it.
   struct Position {
     std::size_t request = 0, byte = 0;
   };
@@ -73,17 +74,18 @@ class PythonChild {
                 const PythonLimits& limits);
   [[nodiscard]] std::string read_line(std::chrono::milliseconds limit);
   void send_some(std::span<const std::string> requests, Position& at);
-  /// Hands out whole lines until `reply` says that they are complete. Returns whether it did.
+  /// Calls `reply` with each whole line received, until it says that replies are complete. Returns
+  /// whether it did.
   bool take_lines(const std::function<Replies(std::string_view)>& reply);
   void stop() noexcept;
   [[noreturn]] void fail(const std::string& what);
   [[nodiscard]] std::string last_words() const;
 
   std::string purpose_, interpreter_;
-  std::string hello_;    ///< The script's first reply: versions of its modules.
-  std::string missing_;  ///< A module that the interpreter tried last lacks.
+  std::string hello_;    ///< First line of the script: versions of its modules.
+  std::string missing_;  ///< Name of a module that the interpreter tried last lacks.
   pid_t process_ = -1;
-  int socket_ = -1;  ///< Requests and replies.
+  int socket_ = -1;  ///< Our end of the socket for requests and replies.
   int errors_ = -1;  ///< Read end of the process's stderr.
   std::string received_;
   std::size_t searched_ = 0;  ///< Bytes of `received_` that are known to hold no line feed.

@@ -19,7 +19,7 @@ namespace sluice::engine {
 /// Numbers of values of each floating-point class at the end of a rehearsal, which tell whether its
 /// times are valid.
 struct RehearsalValues {
-  ValueCensus window;     ///< Values that h2d copies and the CPU's optimizer read.
+  ValueCensus window;     ///< Values of the window that h2d copies and the CPU's optimizer read.
   ValueCensus gradients;  ///< Gradients as stored on the host.
   ValueCensus device;     ///< Weights and state that stay on the device.
   /// Why the rehearsal's times are invalid, or none: NaN or infinity anywhere, zeros or denormals
@@ -33,9 +33,9 @@ struct RehearsalValues {
 class Rehearsal {
  public:
   /// `device`'s host arena must have window.bytes(). What the plan keeps on the disk goes to a file
-  /// at `place` that is as large as the plan's, or as half of the free space, in which case pieces
-  /// overlap. `tokens` and `observer` (may be null) must outlive the rehearsal; `graph` and
-  /// `window` need not.
+  /// at `place`, as large as the plan asks but at most half of the free space, where pieces of
+  /// state then overlap. `tokens` and `observer` (may be null) must outlive the rehearsal; `graph`
+  /// and `window` need not.
   Rehearsal(const planner::Job& job, const planner::StepGraph& graph,
             const planner::HostWindow& window, std::unique_ptr<Device> device, TokenSource& tokens,
             StepRunner::LearningRate learning_rate, Observer* observer,
@@ -47,15 +47,16 @@ class Rehearsal {
   std::int64_t run_to(std::int64_t last, const StepDone& step_done);
   /// Prevents further steps from beginning. Call it from `step_done`.
   void request_stop() { executor_.request_stop(); }
-  /// Counts all values that the steps leave behind, by floating-point class. Call it after
-  /// `run_to`.
+  /// Counts, by floating-point class, the values that tasks read from the window, the gradients
+  /// stored there and the state on the device. Call it after `run_to`.
   [[nodiscard]] RehearsalValues values();
   /// The disk file; null if the plan uses no disk.
   [[nodiscard]] const DiskStore* disk() const { return disk_.get(); }
   [[nodiscard]] Bytes touched(planner::Arena arena) const { return program_.touched(arena); }
 
  private:
-  /// A tensor that stays on the device between steps: high halves of weights, or a moment.
+  /// A tensor that stays on the device between steps: 16-bit high halves of weights, or an fp32
+  /// moment of AdamW (m or v).
   struct Resident {
     std::byte* data;
     Bytes bytes;

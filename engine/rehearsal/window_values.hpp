@@ -49,8 +49,8 @@ void fill_window(const planner::HostWindow& window, const planner::Job& job,
 [[nodiscard]] ValueCensus census_of_halves(std::span<const std::byte> values);
 
 /// Fills `bytes` with values that read as small normal bf16 or fp32 numbers. A value depends only
-/// on the number of its 8-byte word, which begins at `first`, so that successive pieces can
-/// continue each other.
+/// on the number of its 8-byte word, counted from `first` at the beginning of `bytes`, so that
+/// successive pieces can continue each other.
 void fill_small(std::span<std::byte> bytes, std::uint64_t first);
 
 }  // namespace sluice::engine

@@ -10,7 +10,7 @@
 
 namespace sluice::engine {
 
-/// Bytes in order, read once.
+/// The unpacked bytes of a file in order, read once.
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
@@ -22,7 +22,7 @@ class ByteStream {
   [[nodiscard]] virtual std::int64_t bytes_read() const = 0;
 };
 
-/// Packing of a file, known by its first bytes.
+/// How a file is packed, by its first bytes; `no` means that it is not.
 enum class Packed { no, gzip, zstd };
 
 /// Opens `file`, which is unpacked if its first bytes are those of gzip or zstd, whatever its name.

@@ -18,8 +18,8 @@ struct DataFiles {
 
 /// Part of a folder, or of a data set of the Hugging Face hub, that is read.
 struct DataPart {
-  std::optional<std::string> split;   ///< "train" where none is given.
-  std::optional<std::string> subset;  ///< Folder of that name within it.
+  std::optional<std::string> split;   ///< Name of the split; none stands for "train".
+  std::optional<std::string> subset;  ///< Name of the subset, a folder within the data set.
 };
 
 /// The files of `data`: a file; a folder's data files (those of the split, where names tell splits

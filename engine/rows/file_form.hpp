@@ -7,7 +7,7 @@
 
 namespace sluice::engine {
 
-/// Form of a data file, unpacked.
+/// Form of a data file, once it is unpacked.
 enum class FileForm {
   text,     ///< UTF-8 text.
   json,     ///< Objects: one a line, a JSON list, or an object that holds one list.
@@ -29,8 +29,8 @@ const char* to_string(FileForm form);
 /// Whether a name has the extension of a data file, such as .jsonl, .csv or .parquet.
 [[nodiscard]] bool named_as_data(const std::filesystem::path& file);
 
-/// Form of the text that begins with `begin`, `whole` if nothing follows it. `where` is for
-/// messages.
+/// Form of the text that begins with `begin` (`whole`: and ends there), from a file whose name has
+/// the extension `extension`. `where` names the file in errors; throws as file_form does.
 [[nodiscard]] FileForm form_of(std::string_view begin, bool whole, const std::string& extension,
                                const std::string& where);
 

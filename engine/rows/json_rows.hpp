@@ -6,11 +6,11 @@
 
 namespace sluice::engine {
 
-/// Visits the rows of a text: its lines where each holds one value; the items of a list; objects
-/// written over several lines, one after the other; or the items of the one list of objects that a
-/// single object holds ({"data": [...]}), unless the object is a row itself (its list is called
-/// messages, conversations, chosen, ...). Throws BadRequest "FILE:LINE: ..." where the text as a
-/// whole has another form.
+/// Calls `visitor` with each row of a JSON text: its lines where each holds one value; the items of
+/// a list; objects written over several lines, one after the other; or the items of the one list of
+/// objects that a single object holds ({"data": [...]}), unless the object is a row itself (its
+/// list is called messages, conversations, chosen, ...). Throws BadRequest "FILE:LINE: ..." where
+/// the text as a whole has another form.
 void read_json_rows(TextWindow& text, const RowVisitor& visitor);
 
 }  // namespace sluice::engine

@@ -8,10 +8,12 @@
 
 namespace sluice::engine {
 
-/// Unpacks gzip: one member or several, one after the other. `file` is for messages.
+/// Stream of what `packed` holds in gzip's format, in one member or several, one after the other.
+/// `file` names it in errors.
 [[nodiscard]] std::unique_ptr<ByteStream> gzip_stream(std::unique_ptr<ByteStream> packed,
                                                       std::string file);
-/// Unpacks zstd: one frame or several, one after the other. `file` is for messages.
+/// Stream of what `packed` holds in zstd's format, in one frame or several, one after the other.
+/// `file` names it in errors.
 [[nodiscard]] std::unique_ptr<ByteStream> zstd_stream(std::unique_ptr<ByteStream> packed,
                                                       std::string file);
 

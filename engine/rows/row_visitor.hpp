@@ -10,14 +10,15 @@
 
 namespace sluice::engine {
 
-/// Answer of a visitor: whether it wants further rows.
+/// What a visitor answers to a row: whether it wants further rows.
 enum class Reading { goes_on, stops };
 
 /// One row of a file.
 struct Row {
   std::unique_ptr<Json> object;  ///< Names and values, in the file's order; always an object.
   std::string where;             ///< "FILE:LINE", or "FILE:row N" in files without lines.
-  std::int64_t replaced_surrogates = 0;  ///< Lone surrogates that were read as U+FFFD.
+  /// Number of lone surrogates (halves of a UTF-16 pair) that were read as U+FFFD.
+  std::int64_t replaced_surrogates = 0;
 };
 
 /// Functions that are called in order with each row, and with the place of each row that is bad.

@@ -9,12 +9,13 @@
 
 namespace sluice::engine {
 
-/// Visits the rows of a parquet or Arrow file (`form`), "FILE:row N" from 1. Dates and decimals are
-/// texts; columns of bytes have no rows' values. Throws BadRequest with pyarrow's reason if the
-/// file is damaged, EnvironmentError with the command that installs pyarrow if no Python has it.
+/// Calls `visitor` with each row of a parquet or Arrow file (`form`); a row's place is "FILE:row
+/// N", from 1. Dates and decimals become texts; columns that hold bytes are left out. Throws
+/// BadRequest with pyarrow's reason if the file is damaged, EnvironmentError with the command that
+/// installs pyarrow if no Python has it.
 void read_table_rows(const std::filesystem::path& file, FileForm form, const RowVisitor& visitor);
 
-/// The script that runs there, engine/rows/table_rows.py.
+/// Text of engine/rows/table_rows.py, the script that reads the tables in a Python process.
 extern const std::string_view kTableRows;
 
 }  // namespace sluice::engine

@@ -9,11 +9,11 @@
 
 namespace sluice::engine {
 
-/// The part of a text that is read and not taken yet. Readers look at `rest`, ask for `more` of it
-/// where it ends too early, and take what they have understood.
+/// The part of a stream's text that was read and is not taken yet. Readers look at `rest`, ask for
+/// `more` of it where it ends too early, and take what they have understood.
 class TextWindow {
  public:
-  /// Largest part that a reader may hold at a time.
+  /// Largest size of `rest` in bytes with which more() still reads on.
   static constexpr std::size_t kLargest = std::size_t{256} << 20;
 
   /// `stream` must outlive the window; `file` is for messages. Skips UTF-8's byte order mark.
@@ -33,7 +33,8 @@ class TextWindow {
   [[nodiscard]] const std::string& file() const { return file_; }
   /// "FILE:LINE" of the first byte of `rest`.
   [[nodiscard]] std::string where() const { return file_ + ":" + std::to_string(line_); }
-  /// Bytes of the file whose text was taken, for progress: of a packed file, in proportion.
+  /// Number of the file's bytes whose text was taken, for progress; of a packed file, in proportion
+  /// to the unpacked text.
   [[nodiscard]] std::int64_t bytes_done() const;
 
  private:

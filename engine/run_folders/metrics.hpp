@@ -19,7 +19,8 @@ namespace sluice::engine {
 struct StepMetrics {
   std::int64_t step = 0;  ///< Number of the step, from 1.
   double loss = 0;        ///< Mean cross-entropy of the step's targets, in nats.
-  /// Load-balancing loss that is added to it; none for models without balanced experts.
+  /// Load-balancing loss that training adds to the cross-entropy; none for models without balanced
+  /// experts.
   std::optional<double> balance_loss{};
   double grad_norm = 0;  ///< Global 2-norm of the gradient before clipping.
   double lr = 0;
@@ -27,9 +28,9 @@ struct StepMetrics {
       0};  ///< Time from the previous step's `grads` to this step's; for step 1, from the start.
   Seconds predicted{0};
   std::int64_t tokens = 0;
-  /// Tokens that are not padding, including those that are only read.
+  /// Number of the step's tokens that are not padding, including those that are only read.
   std::int64_t useful_tokens = 0;
-  std::int64_t target_tokens = 0;  ///< Tokens that the loss is the mean of.
+  std::int64_t target_tokens = 0;  ///< Number of tokens that the loss is the mean of.
   /// Whether the step had no target and made no update: loss and norm are then written as null.
   bool skipped = false;
   /// Model FLOPs utilisation; none if the machine's peak is not known.
@@ -43,7 +44,8 @@ struct StepMetrics {
   std::optional<Bytes> from_disk{}, to_disk{};
   std::optional<GpuReading> gpu{};
   std::optional<double> val_loss{};  ///< Validation loss after the step, if it was evaluated.
-  /// Whether only times are meaningful; the other values are then written as null.
+  /// Whether the run is a rehearsal, whose times alone mean something: loss and norm are then
+  /// written as null.
   bool rehearsal = false;
 };
 

@@ -14,8 +14,9 @@
 
 namespace sluice::engine {
 
-/// A folder runs/NAME/{run.yaml, plan.json, predicted.trace, measured.trace, metrics.jsonl,
-/// ledger.jsonl, report.html, manifest.json, checkpoints/step-N/, tokenizer/, tensorboard/}.
+/// The folder of one run: runs/NAME/{run.yaml, plan.json, predicted.trace, measured.trace,
+/// metrics.jsonl, ledger.jsonl, report.html, manifest.json, checkpoints/step-N/, tokenizer/,
+/// tensorboard/}.
 class RunFolder {
  public:
   /// Creates `out`, or without it a new folder in `runs` named after `model` and the UTC time.
@@ -35,8 +36,8 @@ class RunFolder {
   /// start. Files that existed before are not listed.
   [[nodiscard]] std::vector<std::filesystem::path> beginnings() const;
 
-  /// Removes the files that the run has written and the folders that were created for it; files
-  /// that existed before or that others have added stay.
+  /// Removes what beginnings() lists: files that the run has written and the folders that were
+  /// created for it. Files that existed before or that others have added stay.
   void take_back() const;
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
@@ -58,8 +59,8 @@ class RunFolder {
 
  private:
   explicit RunFolder(std::filesystem::path path);
-  /// Locks the folder as long as any copy of this object lives. Throws BadRequest if another run
-  /// holds the lock.
+  /// Locks the folder as long as any copy of this object lives. Throws BadRequest if another
+  /// program holds the lock.
   void lock();
 
   std::filesystem::path path_, events_;

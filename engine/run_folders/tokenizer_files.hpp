@@ -18,7 +18,8 @@ inline constexpr std::array kTokenizerFiles = {"tokenizer.json",
                                                "chat_template.json",
                                                "generation_config.json"};
 
-/// Name of the file that a run keeps beside them: it may state the tokens that end a text.
+/// Name of the model folder's file that a run keeps beside its tokenizer files, because it may
+/// state the tokens that end a text.
 inline constexpr const char* kConfigFile = "config.json";
 
 }  // namespace sluice::engine

@@ -61,11 +61,12 @@ class Saving {
   /// Saves `state`, which must be at a step boundary. In the background mode it first waits for the
   /// previous save, and returns once the snapshot is taken.
   void save(CheckpointFacts facts, const TrainingState& state);
-  /// What happens to an unfinished background save when a newer one cannot wait.
+  /// What save_now() does with a background save that is not finished: waits for its end, or gives
+  /// it up, which leaves neither checkpoint nor report.
   enum class Older { finished, given_up };
-  /// Saves on all cores and returns when the checkpoint is written; the previous save is finished
-  /// or abandoned first, as `older` says. Does nothing if the last successful save was of the same
-  /// step.
+  /// Saves on all cores and returns when the checkpoint is written or the save has failed; deals
+  /// with a save still being written first, as `older` says. Writes nothing if the last successful
+  /// save was of the same step.
   void save_now(CheckpointFacts facts, const TrainingState& state, Older older);
   /// Waits until no save is being written.
   void finish();

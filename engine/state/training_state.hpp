@@ -27,7 +27,8 @@ inline constexpr std::array kPlanes = {Plane::high, Plane::low, Plane::m, Plane:
   return plane == Plane::high || plane == Plane::low ? 2 : 4;
 }
 
-/// Addresses of a unit's planes in the arenas, [padded] elements each; null for planes on the disk.
+/// Addresses of a unit's planes in the arenas, [padded] elements each (its parameters with
+/// padding); null for planes on the disk.
 struct UnitState {
   std::byte* high = nullptr;  ///< High halves, uint16.
   std::byte* low = nullptr;   ///< Low halves, uint16.
@@ -49,7 +50,8 @@ struct InitialWeights {
   bool repeated;
 };
 
-/// State to load from elsewhere: a model folder, which has no moments, or a checkpoint.
+/// State to load from `source`: a model folder, which has no moments (they become zero), or a
+/// checkpoint, whose moments are loaded.
 struct LoadedState {
   enum class Moments { zero, loaded };
   const StateSource& source;
@@ -93,7 +95,9 @@ class TrainingState : public StateSource {
   /// SHA-256 that identifies the moments: computed as weights_sha256 is, over m and then v of every
   /// tensor.
   [[nodiscard]] std::string state_sha256() const;
-  /// Both hashes, computed on all cores, as many as the memory of state_threads() serves.
+  /// Both hashes, weights_sha256() and state_sha256(), computed on all cores, or on fewer so that
+  /// their pieces take no more memory than those of planner::kStateThreads threads that load a
+  /// state.
   [[nodiscard]] StateHashes hashes(const HashProgress& progress = nullptr) const;
 
   /// Reads master weights or moments of one tensor as fp32, elements `first` to first + out.size()

@@ -17,21 +17,24 @@ namespace sluice::engine {
 struct AddedToken {
   std::string content;
   TokenId id = 0;
-  bool special = false;      ///< Whether decoding may leave it out as a special token.
-  bool normalized = false;   ///< Whether it is searched for in the normalised text.
-  bool single_word = false;  ///< Whether it is none where a letter stands beside it.
-  bool takes_left = false;   ///< Whether it includes the white space on its left ("lstrip").
-  bool takes_right = false;  ///< Whether it includes the white space on its right ("rstrip").
+  bool special = false;  ///< Whether the token is special: decoding may leave it out.
+  /// Whether the token is searched for in the normalised text instead of the original.
+  bool normalized = false;
+  /// Whether the token counts only where no word's character touches it.
+  bool single_word = false;
+  bool takes_left = false;   ///< Whether a match includes the white space on its left ("lstrip").
+  bool takes_right = false;  ///< Whether a match includes the white space on its right ("rstrip").
 };
 
-/// Bytes [begin, end) of a text: an added token, or the text between two added tokens.
+/// Bytes [begin, end) of a text: an added token with its id, or the text between two added tokens,
+/// for which `token` is none.
 struct TextPart {
   std::size_t begin, end;
   std::optional<TokenId> token;
 };
 
-/// Finds added tokens in a text. Where several begin at one place, the longest is taken; matches do
-/// not overlap.
+/// Finds added tokens in a text. Where several begin at the same byte, the longest is taken;
+/// matches do not overlap.
 class AddedTokenFinder {
  public:
   /// The first of several tokens with the same content counts.

@@ -8,13 +8,15 @@
 
 namespace sluice::engine {
 
-/// Bytes [begin, end) of the original text; both ends lie between characters.
+/// Bytes [begin, end) of the original text that a byte of a changed text stands for; both ends lie
+/// between characters.
 struct Place {
   std::size_t begin = 0, end = 0;
   friend bool operator==(const Place&, const Place&) = default;
 };
 
-/// Whether places are kept beside a text. Without them changes are cheaper.
+/// Whether an AlignedText keeps, for each of its bytes, the bytes of the original that it stands
+/// for; without them changes are cheaper.
 enum class Places { kept, dropped };
 
 /// A part of the original text in its present, normalised form. Changes follow the rules by which
@@ -22,18 +24,19 @@ enum class Places { kept, dropped };
 /// library's offsets.
 class AlignedText {
  public:
-  /// Begins with the part of the original that starts at its byte `origin`.
+  /// Begins as `part`, which is the part of the original text that starts at its byte `origin`.
   AlignedText(std::string_view part, std::size_t origin, Places places);
 
   [[nodiscard]] std::string_view text() const { return text_; }
-  /// The place of each byte of text(); empty if the text is unchanged or places are dropped.
+  /// For each byte of text(), the bytes of the original that it stands for. Empty while text() is
+  /// still the original's own, and always for an object made with Places::dropped.
   [[nodiscard]] const std::vector<Place>& places() const { return places_; }
   [[nodiscard]] std::size_t origin() const { return origin_; }
 
   /// A rewriting of the whole text from left to right.
   class Edit {
    public:
-    /// Begins by leaving out the first `skipped` characters.
+    /// Begins a rewriting of `text` that leaves out its first `skipped` characters.
     explicit Edit(AlignedText& text, std::size_t skipped = 0);
     /// Appends `value`. With change 0 it replaces the next character of the old text, with -N that
     /// one and the N behind it, and with 1 or more it is inserted and takes the place of the
@@ -53,16 +56,16 @@ class AlignedText {
     std::size_t at_ = 0;
   };
 
-  /// Keeps the characters for which `keep` holds.
+  /// Keeps the characters of the text for which `keep` holds, and leaves out the others.
   template <class Keep>
   void filter(const Keep& keep);
   /// Inserts `text` in front unless the present text is empty.
   void prepend(std::string_view text);
-  /// A range of bytes of text() that `content` replaces.
+  /// A range of bytes of text() that replace() replaces.
   struct Match {
     std::size_t begin, end;
   };
-  /// Replaces all `matches`, which must be in order and must not overlap.
+  /// Replaces each of `matches`, which must be in order and must not overlap, by `content`.
   void replace(const std::vector<Match>& matches, std::string_view content);
 
   /// The code points of text().
@@ -70,7 +73,7 @@ class AlignedText {
 
  private:
   friend class Edit;
-  void keep_places();  ///< Makes places() explicit where they are kept.
+  void keep_places();  ///< Fills places(), if kept, while the text is the original's.
 
   std::string text_;
   std::vector<Place> places_;
@@ -93,7 +96,8 @@ void AlignedText::filter(const Keep& keep) {
   edit.finish();
 }
 
-/// The place of each byte of `text`, which is itself the original from byte `origin` on.
+/// For each byte of `text`, which is the original itself from byte `origin` on, the bytes in the
+/// original of the character that it belongs to.
 [[nodiscard]] std::vector<Place> places_of(std::string_view text, std::size_t origin);
 
 }  // namespace sluice::engine

@@ -15,16 +15,17 @@
 namespace sluice::engine {
 
 struct BytePairSettings {
-  /// Whether pieces are bytes, and the vocabulary has their letters.
+  /// Whether pieces consist of plain bytes, which the vocabulary writes as letters
+  /// (engine/tokenizer/byte_letters.hpp).
   bool bytes = false;
   /// Whether a piece that is itself a token is not split ("ignore_merges").
   bool whole_words = false;
   /// Whether a character without a token becomes the tokens <0x00> ... <0xFF> of its bytes.
   bool byte_fallback = false;
-  std::optional<std::string> unknown;  ///< Token of characters without one ("unk_token").
+  std::optional<std::string> unknown;  ///< Token for characters that have none ("unk_token").
   bool fuses_unknown = false;          ///< Whether neighbouring unknown tokens become one.
-  std::string prefix;                  ///< Before each symbol but the first of a piece.
-  std::string suffix;                  ///< Behind the last symbol of a piece.
+  std::string prefix;                  ///< Text put before each symbol but the first of a piece.
+  std::string suffix;                  ///< Text put behind the last symbol of a piece.
 };
 
 class BytePairs : public TokenModel {
@@ -46,11 +47,12 @@ class BytePairs : public TokenModel {
     std::int32_t before, after;  ///< Indices of the neighbours; -1 if there is none.
     std::uint32_t length;
   };
-  /// A pair that could be merged; outdated if one of the two has changed since.
+  /// A pair of neighbouring symbols that could be merged; outdated if one of the two has changed
+  /// since.
   struct Candidate {
     std::int32_t rank, at;
     TokenId merged;
-    /// Orders by least rank, then from left to right.
+    /// Puts the candidate of least rank on top of a heap; of equal ranks, the leftmost.
     bool operator<(const Candidate& other) const {
       return rank != other.rank ? rank > other.rank : at > other.at;
     }
@@ -61,7 +63,8 @@ class BytePairs : public TokenModel {
   void add_symbol(TokenId id, std::uint32_t length);
   std::optional<TokenId> symbol_of(std::string_view character, bool first, bool last) const;
   void merge();
-  /// The end of the first part of `piece` from `begin` that merges cannot leave.
+  /// End of the stretch of `piece` from `begin` that is encoded on its own, because no merge
+  /// reaches across that end.
   std::size_t part_end(std::string_view piece, std::size_t begin) const;
   void find_joints();
 
@@ -71,13 +74,13 @@ class BytePairs : public TokenModel {
   PairTable merges_;
   std::array<TokenId, 256> bytes_{};     ///< Tokens of single bytes; -1: none.
   std::array<TokenId, 256> fallback_{};  ///< Tokens <0x00> ... <0xFF>; -1: none.
-  TextMap<TokenId> whole_;               ///< Tokens by their bytes, for whole words.
+  TextMap<TokenId> whole_;               ///< Tokens by their bytes, for pieces that are tokens.
   /// Pairs of characters that stand side by side in a token. Between two characters that do not,
   /// nothing merges.
   PairTable joints_;
   CodePointTable single_{CodePointSet{}};   ///< Characters that are tokens.
   bool parts_ = false;                      ///< Whether long pieces are merged part by part.
-  TextMap<std::vector<PieceToken>> words_;  ///< Words encoded before.
+  TextMap<std::vector<PieceToken>> words_;  ///< Tokens of words that were encoded before.
   std::vector<Symbol> symbols_;             ///< Working memory.
   std::vector<Candidate> queue_;            ///< Working memory: a heap.
 };

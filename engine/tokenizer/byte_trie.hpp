@@ -28,7 +28,7 @@ class ByteTrie {
   }
 
  private:
-  /// Children lie side by side in the order of their bytes.
+  /// A node of the trie; its children lie side by side in `nodes_`, in the order of their bytes.
   struct Node {
     std::int32_t value = -1;
     std::uint32_t first = 0;

@@ -38,7 +38,7 @@ class CodePointSet {
   std::vector<CodePointRange> ranges_;
 };
 
-/// A set with one bit for each code point, for fast questions.
+/// A set of code points with one bit for each, which makes look-ups fast.
 class CodePointTable {
  public:
   explicit CodePointTable(const CodePointSet& set);

@@ -9,7 +9,7 @@ namespace sluice::engine {
 
 class JsonStep;
 
-/// A token on its way back to text.
+/// A token that decoders turn back into text, step by step.
 struct DecodedToken {
   std::string text;
   /// Whether `text` is the content of an added token, in which letters stand for themselves and not

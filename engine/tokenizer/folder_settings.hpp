@@ -11,27 +11,30 @@
 
 namespace sluice::engine {
 
-/// Settings of a tokenizer that is no tokenizer.json, as transformers reads them.
+/// Settings of the tokenizer of a model folder without tokenizer.json, as transformers reads them
+/// from the folder's other files.
 class FolderSettings {
  public:
-  /// Reads the files that `folder` has. Throws BadRequest if one of them is malformed.
+  /// Reads tokenizer_config.json, special_tokens_map.json, added_tokens.json and, if the first
+  /// names no class, config.json, as far as `folder` has them. Throws BadRequest if one is
+  /// malformed.
   explicit FolderSettings(const std::filesystem::path& folder);
 
   /// Class of the tokenizer without "Fast": that of tokenizer_config.json, else the one that
   /// transformers has for the model_type of config.json; empty if neither names one.
   [[nodiscard]] const std::string& tokenizer_class() const { return class_; }
-  /// The files that were read, where they decide something.
+  /// The files of settings that the folder has and that were read.
   [[nodiscard]] const std::vector<std::filesystem::path>& files() const { return files_; }
   [[nodiscard]] bool flag(const char* key, bool otherwise) const;
-  /// Text of the special token `name` (bos_token), if one is named.
+  /// Text of the special token called `name`, such as "bos_token", if one is named.
   [[nodiscard]] std::optional<std::string> special_token(const char* name) const;
 
-  /// The added tokens in the form of a tokenizer.json, in the order of their ids and then the
-  /// special ones that have none; `known` are those that the vocabulary's own file adds.
+  /// The added tokens in the form of a tokenizer.json: first `known`, those that the vocabulary's
+  /// own file adds; then the others in the order of their ids; then special ones without an id.
   [[nodiscard]] nlohmann::json added_tokens(nlohmann::json known) const;
 
  private:
-  /// The contents of the files.
+  /// JSON contents of the settings' files.
   struct Documents;
   [[nodiscard]] std::vector<nlohmann::json> special_tokens() const;
 
@@ -41,11 +44,11 @@ class FolderSettings {
   std::string class_;
 };
 
-/// The parts of a tokenizer.json for the vocab.json and merges.txt of `folder`, as transformers
-/// converts them. Throws BadRequest naming the file.
+/// The content of a tokenizer.json made from the vocab.json and merges.txt of `folder`, as
+/// transformers converts them. Throws BadRequest naming the file.
 [[nodiscard]] nlohmann::json from_vocabulary_and_merges(const std::filesystem::path& folder);
-/// The parts of a tokenizer.json for the tokenizer.model of `folder`. Throws BadRequest naming the
-/// file.
+/// The content of a tokenizer.json made from the tokenizer.model of `folder`. Throws BadRequest
+/// naming the file.
 [[nodiscard]] nlohmann::json from_sentencepiece(const std::filesystem::path& folder);
 
 /// Whether vocab.json and merges.txt of a tokenizer of this class can be converted.

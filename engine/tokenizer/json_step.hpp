@@ -28,15 +28,15 @@ class JsonStep {
   [[nodiscard]] bool flag(const char* key, bool otherwise) const;
   [[nodiscard]] std::optional<bool> flag(const char* key) const;
   [[nodiscard]] std::int64_t count(const char* key) const;
-  /// The text of `key`, which must be a single character.
+  /// The text in field `key`, which must be a single character; `otherwise` if the field is absent.
   [[nodiscard]] char32_t character(const char* key, char32_t otherwise) const;
-  /// The pattern of `key`: {"String": ...} or {"Regex": ...}.
+  /// The pattern in field `key`: {"String": ...} or {"Regex": ...}.
   [[nodiscard]] TextPattern pattern(const char* key) const;
-  /// The steps in the list `key`.
+  /// The steps in the list that is field `key`.
   [[nodiscard]] std::vector<JsonStep> steps(const char* key) const;
 
   [[noreturn]] void fail(const std::string& reason) const;
-  /// Refuses the type, and says which are supported.
+  /// Throws BadRequest that names this step's type and the supported ones.
   [[noreturn]] void unsupported(const std::string& supported) const;
 
  private:

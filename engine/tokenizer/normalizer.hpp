@@ -25,9 +25,10 @@ using Normalizers = std::vector<std::unique_ptr<Normalizer>>;
 /// the field and what is not supported.
 void read_normalizer(const JsonStep& step, Normalizers& normalizers);
 
-/// Reads Precompiled: the replacements that a SentencePiece model carries (precompiled_charsmap).
+/// Reads a normalizer of type Precompiled: the replacements that a SentencePiece model carries
+/// (precompiled_charsmap).
 [[nodiscard]] std::unique_ptr<Normalizer> read_precompiled(const JsonStep& step);
-/// Reads BertNormalizer.
+/// Reads a normalizer of type BertNormalizer.
 [[nodiscard]] std::unique_ptr<Normalizer> read_bert_normalizer(const JsonStep& step);
 
 }  // namespace sluice::engine

@@ -15,9 +15,9 @@ class PairTable {
     std::int32_t merged;
   };
 
-  /// Sets the entry of a pair. A key of all ones must not occur.
+  /// Sets the rank and the merged token of a pair. `left` and `right` must not both be 2^32 - 1.
   void set(std::uint32_t left, std::uint32_t right, std::int32_t rank, std::int32_t merged);
-  /// The entry of a pair; null if there is none.
+  /// The entry of a pair of numbers; null if there is none.
   [[nodiscard]] const Entry* find(std::uint32_t left, std::uint32_t right) const {
     if (entries_.empty()) return nullptr;
     const std::uint64_t key = key_of(left, right);

@@ -11,11 +11,11 @@ namespace sluice::engine {
 /// A piece of normalised text.
 struct Piece {
   std::string_view text;
-  /// Byte of the original at which the piece begins; meaningless where places are dropped and the
-  /// text was changed.
+  /// Byte of the original at which the piece begins; meaningless where the text was changed without
+  /// keeping places (Places::dropped).
   std::size_t begin = 0;
-  /// The place of each byte of `text`; null if the text is the original's own, or where places are
-  /// dropped.
+  /// For each byte of `text`, the bytes of the original that it stands for; null where `text` is
+  /// the original's own or was made with Places::dropped.
   const Place* places = nullptr;
 
   [[nodiscard]] Piece part(std::size_t from, std::size_t to) const {
@@ -25,10 +25,11 @@ struct Piece {
   }
 };
 
-/// Takes pieces one by one; a piece is valid during the call.
+/// Function that is called with pieces one by one; a piece is valid during the call.
 using PieceSink = std::function<void(const Piece&)>;
 
-/// The place in the original of the bytes [from, to) of `piece`, widened to whole characters.
+/// The bytes of the original that bytes [from, to) of `piece` stand for, widened to whole
+/// characters.
 [[nodiscard]] Place place_of(const Piece& piece, std::size_t from, std::size_t to);
 
 }  // namespace sluice::engine

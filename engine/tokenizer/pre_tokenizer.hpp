@@ -16,11 +16,12 @@ class JsonStep;
 class PreTokenizer {
  public:
   virtual ~PreTokenizer() = default;
-  /// Cuts `piece`; pieces are never empty. `places`: whether a changed text keeps its places.
+  /// Cuts `piece` and passes the parts, none of them empty, to `sink`. `places`: whether parts of a
+  /// changed text say which bytes of the original they stand for.
   virtual void cut(const Piece& piece, Places places, const PieceSink& sink) const = 0;
-  /// Whether it changes the text.
+  /// Whether the step changes the text besides cutting it.
   [[nodiscard]] virtual bool changes() const { return false; }
-  /// Whether it must know where in the original a piece begins.
+  /// Whether the step must know where in the original text a piece begins.
   [[nodiscard]] virtual bool needs_places() const { return false; }
   /// Where the step ends in writing bytes as letters (byte_letters.hpp), makes it leave the bytes
   /// as they are, for a model whose vocabulary is read as bytes. Returns whether it did.
@@ -33,14 +34,15 @@ using PreTokenizers = std::vector<std::unique_ptr<PreTokenizer>>;
 /// naming the field and what is not supported.
 void read_pre_tokenizer(const JsonStep& step, PreTokenizers& steps);
 
-/// Reads Metaspace.
+/// Reads a pre-tokenizer of type Metaspace.
 [[nodiscard]] std::unique_ptr<PreTokenizer> read_metaspace(const JsonStep& step);
-/// Reads ByteLevel.
+/// Reads a pre-tokenizer of type ByteLevel.
 [[nodiscard]] std::unique_ptr<PreTokenizer> read_byte_level(const JsonStep& step);
-/// Reads those that cut by kinds of characters: Digits, Punctuation, Whitespace and their like;
-/// null for another type.
+/// Reads a pre-tokenizer that cuts by kinds of characters: Digits, Punctuation, Whitespace and
+/// their like; null if `step` is of another type.
 [[nodiscard]] std::unique_ptr<PreTokenizer> read_character_cut(const JsonStep& step);
-/// Sets punctuation apart, which is the second half of BertPreTokenizer.
+/// Pre-tokenizer that makes each punctuation character a piece of its own: the second half of
+/// BertPreTokenizer.
 [[nodiscard]] std::unique_ptr<PreTokenizer> bert_punctuation();
 
 }  // namespace sluice::engine

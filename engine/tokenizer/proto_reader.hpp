@@ -8,11 +8,11 @@
 
 namespace sluice::engine {
 
-/// One field of a message.
+/// One field of a message in protocol buffers' wire format.
 struct ProtoField {
   std::uint64_t number = 0;
-  std::uint64_t value = 0;  ///< A number, or the bits of a 32- or 64-bit value.
-  std::string_view bytes;   ///< A text or a message.
+  std::uint64_t value = 0;  ///< A whole number, or the bits of a 32- or 64-bit value.
+  std::string_view bytes;   ///< Content of a text or of a message within the message.
 
   [[nodiscard]] float as_float() const;  ///< The value as a float.
 };
@@ -25,7 +25,7 @@ class ProtoReader {
   /// The next field; none at the end. Throws BadRequest `WHERE: ...` where the bytes are no
   /// message.
   [[nodiscard]] std::optional<ProtoField> next();
-  /// The fields of the message in `field`.
+  /// Reader of the fields of the message that `field` holds.
   [[nodiscard]] ProtoReader inside(const ProtoField& field) const { return {field.bytes, where_}; }
 
  private:

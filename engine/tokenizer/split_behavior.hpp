@@ -18,12 +18,12 @@ enum class SplitBehavior { removed, isolated, contiguous, merged_with_previous, 
 /// Cuts one piece at matches that are given from left to right.
 class Splitting {
  public:
-  /// Pieces that are not empty go to `sink`. `inverted`: what lies between matches counts as
-  /// matches.
+  /// Passes on the pieces that are not empty to `sink`. `inverted`: the text between matches counts
+  /// as matched, and the matches as the text between.
   Splitting(const Piece& piece, SplitBehavior behavior, bool inverted, const PieceSink& sink)
       : piece_(piece), behavior_(behavior), inverted_(inverted), sink_(sink) {}
 
-  /// The bytes [begin, end) of the piece match.
+  /// Takes the next match, bytes [begin, end) of the piece.
   void match(std::size_t begin, std::size_t end);
   void finish();
 

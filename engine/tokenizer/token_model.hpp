@@ -24,7 +24,7 @@ struct TextHash {
 };
 template <class Value>
 using TextMap = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;
-/// Tokens and their ids.
+/// Ids of tokens by their texts.
 using Vocabulary = TextMap<TokenId>;
 
 /// Value in a table of ids that stands for no token.
@@ -50,10 +50,11 @@ class TokenModel {
 
 class JsonStep;
 
-/// Reads the `model` of a tokenizer.json. `bytes`: pieces are bytes where the vocabulary has
-/// their letters (byte_letters.hpp); only for a model that can_read_bytes().
+/// Reads the `model` of a tokenizer.json. `bytes`: pieces hold plain bytes, which the vocabulary
+/// writes as letters (engine/tokenizer/byte_letters.hpp); only for a model that can_read_bytes().
 [[nodiscard]] std::unique_ptr<TokenModel> read_model(const JsonStep& model, bool bytes);
-/// Whether the model is byte-pair encoding whose every token is made of letters of bytes alone.
+/// Whether the model is byte-pair encoding whose tokens consist of letters that stand for bytes
+/// (engine/tokenizer/byte_letters.hpp).
 [[nodiscard]] bool can_read_bytes(const JsonStep& model);
 
 /// Reads the model of one kind: BPE (byte-pair encoding), Unigram, WordLevel or WordPiece.
@@ -62,10 +63,10 @@ class JsonStep;
 [[nodiscard]] std::unique_ptr<TokenModel> read_word_level(const JsonStep& model);
 [[nodiscard]] std::unique_ptr<TokenModel> read_word_piece(const JsonStep& model);
 
-/// The id that `value`, found under `key`, is; throws BadRequest if it is none.
+/// Token id that the JSON value `value` of field `key` holds; throws BadRequest if it is no id.
 [[nodiscard]] TokenId read_id(const JsonStep& step, const std::string& key,
                               const nlohmann::json& value);
-/// The object `vocab` of a model.
+/// The vocabulary in the field `vocab` of a model in a tokenizer.json.
 [[nodiscard]] Vocabulary read_vocabulary(const JsonStep& model);
 
 }  // namespace sluice::engine

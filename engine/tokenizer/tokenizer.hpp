@@ -27,15 +27,15 @@ struct TokenizerParts {
   std::vector<AddedToken> added;
   std::vector<TokenId> before, after;  ///< Special tokens added before and after a text.
   Decoders decoders;
-  /// Whether tokens are joined by spaces: there is no decoder.
+  /// Whether decoding puts spaces between tokens, because there is no decoder.
   bool spaces_between = false;
 };
 
 /// Parses a tokenizer.json. Throws BadRequest `WHERE: FIELD: ...` naming the field and the
 /// unsupported kind (of model, normalizer, pre-tokenizer, post-processor or decoder).
 [[nodiscard]] TokenizerParts read_tokenizer(const std::string& json, const std::string& where);
-/// The same for a document that is parsed already. Its member `around`, which no tokenizer.json
-/// has, may name the tokens `before` and `after` a text.
+/// Reads a tokenizer.json that is parsed already, and throws as the overload on text does. Its
+/// member `around`, which no tokenizer.json has, may name the tokens `before` and `after` a text.
 [[nodiscard]] TokenizerParts read_tokenizer(const nlohmann::json& document,
                                             const std::string& where);
 

@@ -8,32 +8,36 @@ namespace sluice::engine::unicode_data {
 /// first of kCategories, a behind Z, then how many code points in a row have it, if more than one.
 extern const char* const kCategoryRuns;
 
-/// Alphabetic beyond the categories L and Nl.
+/// Code points of Oniguruma's class alpha outside the general categories L and Nl.
 extern const char* const kAlphabetic;
-/// Oniguruma's \w beyond L, M, Nd, Nl and Pc.
+/// Code points of Oniguruma's \w outside the general categories L, M, Nd, Nl and Pc.
 extern const char* const kWordExtra;
-/// [:lower:] beyond Ll.
+/// Code points of Oniguruma's [:lower:] outside the general category Ll.
 extern const char* const kLowerExtra;
-/// [:upper:] beyond Lu.
+/// Code points of Oniguruma's [:upper:] outside the general category Lu.
 extern const char* const kUpperExtra;
-/// Punctuation (P) that the crate unicode_categories does not know.
+/// Punctuation (category P of Unicode 16) that the older Rust crate unicode_categories does not
+/// know.
 extern const char* const kNewerPunctuation;
-/// Punctuation of that crate that is none in Unicode 16.
+/// Punctuation of the Rust crate unicode_categories that is none in Unicode 16.
 extern const char* const kOlderPunctuation;
-/// Marks (M) that the same crate does not know.
+/// Marks (category M of Unicode 16) that the older Rust crate unicode_categories does not know.
 extern const char* const kNewerMarks;
-/// Marks of that crate that are none in Unicode 16.
+/// Marks of the Rust crate unicode_categories that are none in Unicode 16.
 extern const char* const kOlderMarks;
-/// Cc, Cf and Co that BertNormalizer keeps, tabs and ends of lines among them.
+/// Code points of the categories Cc, Cf and Co that the normalizer BertNormalizer keeps, tabs and
+/// ends of lines among them.
 extern const char* const kNewerOthers;
 /// Code points whose category changed between Unicode 14 and 16.
 extern const char* const kChanged;
-/// Numbers of Unicode 17 that Rust knows.
+/// Numbers (category N) of Unicode 17, which the Rust standard library knows and Unicode 16 does
+/// not.
 extern const char* const kNewerNumbers;
 /// Code points to which the pre-tokenizer UnicodeScripts, whose table is Unicode 9's, gives no
 /// script.
 extern const char* const kNewerScripts;
-/// Nonspacing marks among the older ones that BertNormalizer keeps all the same.
+/// Nonspacing marks that the Rust crate unicode_categories knows and BertNormalizer keeps all the
+/// same.
 extern const char* const kNewerNonspacing;
 
 /// A script of Unicode 16 with its name in lower case and without underscores.

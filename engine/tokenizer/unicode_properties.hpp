@@ -16,7 +16,8 @@ namespace sluice::engine {
 /// matter. None if the name is not known.
 [[nodiscard]] std::optional<CodePointSet> property_set(std::string_view name);
 
-/// General categories of two letters, in the order of `category_set`.
+/// General categories by their names of two letters, in the order in which `category_set` counts
+/// them.
 inline constexpr std::string_view kCategories[] = {
     "Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No", "Pc", "Pd", "Ps", "Pe",
     "Pi", "Pf", "Po", "Sm", "Sc", "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co", "Cn"};
@@ -39,14 +40,15 @@ inline constexpr std::string_view kCategories[] = {
 [[nodiscard]] bool is_word(char32_t value);
 /// Whether Rust's char::is_numeric holds: the categories Nd, Nl and No.
 [[nodiscard]] bool is_numeric(char32_t value);
-/// Punctuation of the pre-tokenizers Punctuation and BertPreTokenizer: ASCII's symbols, and the
-/// categories P of the crate unicode_categories.
+/// Whether `value` is punctuation for the pre-tokenizers Punctuation and BertPreTokenizer: one of
+/// ASCII's symbols, or of the categories P of the Rust crate unicode_categories.
 [[nodiscard]] bool is_punctuation(char32_t value);
-/// Marks, which the normalizer StripAccents leaves out.
+/// Whether `value` is a mark, which the normalizer StripAccents leaves out.
 [[nodiscard]] bool is_mark(char32_t value);
-/// Nonspacing marks, which BertNormalizer leaves out.
+/// Whether `value` is a nonspacing mark that BertNormalizer leaves out.
 [[nodiscard]] bool is_nonspacing_mark(char32_t value);
-/// Characters of the categories C that BertNormalizer leaves out.
+/// Whether `value` is of a category C (control, format, private use) and BertNormalizer leaves it
+/// out.
 [[nodiscard]] bool is_other(char32_t value);
 /// Whether `value` is a mark that Unicode 9, whose tables the normalizers NFC, NFD, NFKC and NFKD
 /// have, did not know; it is neither reordered nor composed.

@@ -81,8 +81,8 @@ class StepRunner : public TaskRunner {
   StepResult& expected(std::int64_t step) {
     return results_[static_cast<std::size_t>(step - first_)];
   }
-  /// Factor from the device's gradients, which are of sum / tokens of the step, to those of sum /
-  /// targets; 0 without targets.
+  /// Factor that turns the device's gradients, of the summed loss over the step's tokens, into
+  /// those of the mean loss of its targets; 0 without targets.
   [[nodiscard]] double gradient_scale(const StepResult& result) const {
     if (result.targets == 0) return 0;
     return static_cast<double>(job_.tokens()) / static_cast<double>(result.targets);
@@ -90,8 +90,8 @@ class StepRunner : public TaskRunner {
   /// Sets the constants of a step's update, whose gradients are scaled by `scale`.
   void set_update(std::int64_t step, const StepResult& result, double scale);
 
-  /// Optimizer constants of a step, in a ring: an update may run while later steps have begun, but
-  /// every step's forward pass waits for the updates of the step before it.
+  /// Optimizer constants of a step, in a ring: an update may still run when later steps have begun,
+  /// but every step's forward pass waits for the updates of the step before it.
   AdamWStep& update_of(std::int64_t step) {
     return updates_[static_cast<std::size_t>(step) % updates_.size()];
   }

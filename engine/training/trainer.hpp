@@ -24,11 +24,12 @@ struct MemoryPeaks {
 
 /// Steps after which training pauses for an evaluation or a save. Pauses change no bits.
 struct TrainingStops {
-  std::int64_t steps = 0;           ///< Number of steps of the run.
-  std::int64_t evaluate_every = 0;  ///< Steps from one evaluation to the next; 0: only at the end.
+  std::int64_t steps = 0;  ///< Number of steps of the run.
+  /// Steps between evaluations; 0: only before and after the run.
+  std::int64_t evaluate_every = 0;
   /// Steps from one save to the next; 0: never. The caller saves at the end.
   std::int64_t save_every = 0;
-  bool evaluate_saves = false;  ///< Whether each save needs the validation loss.
+  bool evaluate_saves = false;  ///< Whether training also evaluates at each save.
 
   /// The first pause after `step`; the last is `steps`.
   [[nodiscard]] std::int64_t next(std::int64_t step) const;
@@ -47,11 +48,12 @@ struct TrainingResult {
   /// Number of the run's steps that are done.
   std::int64_t steps = 0;
   double loss = 0;  ///< Loss of the last step that had a target.
-  /// Load-balancing loss of that step; none for models without it.
+  /// Load-balancing loss of the last step that had a target; none for models without it.
   std::optional<double> balance_loss{};
   std::vector<std::pair<std::int64_t, double>> validation;  ///< Step and loss of each evaluation.
   std::vector<Seconds> step_times;
-  /// Whether each step is neither the first nor the second of its chunk.
+  /// For each step, whether it is neither the first nor the second after a pause, whose times are
+  /// not those of steps that follow one another.
   std::vector<bool> undisturbed;
   /// Numbers of positions in the steps of this program: with text, without text, and those that the
   /// loss is the mean of.
@@ -67,7 +69,7 @@ struct TrainingResult {
   /// Median time of the undisturbed steps, or of all steps if none is undisturbed; none without
   /// steps.
   [[nodiscard]] std::optional<Seconds> median_step() const;
-  /// Validation loss after the last step, if it was evaluated.
+  /// Validation loss after the run's last step done, if it was evaluated.
   [[nodiscard]] std::optional<double> final_validation() const;
 };
 
@@ -81,10 +83,11 @@ struct TrainingReports {
   /// Called for each step once it has ended.
   std::function<void(const StepMetrics&)> step;
   std::function<void(std::int64_t step, double loss)> validation;
-  /// Called for each step once its line is written; includes val_loss if the step was evaluated.
+  /// Called for each step once its line of metrics is written; includes val_loss if the step was
+  /// evaluated.
   std::function<void(const StepMetrics&)> logged;
-  /// Called to save the state while no step runs, after the metrics of all steps so far are on the
-  /// disk.
+  /// Called to save the state while no step runs, after the metrics of all steps so far were
+  /// flushed to the disk, which may have refused them.
   std::function<void(std::int64_t step, std::optional<double> val_loss)> save;
 };
 

@@ -32,11 +32,12 @@ struct AblationResult {
   [[nodiscard]] std::size_t missing() const;
 };
 
-/// Does the cells of the share: predicts all of them, then, on a device, runs each `repeats` times,
-/// the cells of a repeat in an order that the seed shuffles. Every cell's file is complete after
-/// each of its runs, and a cell whose file has an equal hash is not done again. Tables are written
-/// once no cell is missing. Throws BadRequest where no cell is a run, or the folder holds another
-/// experiment; EnvironmentError where the disk or the device fails.
+/// Does the cells of options.share: predicts all of them, then, if the experiment is on a device,
+/// runs each `repeats` times, the cells of a repeat in an order that the seed shuffles. Every
+/// cell's file is complete after each of its runs, and a cell whose file has an equal hash is not
+/// done again. Tables are written once no cell is missing. Throws BadRequest where the share is all
+/// cells and none is a valid run, or the folder holds another experiment; EnvironmentError where
+/// the disk or the device fails.
 [[nodiscard]] AblationResult run_ablation(const Experiment& experiment,
                                           const AblationOptions& options);
 

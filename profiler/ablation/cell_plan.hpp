@@ -33,9 +33,10 @@ struct PlannedCell {
   std::optional<planner::PredictedStep> step;
 };
 
-/// Chooses the cell's plan by its plan file, its policy or a search of `effort` tasks (0 for the
-/// usual), and predicts it with the cell's terms. `name` is the cell's. The result says where the
-/// plan does not fit or the cell is not a valid run. Throws Interrupted once stop is requested.
+/// Chooses the cell's plan by its plan file, its policy or a search that simulates at most `effort`
+/// tasks (0 for the usual number), and predicts it with the cell's terms. `name` is the cell's. The
+/// result says where the plan does not fit or the cell is not a valid run. Throws Interrupted once
+/// stop is requested.
 [[nodiscard]] PlannedCell plan_cell(const Cell& cell, const PreparedCell& prepared,
                                     const std::string& name, std::int64_t effort,
                                     std::stop_token stop = {});

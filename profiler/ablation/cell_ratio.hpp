@@ -10,8 +10,8 @@
 
 namespace sluice::profiler {
 
-/// The first cell that fits, with which speeds are compared; the first of all where none fits.
-/// Every cell must be there.
+/// The first cell that fits, with which speeds are compared; the first of all where none fits. None
+/// of `cells` may be absent.
 [[nodiscard]] const CellResult& first_that_fits(
     const std::vector<std::optional<CellResult>>& cells);
 

@@ -23,7 +23,7 @@ struct TaskActivity {
   std::size_t activities = 0;
 };
 
-/// Activities of one name (such as a kernel's) that belong to no task.
+/// Kernels, copies or fills of one name that belong to no task.
 struct Unattributed {
   std::string name;
   Duration time{0};
@@ -31,14 +31,14 @@ struct Unattributed {
 };
 
 struct Attribution {
-  /// Activity of the device for each task, sorted by step, then task.
+  /// What the device did for each task, sorted by step, then task.
   std::vector<TaskActivity> tasks;
   /// Activities that belong to no task, by name, those with most time first.
   std::vector<Unattributed> unattributed;
   /// Sums of the durations of kernels, copies and fills with a task, and of those without.
   Duration attributed_time{0}, unattributed_time{0};
   std::size_t activities = 0;  ///< Number of activities; duplicates count once.
-  std::size_t duplicates = 0;  ///< Number of records that equal an earlier one.
+  std::size_t duplicates = 0;  ///< Number of records left out because they equal another one.
   /// Number of activities whose correlation id has tags of two different tasks.
   std::size_t ambiguous = 0;
   /// Number of activities without a start and an end, or that end before they start.
@@ -53,7 +53,7 @@ struct Attribution {
   /// Share (0 to 1) of the time of all kernels, copies and fills that has no task; zero where there
   /// are none.
   [[nodiscard]] double unattributed_share() const;
-  /// Activity of the device for the task `key`; null where there was none.
+  /// What the device did for the task `key`; null where it did nothing.
   [[nodiscard]] const TaskActivity* find(TaskKey key) const;
 };
 
@@ -66,9 +66,9 @@ struct Attribution {
 /// calibration.
 inline constexpr double kMostUnattributed = 0.01;
 
-/// Why these records may not be used for calibration, in one line with the numbers. None where they
-/// may: nothing was dropped, unread or untimed, there is something, kMostUnattributed holds and the
-/// clocks agree.
+/// Why these times may not be used for calibration, in one line with the numbers. None where they
+/// may: nothing was dropped, unread or untimed, the device did something, no more than
+/// kMostUnattributed of its time lacks a task, and the clocks agree.
 [[nodiscard]] std::optional<std::string> why_unfit(const Attribution& attribution);
 
 }  // namespace sluice::profiler::cupti

@@ -10,7 +10,7 @@
 
 namespace sluice::profiler::cupti {
 
-/// How instants of the device map to the spans of a measured run.
+/// Where a measured run's spans lie in the run, and how to bring instants to its clock.
 struct RunPlace {
   std::int64_t first_step = 1;  ///< Number, in the run, of the step whose spans are run.steps[0].
   std::function<Instant(std::chrono::steady_clock::time_point)> on_run_clock;

@@ -34,7 +34,7 @@ inline constexpr std::size_t kFewestSteps = 3;
 [[nodiscard]] std::optional<std::string> why_unfit(const TraceOverhead& overhead);
 
 /// Whether tracing seems to cost more than kMostTraceOverhead, but by no more than two standard
-/// errors explain, so that more steps would tell.
+/// errors of that cost, so that more steps would tell.
 [[nodiscard]] bool is_undecided(const TraceOverhead& overhead);
 
 }  // namespace sluice::profiler::cupti

@@ -15,9 +15,9 @@ struct Gpu {
   int compute_capability = 0;  ///< Compute capability as 10 x major + minor, such as 90 for sm_90.
   Bytes memory{0};
   struct Pcie {
-    /// Current generation and number of lanes; an idle GPU lowers its generation.
+    /// PCIe generation and number of lanes of the link now; an idle GPU lowers its generation.
     unsigned generation, width;
-    /// Best generation and number of lanes that GPU and slot have together.
+    /// Highest PCIe generation and number of lanes that GPU and slot support together.
     unsigned best_generation, best_width;
   };
   std::optional<Pcie> pcie;

@@ -15,7 +15,8 @@ namespace sluice::profiler {
 /// Time of one task of the compute lane; lists of them are in order of time.
 struct ComputeSpan {
   Seconds start{0}, end{0};
-  /// Number of the group of tasks that would take equal time if the lane never rested.
+  /// Index of the group that the task belongs to: tasks of one group would take equal time if the
+  /// lane never rested.
   std::size_t group = 0;
   /// Share (0 to 1) of the boost by which the task gets faster (planner/costs/lane_boost.hpp).
   /// Tasks with 0 keep the lane busy but are not fitted to.
@@ -27,9 +28,10 @@ struct ComputeSpan {
 struct BoostFit {
   planner::CostModel::LaneBoost boost{};
   double gain_deviation = 0, most_deviation = 0;
-  /// Root mean square, within groups, of the logarithms of measured times around their group's.
+  /// Root mean square difference, in logarithms, of the fitted points' times from their group's
+  /// median.
   double residual_without = 0;
-  /// Root mean square, within groups, of the logarithms of times with the boost taken out.
+  /// Root mean square as in residual_without, but with the fitted boost taken out of the times.
   double residual = 0;
   /// Number of points that were fitted to; each is the median of a group's tasks after about equal
   /// rest.

@@ -30,7 +30,8 @@ struct LaneFactor {
 /// One measured task of lane `on`: the group of tasks that it is compared with, its duration, and
 /// for how much of it the other lanes ran.
 struct OverlappedTask {
-  /// Number of the group of tasks that would take equal time if they ran alone.
+  /// Index of the group to which the task belongs: tasks of one group would take equal time if they
+  /// ran alone.
   std::size_t group;
   double seconds;
   /// For each lane `from` of the fit, the share (0 to 1) of the task's time during which that lane

@@ -12,7 +12,7 @@
 
 namespace sluice::profiler {
 
-/// Time of one cost key's tasks in one step: predicted with the fitted calibration, and measured
+/// Time of one cost key's tasks (planner/costs/cost_key.hpp) in one step: predicted, and measured
 /// (median over steps, hand-offs included).
 struct KeyResidual {
   planner::CostKey key;
@@ -28,10 +28,11 @@ struct RunResidual {
   std::vector<KeyResidual> keys;  ///< Cost keys of the step, the one with the largest miss first.
 };
 
-/// Residual of `run` with costs by `profile` and `calibration`; nothing is fitted.
+/// Predicted beside measured times of `run`, with costs by `profile` and `calibration`; nothing is
+/// fitted.
 [[nodiscard]] RunResidual residual(const planner::Job& job, const planner::MachineProfile& profile,
                                    const planner::Calibration& calibration, const MeasuredRun& run);
-/// Residual of `run` from its step graph, which is simulated, and its measured times by key.
+/// Predicted beside measured times of `run`: by a simulation of its step graph, and by `measured`.
 [[nodiscard]] RunResidual residual(planner::StepGraph& graph, const MeasuredRun& run,
                                    const MeasuredKeys& measured);
 

@@ -24,8 +24,8 @@ struct ContentionFit {
   [[nodiscard]] bool holds() const;
 };
 
-/// Fits the contention model. Parameters, all through ProfileCostModel and sim::FairShare
-/// (contention_rates):
+/// Fits the contention model (docs/design/contention.md). Parameters, all through ProfileCostModel
+/// and sim::FairShare (contention_rates):
 ///
 ///   from the points where something runs alone: h2d, d2h, the update curve by threads
 ///   fitted: dram capacity; DRAM bytes per byte copied, each way; sharing weights of both copies;

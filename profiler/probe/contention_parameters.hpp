@@ -16,9 +16,9 @@ using ContentionVector = std::vector<double>;
 /// of saturation through all of them, which smooths the noise of single points.
 enum class UpdateCurve { measured, saturating };
 
-/// Starting points of the fit: the usual numbers first, then others with the largest copy weights,
-/// since a weight shows in rates only where it is too low. `profile` must have links and update
-/// curve.
+/// Starting points of the fit: the usual numbers first, then others with the largest sharing
+/// weights of copies, since a weight shows in rates only where it is too low. `profile` must have
+/// links and update curve.
 [[nodiscard]] std::vector<ContentionVector> contention_starts(
     const planner::MachineProfile& profile, UpdateCurve curve);
 

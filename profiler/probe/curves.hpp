@@ -40,8 +40,8 @@ struct SizedRate {
 /// of them there to the last; 0 for fewer than two.
 [[nodiscard]] double rate_within(const std::vector<double>& ends, double from, double to);
 
-/// Speed of a load that runs beside something else, over its speed alone; at most 1. The samples
-/// are seconds, all above 0.
+/// Speed of a load that runs beside something else, over its speed alone; at most 1. Samples are
+/// the load's rates, all above 0.
 [[nodiscard]] planner::Fact speed_ratio(const Samples& alone, const Samples& beside,
                                         const std::string& note);
 

@@ -14,7 +14,7 @@ namespace sluice::profiler {
 /// Drive to probe, and how to probe it.
 struct ProbedDisk {
   std::filesystem::path folder = ".";  ///< Any folder on the drive.
-  Seconds lasting{0};  ///< Time for which to read and write at once; 0 for no lasting part.
+  Seconds lasting{0};  ///< Time to read and write at once, to see whether rates fall; 0: none.
   /// Size of the file that the probe reads and writes; none for DiskBenchOptions::file.
   std::optional<Bytes> size;
 };
@@ -33,8 +33,8 @@ struct DiskRates {
   /// Why the rates may be higher than the drive's, in words; none where nothing says so.
   std::optional<std::string> caveat;
 
-  /// Bytes/s that reads and writes reach together while both run; none where that is no less than
-  /// the sum of both alone.
+  /// Bytes/s that reads and writes reach together while both run; none where that is over 95 % of
+  /// the sum of both alone, since each then has a limit of its own.
   [[nodiscard]] std::optional<planner::Fact> shared_limit() const;
   void enter(planner::MachineProfile& profile) const;
   [[nodiscard]] std::string text() const;  ///< The rates in one line of text.

@@ -10,7 +10,7 @@
 namespace sluice::profiler {
 
 struct PciLink {
-  /// Current generation and number of lanes; an idle GPU lowers its generation.
+  /// PCIe generation and number of lanes of the link now; an idle GPU lowers its generation.
   int generation = 0, width = 0;
   int best_generation = 0, best_width = 0;
   /// Number of the NUMA node that the device is attached to; none where the system has only one or

@@ -10,13 +10,13 @@
 
 namespace sluice::profiler {
 
-/// Rates by size as text, such as "4.0 KiB 1.55 GB/s, 64 KiB 17.3 GB/s, ...".
+/// Rates in GB/s by size as one line, such as "4.00 KiB 1.55, 64.0 KiB 17.30 GB/s".
 [[nodiscard]] std::string sizes_text(const std::vector<SizedRate>& copies);
 
 /// Text with one line for each load mix: what ran, and the rate that each load reached.
 [[nodiscard]] std::string load_mixes_text(const std::vector<LoadMixSamples>& samples);
 
-/// `rate` over `scale` with its deviation as text, such as "55.4 GB/s +- 0.2"; `unit` is that of
+/// `rate` over `scale` with its deviation as text, such as "55.4 +- 0.2 GB/s"; `unit` is that of
 /// the scaled number.
 [[nodiscard]] std::string with_deviation(const planner::Fact& rate, const char* unit, double scale);
 

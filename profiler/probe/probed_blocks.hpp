@@ -18,7 +18,7 @@ namespace sluice::profiler {
 /// shape share their matrix products, whose tuning takes most of a first probe's time.
 struct ProbedShape {
   const char* why;
-  ProbeDepth from;  ///< The probe that runs it: both kinds, or the full one alone.
+  ProbeDepth from;  ///< Quick where every probe runs the shape, else full.
   std::int64_t hidden, intermediate, heads, kv_heads, head_dim, vocab;
   bool qkv_bias, tied_head;
   std::int64_t tokens;
@@ -27,7 +27,8 @@ struct ProbedShape {
 };
 [[nodiscard]] std::span<const ProbedShape> probed_shapes();
 
-/// Blocks of one job; a step alternates between them, as it does between a model's layers.
+/// Number of blocks of each probed job; a step alternates between them, as it does between a
+/// model's layers.
 inline constexpr std::int64_t kProbedLayers = 2;
 
 /// The jobs of `shape`, one for each length, of one micro-batch and kProbedLayers blocks.
@@ -51,7 +52,7 @@ struct ProbedMemory {
   Bytes tokens, targets;
   /// Offsets of the rest of the first block's optimizer state: low halves, m and v.
   Bytes low, m, v;
-  Bytes norm_blocks;  ///< Offset of the partial sums of a unit's norm, double.
+  Bytes norm_blocks;  ///< Offset of the partial sums of a gradient's norm, double.
   Bytes sums;         ///< Offset of two doubles: sums of losses and of squares.
   Bytes total;
 };

@@ -17,19 +17,21 @@ struct MemoryUse {
   /// Names of the parts (StepTensor::part): first those whose use never changes, then the largest
   /// first.
   std::vector<std::string> parts;
-  /// Instants at which the use changes, from the end of s2/grads on; the first is 0.
+  /// Instants at which the use changes, counted from the end of the second step's task `grads`; the
+  /// first is 0.
   std::vector<Duration> at;
   std::vector<std::vector<std::int64_t>> bytes;
 };
 
-/// The use of `arena` between the ends of s2/grads and s3/grads: persistent tensors all the time,
-/// others from the start of the first task of a step that touches them to the end of its last one.
-/// `spans` has one element a task of `graph`, predicted or measured.
+/// The use of `arena` from the end of task s2/grads to that of s3/grads, which is one step:
+/// persistent tensors all the time, others from the start of the first task of a step that touches
+/// them to the end of its last one. `spans` has one element a task of `graph`, predicted or
+/// measured.
 [[nodiscard]] MemoryUse memory_use(const planner::StepGraph& graph,
                                    const std::vector<Recorder::Span>& spans, planner::Arena arena);
 
-/// `use` with at most `most` instants: of each stretch of equal length, the instant with the most
-/// bytes in use.
+/// `use` with at most `most` instants: the time is divided into equal stretches, and of each the
+/// instant with the most bytes in use is kept.
 [[nodiscard]] MemoryUse thinned(const MemoryUse& use, std::size_t most);
 
 }  // namespace sluice::profiler

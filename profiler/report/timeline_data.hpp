@@ -7,8 +7,8 @@
 
 namespace sluice::profiler {
 
-/// Number of equal parts of the period, in each of which a lane's tasks become one block where a
-/// page cannot show every task.
+/// Number of equal parts of a step's period; where a page cannot show every task, a lane's tasks
+/// that start within one part are drawn as one block.
 inline constexpr int kBlocksOfStep = 2000;
 /// Largest number of tasks that a page shows one by one.
 inline constexpr std::size_t kMostTasks = 20'000;

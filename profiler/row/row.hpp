@@ -51,7 +51,7 @@ struct PromisedRow {
 
 /// Plans the row (or takes the request's plan file) and predicts it. Throws BadRequest,
 /// EnvironmentError where it is to run without its backend, and Error(does_not_fit) naming the tier
-/// and what the plan of least memory lacks.
+/// and how many bytes it lacks.
 [[nodiscard]] PromisedRow promise_row(const RowRequest& request);
 
 /// Results of a row that was run.

@@ -10,7 +10,7 @@
 namespace sluice::profiler {
 
 /// Means over the tasks of a step that are of one kind and on one kind of unit ("forward/block",
-/// "load_weights/head", "update/cpu").
+/// "load_weights/head", "update/cpu/block").
 struct TaskMean {
   std::string name;
   planner::LaneKind lane = planner::LaneKind::compute;

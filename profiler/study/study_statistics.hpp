@@ -12,7 +12,7 @@ namespace sluice::profiler {
 
 /// Predicted and measured step of one run that was predicted before it ran.
 struct StudyPoint {
-  std::string job;  ///< Name of the run's job; plans of one job are compared with each other.
+  std::string job;  ///< Hash of the run's job, within which plans are compared.
   Seconds predicted{0}, low{0}, high{0};  ///< Predicted step time, and its 90 % interval.
   Seconds measured{0};                    ///< Median of the measured step times.
   planner::StepErrors errors = {};        ///< Causes of the predicted step's error.

@@ -10,14 +10,14 @@
 
 namespace sluice::profiler {
 
-/// Time and number of the tasks of one cost key in a step.
+/// Time and number of the tasks of one cost key (planner/costs/cost_key.hpp) in a step.
 struct KeyTime {
   double seconds = 0;
   std::size_t tasks = 0;
 };
 using KeyTimes = std::map<planner::CostKey, KeyTime>;
 
-/// Sums by cost key of `times`, which has one time for each task of a step.
+/// Sums of `times`, one for each task of a step, by the tasks' cost keys.
 [[nodiscard]] KeyTimes by_key(const planner::StepGraph& graph, const std::vector<Seconds>& times);
 
 struct MeasuredKeys {
@@ -31,10 +31,12 @@ struct MeasuredKeys {
   /// The clock that timed the tasks of each key.
   std::map<planner::CostKey, sim::SpanSource> source;
   /// Seconds of each task of a GPU's copy during which neither the other direction nor the CPU
-  /// optimizer ran: its time alone, without a model. No entry for a key without such a task.
+  /// optimizer ran (for over a fiftieth of it): its time alone, without a model. No entry for a key
+  /// without such a task.
   std::map<planner::CostKey, std::vector<double>> alone;
   /// Seconds from the end of a GPU's copy to the start of the next one of its lane, by lane: one
-  /// number for each pair where all that the latter waits for had ended long before.
+  /// number for each pair where all that the latter waits for had ended long before, and the CPU
+  /// was not late.
   std::map<planner::LaneKind, std::vector<double>> hand_offs;
   /// Seconds that the fastest tenth of a key's tasks take at most.
   std::map<planner::CostKey, double> quickest;

@@ -26,7 +26,7 @@ struct MeasuredRun {
 /// The clock that timed `task` in `run`.
 [[nodiscard]] sim::SpanSource time_source(const MeasuredRun& run, const planner::StepTask& task);
 
-/// The measured run of all steps that `recorder` holds completely.
+/// The measured run of the recorder's steps, up to the first that it does not hold completely.
 [[nodiscard]] MeasuredRun measured_run(const planner::Plan& plan, const Recorder& recorder);
 
 /// Time of every step but the first: from the end of the step before's `grads` task to the end of

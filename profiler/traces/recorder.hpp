@@ -57,9 +57,10 @@ class Recorder final : public engine::Observer {
   std::vector<Slot> slots_;
 };
 
-/// Spans of `count` steps from step `first` on, one for each of as many first tasks of a step graph
-/// (from s1 on). Their clock starts with the first span, and leaves out the pause after a step in
-/// the recorder's stops: the longest time between that step and the next in which no lane works.
+/// Spans of `count` steps from step `first` on, one for each task in the order of a step graph's
+/// first `count` steps. Their clock starts with the first span, and leaves out the pause after a
+/// step in the recorder's stops: the longest time between that step and the next in which no lane
+/// works.
 [[nodiscard]] std::vector<Recorder::Span> recorded_steps(const Recorder& recorder,
                                                          std::int64_t first, std::int64_t count);
 

@@ -26,8 +26,8 @@ namespace sluice::profiler {
 [[nodiscard]] std::vector<sim::TaskId> critical_tasks(const planner::StepGraph& graph,
                                                       const std::vector<Recorder::Span>& spans);
 
-/// Name of the largest stall, with what would remove it; "compute" where the compute lane waits for
-/// nothing.
+/// Sentence that names what the compute lane waits for most and what would remove that wait, or
+/// says that it hardly waits (less than 0.5 % of a step).
 [[nodiscard]] std::string dominant_stall(const planner::StallTimes& stalls);
 
 struct TraceExport {

@@ -15,8 +15,8 @@ enum class HashingBegins { now, when_awaited };
 /// Computes the hashes of a state, which must not change during this object's lifetime.
 class EndHashes {
  public:
-  /// Begins hashing `state`, which must outlive this object, or prepares to (`begins`); `observer`
-  /// will be shown progress.
+  /// Hashes `state`, which must outlive this object, from now on or only in wait(), as `begins`
+  /// says; shows progress through `observer`.
   EndHashes(const engine::TrainingState& state, RunObserver& observer, HashingBegins begins);
 
   /// Waits for the hashes and returns them; from now on the observer is told how much is hashed.

@@ -11,26 +11,29 @@
 
 namespace sluice::profiler {
 
-/// The same passes over the data, with one document in a sequence and with several.
+/// What a run's passes over its data take with one document in a sequence, and what they would take
+/// with several packed into one.
 struct PackingAdvice {
-  double padding = 0;  ///< Share of places that hold no token.
+  double padding = 0;  ///< Share of the sequences' positions that hold no token.
   std::int64_t sequences = 0, packed_sequences = 0;
   std::int64_t steps = 0, packed_steps = 0;
   Seconds time{0}, packed_time{0};  ///< Predicted times of the whole runs.
 };
 
-/// Smallest share of padding, and smallest share of sequences that packing saves, worth a word.
+/// Smallest share of padding, and smallest share of sequences that packing saves, for which packing
+/// is advised.
 inline constexpr double kNotablePadding = 0.1;
 inline constexpr double kNotableSaving = 0.2;
 
-/// Share of a text's places that hold no token.
+/// Share of the positions of a text's sequences that hold no token.
 [[nodiscard]] double padding_of(const engine::WindowedText& text);
-/// The sequences that packing would make, where padding and saving are notable.
+/// The sequences that packing would make; none where kNotablePadding or kNotableSaving is not
+/// reached.
 [[nodiscard]] std::optional<engine::PackedSequences> notable_packing(
     const engine::WindowedText& text);
 
-/// Advice on packing=documents, by the prediction of the run's own step; none where padding
-/// or saving is not notable.
+/// Advice on packing=documents, by the prediction of the run's own step; none where kNotablePadding
+/// or kNotableSaving is not reached.
 [[nodiscard]] std::optional<PackingAdvice> packing_advice(const planner::RunConfig& config,
                                                           const planner::Job& job,
                                                           const planner::Prediction& prediction,

@@ -9,14 +9,15 @@
 
 namespace sluice::profiler {
 
-/// Name of the only row of host memory in the Infeasible of a host that cannot even hold what is in
-/// flight.
+/// Name of the only entry of host memory in the Infeasible that plan_rehearsal() returns where the
+/// host cannot hold even the bytes in flight, which are those of tasks under way.
 inline constexpr char kInFlight[] = "in flight";
 
 struct RehearsalPlan {
-  /// The plan; the host capacity in its memory is what this host allows.
+  /// The plan to rehearse; the host capacity in its predicted memory is what this host allows.
   planner::ChosenPlan chosen;
-  /// The window of host memory, as large as that capacity allows and useful.
+  /// Host memory in which the rehearsal's host addresses lie: as large as this host allows, and as
+  /// is useful.
   planner::HostWindow window;
   /// Size of the smallest possible window: what is in flight when every lane is at its largest
   /// task.

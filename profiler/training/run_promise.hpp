@@ -9,8 +9,8 @@
 
 namespace sluice::profiler {
 
-/// The plan of a run, in whose predicted memory the snapshot of its saves is included, and the cost
-/// of those saves.
+/// The plan of a run, whose predicted memory includes the snapshot that its saves need, and what
+/// those saves cost.
 struct RunPromise {
   planner::ChosenPlan plan;
   planner::SavingPlan saving;

@@ -20,7 +20,8 @@ struct RunTimes {
   std::int64_t evaluations = 0;
   [[nodiscard]] Seconds all() const { return training + evaluation + saving; }
 };
-/// `validation_windows`: windows that there are to evaluate on.
+/// Predicted durations of the run's part after step `first_step`; `validation_windows` is the
+/// number of windows that there are to evaluate on.
 [[nodiscard]] RunTimes run_times(const planner::RunConfig& config, const planner::Job& job,
                                  const planner::Prediction& prediction,
                                  const planner::SavingPlan& saving, std::int64_t validation_windows,

@@ -40,8 +40,8 @@ struct RunIdentity {
   const planner::RunConfig& config;
   const planner::Job& job;
   std::string job_hash, numerics_id, data_sha256;
-  /// Hash of the data with every window in the order, as runs of 0.1.0 have it; none where
-  /// that is `data_sha256`.
+  /// Hash of the data as version 0.1.0 computed it, over every window; none where that is
+  /// `data_sha256`.
   std::optional<std::string> data_sha256_of_all_windows{};
   /// The renderer of the data's conversations, if they have any.
   std::optional<engine::ChatFacts> chat{};

@@ -57,8 +57,10 @@ struct TrainedRun {
   double unigram_entropy = 0;
   engine::TrainingResult result{};
   std::vector<engine::StepMetrics> metrics{};
-  std::string weights_sha256{}, state_sha256{};  ///< Empty without TrainOptions::hashes.
-  Seconds hashing{0};                            ///< Time that the run's end waited for the two.
+  /// SHA-256 of the trained weights and of the moments; empty without TrainOptions::hashes.
+  std::string weights_sha256{}, state_sha256{};
+  /// Time that the run's end waited for both hashes.
+  Seconds hashing{0};
   sim::Trace predicted_trace{};
   std::optional<sim::Trace> measured_trace{};
   /// Measured busy and idle times of the compute lane in the traced steps; none without three of

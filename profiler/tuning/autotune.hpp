@@ -23,7 +23,8 @@ struct TuneIteration {
   int number = 1;
   planner::Plan plan;
   std::string plan_hash;
-  /// Step that was predicted before the plan ran, with the calibration of the iteration before.
+  /// Step time that was predicted before the plan ran, with the calibration of the iteration
+  /// before.
   Seconds predicted{0};
   Seconds measured{0};  ///< Median of the measured step times without tracing.
   KeyResidual largest_miss;
@@ -49,7 +50,8 @@ struct TuneOptions {
 struct TuneOutcome {
   bool holds = false;
   std::vector<TuneIteration> iterations;
-  /// Calibration of the run's machine, the run's changes of its numbers included.
+  /// Calibration for the machine as the run states it, with the run's changes of the machine's
+  /// numbers.
   planner::Calibration calibration;
   planner::PredictedStep step;    ///< Plan to train with, predicted with `calibration`.
   std::vector<MeasuredRun> runs;  ///< The latest measured burst of every plan that ran.

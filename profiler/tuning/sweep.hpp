@@ -46,10 +46,10 @@ struct SweepOptions {
   std::function<void(const SweepCurve&, const SweepPoint&)> point_done;
 };
 
-/// Sweeps each of `fields`: predicts the tuned plan with this field changed to each of its values,
-/// with the tuned calibration, and runs those that are valid for the job. A depth gets as many
-/// buffers as it needs, and a number of buffers the depth that uses them. The curve of a field that
-/// the plan does not use has no points.
+/// Sweeps each of `fields`: predicts the tuned plan, with the tuned calibration and with this field
+/// changed to each of its values that is valid for the job, and runs the plans that fit. A depth
+/// gets as many buffers as it needs, and a number of buffers the depth that uses them. The curve of
+/// a field that the plan does not use has no points.
 [[nodiscard]] std::vector<SweepCurve> sweep(const planner::Request& run, const TuneOutcome& tuned,
                                             const std::vector<std::string>& fields,
                                             const SweepOptions& options);

@@ -36,8 +36,8 @@ struct JobPasses {
                                                           const BlockBudget& budget,
                                                           const std::string& note);
 
-/// The passes of `samples`: medians, of which a first micro-batch's counts as one in
-/// BlockStep::kMicroBatches.
+/// The passes of `samples`, with median times: that of first micro-batches counts as one in
+/// BlockStep::kMicroBatches, that of the others as the rest.
 [[nodiscard]] std::vector<planner::MeasuredPass> passes_of(const SamplesByKey& samples,
                                                            const std::string& note);
 

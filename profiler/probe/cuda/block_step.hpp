@@ -29,9 +29,10 @@ class BlockStep {
   /// tokens. Waits for the stream.
   void prepare(cudaStream_t stream, std::byte* memory, const std::uint16_t* normals,
                std::int64_t count);
-  /// Enqueues the passes of micro-batch `index` of a step: embedding, blocks, loss (of the first
-  /// two alone, since a model has many blocks to one loss), and the way back, on which half the
-  /// blocks are recomputed from their inputs, and half from what selective records keep.
+  /// Enqueues the passes of micro-batch `index` of a step: embedding, blocks, loss (in the first
+  /// two micro-batches alone, since a model has many blocks to one loss), and the backward passes,
+  /// before which half the blocks are recomputed from their inputs, and half from what selective
+  /// records keep.
   void micro_batch(cudaStream_t stream, int index, PassClock& clock);
   /// Enqueues what ends a step: norms of gradients, and the update of one block.
   void finish(cudaStream_t stream, PassClock& clock);
@@ -53,8 +54,9 @@ class BlockStep {
   ProbedMemory places_;
   planner::BlockRecord layout_;
   engine::CudaTemplates templates_;
-  std::vector<engine::AdamWSpan> spans_;  ///< Spans of a block's parameters.
-  engine::SharedMemory update_;           ///< Constants of the update.
+  /// Ranges of a block's parameters with and without decay.
+  std::vector<engine::AdamWSpan> spans_;
+  engine::SharedMemory update_;  ///< AdamW's constants for a block's update.
   std::byte* memory_ = nullptr;
 };
 

@@ -28,7 +28,7 @@ struct ProbeBudget {
   RepetitionCounts grid;      ///< Repetitions of load mixes of copies and the optimizer.
   RepetitionCounts products;  ///< Repetitions of load mixes with products.
   std::int64_t parameters;    ///< Number of parameters that the CPU optimizer updates.
-  Bytes dram;                 ///< Bytes of each of the triad's arrays.
+  Bytes dram;                 ///< Bytes of each of the three arrays of DramBench.
   DiskBenchOptions disk;
 };
 

@@ -19,7 +19,8 @@ class KernelTimer {
   /// Seconds of one `work` on the device: the mean of `repeats` of them in a row.
   [[nodiscard]] Seconds row(const Launch& work, int repeats);
   /// Samples of the seconds of one `work` on the device, until `budget` of wall time is used up: at
-  /// least three, each from a row of at least a millisecond, after one row that is not counted.
+  /// least three, each the mean of a row of about a millisecond (at most 200 repetitions), after
+  /// one row that is not counted.
   [[nodiscard]] Samples samples(const Launch& work, Seconds budget);
   /// Runs `work` until its time changes by less than half a per cent from one quarter of a second
   /// to the next, or `most` has passed: clocks and temperature are then those of a long run.

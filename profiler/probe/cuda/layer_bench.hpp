@@ -11,7 +11,7 @@
 namespace sluice::profiler {
 
 struct AttentionRates {
-  /// FLOP/s of each usual shape, in one order for both passes.
+  /// FLOP/s of attention for each of several usual shapes, in the same order for both passes.
   std::vector<planner::Fact> forward, backward;
   /// Rates of the usual shapes and of longer sequences, sorted by head dimension, then by length.
   std::vector<planner::AttentionPoint> points;

@@ -28,8 +28,8 @@ class LinkBench {
   /// why.
   explicit LinkBench(Bytes buffer, ProbeMemory* supply = nullptr);
 
-  /// Why the host buffers are not pinned; none where they are. Copies are then those of pageable
-  /// memory.
+  /// Why the host buffers are not pinned, so that copies are those of pageable memory; none where
+  /// they are pinned.
   [[nodiscard]] std::optional<std::string> refusal() const;
   [[nodiscard]] Bytes buffer() const { return buffer_; }
 

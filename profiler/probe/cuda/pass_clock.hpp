@@ -34,7 +34,7 @@ class PassClock {
   cudaEvent_t next_event();
 
   struct Lap {
-    std::string key;  ///< Empty for an event from which the next pass counts.
+    std::string key;  ///< Pass that the event ends; empty where a series begins.
     MicroBatch which;
     cudaEvent_t event;
   };

@@ -43,8 +43,9 @@ class ProductBench {
   KernelTimer timer_;
 };
 
-/// Choice of the jobs that probe_jobs() returns. Their layers have the sizes that training meets,
-/// from a small model at a thousand tokens to a large one at many.
+/// Jobs that probe_jobs() returns, by their model's billions of parameters: `small` 0.5 and 1.5,
+/// `few` 0.5 and 7, `all` these three and 8 at many tokens, so that layers have the sizes that
+/// training meets.
 enum class JobChoice { small, few, all };  ///< `small` is for devices with a few GB of memory.
 [[nodiscard]] std::vector<planner::Job> probe_jobs(JobChoice choice);
 
