@@ -12,7 +12,7 @@ struct CatalogueFile {
 };
 
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_models_files();
-/// Profiles of whole machines, all measured.
+/// Files of the profiles of whole machines, all measured.
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_machines_files();
 /// Profiles of machines whose GPU was measured and whose host was not; GPU parts take their kernel
 /// rates from them.
