@@ -21,10 +21,11 @@ struct SharedRates {
   bool computes = false;  ///< Whether the compute lane runs at the same time.
 };
 
-/// Rates of an update beside copies, by the simulator's sharing and interference: an entry for each
-/// number of threads that `fastest` has, for copies to the device, from it and both, and for the
-/// compute lane idle and busy. None where copies or updates of different sizes differ in rate or
-/// weight, as calibrated ones may, and where the device is the host, whose passes use its cores.
+/// Rates of a CPU update beside copies, by the simulator's sharing of links and interference: for
+/// each number of threads that `fastest` has an entry each for copies to the device, from it and
+/// both, with the compute lane idle and busy. None where copies or updates of different sizes
+/// differ in rate or weight, as calibrated ones may, and where the device is the host, whose passes
+/// use its cores.
 [[nodiscard]] std::optional<std::vector<SharedRates>> shared_rates(const Job& job,
                                                                    const ProfileCostModel& costs,
                                                                    const FastestRates& fastest);

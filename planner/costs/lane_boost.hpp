@@ -25,14 +25,16 @@ struct BoostKeys {
 [[nodiscard]] std::optional<CostModel::LaneBoost> lane_boost(const MachineProfile& profile,
                                                              const Calibration& calibration);
 
-/// `boost` in the simulator's form, with times in seconds.
+/// `boost` as the rule by which the simulator speeds a lane up after rest (sim/boost.hpp), with
+/// times in seconds.
 [[nodiscard]] sim::RestRule rest_rule(const CostModel::LaneBoost& boost);
 
 /// Share (0 to 1) of the lane's boost by which a pass of `work` gets faster; `sustained` is its
-/// time on a lane that never rests. 1 where products and attention take all of that time, 0 where
-/// element-wise kernels at the device's bandwidth take a quarter or more: those draw little power,
-/// so that the pass keeps most of its clock anyway. 0 without products. Source: gains of 1 to 19 %
-/// of passes of 0.5 B to 8 B parameters on three H200 (history: 2026-11-23-prediction-study-even).
+/// time on a lane that never rests. It falls in a line from 1, where products and attention take
+/// all of that time, to 0, where element-wise kernels at the device's bandwidth take a quarter:
+/// those draw little power, so that the pass keeps most of its clock anyway. 0 without products and
+/// attention. Source: gains of 1 to 19 % of passes of 0.5 B to 8 B parameters on three H200
+/// (history: 2026-11-23-prediction-study-even).
 [[nodiscard]] double boost_share(const MachineProfile& profile, const Work& work,
                                  Seconds sustained);
 
@@ -40,7 +42,8 @@ struct BoostKeys {
 /// boost.
 [[nodiscard]] double least_share(const std::optional<CostModel::LaneBoost>& boost);
 
-/// Most seconds of sustained work that one idle second saves: 0 without a boost.
+/// Largest number of seconds of sustained work that one idle second of the lane saves; 0 without a
+/// boost.
 [[nodiscard]] double most_gained(const std::optional<CostModel::LaneBoost>& boost);
 
 /// Least time that `sustained` seconds of work can take: that when they begin with the lane fully

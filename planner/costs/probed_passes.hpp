@@ -22,7 +22,8 @@ inline constexpr double kProbeDeviation = 0.015;
 /// measured time and kProbeDeviation together.
 [[nodiscard]] Calibration probed_passes(const MachineProfile& profile);
 
-/// A pass with the job of one block in which a probe measured it; `unit` is that job's unit.
+/// A pass that a probe measured, with the job of one block that it ran for this; `unit` is the
+/// index of the pass's unit in that job's model.
 struct ProbedPass {
   Job job;
   Pass pass;
