@@ -37,7 +37,7 @@ struct ForwardTensors {
   std::vector<ForwardUnit> units;
   /// Device slots that streamed blocks' weights use one after another.
   std::vector<TensorIndex> ring;
-  /// Number of weight loads that may be issued before the use that is computed needs them.
+  /// Number of weight loads that may be issued ahead of the use of weights that is being computed.
   std::int64_t depth = 0;
   TensorIndex host_tokens{}, tokens{}, workspace{}, full_record{};
   /// Residual stream that a unit reads, by the unit's number modulo 2, then by micro-batch.

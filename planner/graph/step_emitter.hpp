@@ -15,12 +15,13 @@ namespace sluice::planner {
 class StepEmitter {
  public:
   StepEmitter(GraphWriter& writer, const Job& job, const Plan& plan);
-  /// Adds the tasks of step `step` (1, 2 or 3, in this order) and returns its `grads` task.
+  /// Adds the tasks of step `step` (1, 2 or 3, in this order) and returns its `grads` task, which
+  /// ends it.
   sim::TaskId emit(int step);
 
  private:
-  /// Pass that a use belongs to: `rebuild` is a forward pass that computes inputs again which were
-  /// not kept (Plan::checkpoint_interval).
+  /// Kind of pass for which weights are used; `rebuild` is a forward pass that computes again the
+  /// inputs of blocks which were not kept (Plan::checkpoint_interval).
   enum class Direction { forward, rebuild, backward };
   /// One use of a unit's weights by a forward or backward pass of one round.
   struct UnitUse {
@@ -68,8 +69,8 @@ class StepEmitter {
   /// Emits the copies of a record to the host, where it is kept (planner/graph/step_records.cpp).
   void emit_record_save(std::size_t unit, int round, std::int64_t m);
   void emit_record_load(std::size_t item, int round);
-  /// Tensor from which the backward pass of micro-batch `m` reads the record; also emits the loads
-  /// of the next records from the host.
+  /// The device tensor from which the backward pass of micro-batch `m` reads its record; also emits
+  /// the loads of the next records from the host.
   TensorIndex record_for_backward(const UnitUse& use, std::int64_t m);
   void emit_gradient_finish(std::size_t unit, int round);
   void emit_store(std::size_t unit, int round, TensorIndex destination,
@@ -103,8 +104,8 @@ class StepEmitter {
   /// Accesses that update a piece in its host buffer: weights, low halves, m and v.
   [[nodiscard]] std::vector<Access> piece_operands(std::size_t unit, std::size_t piece) const;
   [[nodiscard]] WaitingPiece waiting_piece(std::size_t unit, std::size_t piece, int round) const;
-  /// Emits the loads of weights that live on the disk: piece by piece into host buffers, and from
-  /// there to `destination` on the device.
+  /// Emits the loads of weights that live on the disk for one use: piece by piece into host
+  /// buffers, and from there to `destination` on the device.
   void emit_weights_from_disk(const UnitUse& use, TensorIndex destination,
                               const std::vector<sim::TaskId>& after);
   void emit_gradient_to_disk(std::size_t unit, int round);
@@ -124,7 +125,8 @@ class StepEmitter {
                                      std::size_t unit, int round, std::int64_t micro_batch) const;
   sim::TaskId emit_launch(const char* pass, std::size_t unit, int round, Pass work);
   [[nodiscard]] Access input_access(std::size_t unit, std::int64_t m, Mode mode, Role role) const;
-  /// Access to the input of `unit` in its record, or in a stream buffer.
+  /// Access to the residual stream that `unit` reads for micro-batch `m`: in a stream buffer
+  /// (`in_stream`), else in the unit's record.
   [[nodiscard]] Access input_in(bool in_stream, std::size_t unit, std::int64_t m, Mode mode,
                                 Role role) const;
   [[nodiscard]] Access weights_access(const UnitUse& use) const;
@@ -175,7 +177,7 @@ class StepEmitter {
   StepTensors tensors_;
   BlockRecord record_;
   std::vector<UnitUse> uses_;  ///< Uses of weights in one step, in the order of the compute lane.
-  /// Place of a record that is kept on the host, among those of a round.
+  /// One record that is kept on the host between the forward and the backward pass of its round.
   struct OffloadedRecord {
     std::size_t unit, number;  ///< The block, and the number of the micro-batch within its round.
   };
@@ -202,7 +204,8 @@ class StepEmitter {
   /// For each unit the last store of its staged state, in the step before; none where there is
   /// none.
   std::vector<std::optional<sim::TaskId>> staged_stores_;
-  /// Index in `staged_` of the next load that shares no memory with a record.
+  /// Index in `staged_` of the next load to emit among those whose staged state has memory of its
+  /// own.
   std::size_t next_state_ = 0;
   /// Updates that must end before the next step begins (When::after).
   std::vector<sim::TaskId> barrier_updates_;

@@ -24,8 +24,8 @@ struct UnitMemory {
   /// On the host throughout: master weights, m and v, of which some may live on the disk.
   Bytes host_state{0};
   Bytes host_gradient{0};  ///< On the host from its store to the update: the gradient.
-  /// On the host while a CPU update uses it: the slot that a gradient which waits on the device or
-  /// nowhere passes through.
+  /// On the host during a CPU update: the slot through which a gradient passes that until then was
+  /// on the device.
   Bytes gradient_stage{0};
 };
 
