@@ -18,8 +18,8 @@ struct Gemm {
   std::int64_t m, n, k;
   std::int64_t count = 1;
   Dealt dealt = Dealt::nothing;
-  /// Times that the product takes on a CUDA device as one whose operands' rows begin at multiples
-  /// of 128 bytes takes (row_slowing).
+  /// Time of the product on a CUDA device, over that of one whose operands' rows begin at multiples
+  /// of 128 bytes (row_slowing); at least 1.
   double slowing = 1;
   /// Bytes that an element of the result is read and written with: 2 for bf16 that is written, 8
   /// for a gradient that is added to fp32.
