@@ -25,7 +25,8 @@ struct FamilyDefaults {
   /// Window of attention in tokens; none for all tokens. Qwen's classes use it only where
   /// use_sliding_window is true.
   std::optional<std::int64_t> sliding_window{};
-  std::int64_t num_experts = 0;            ///< Called num_local_experts by mixtral and gpt_oss.
+  /// Experts of one block, 0 for dense blocks; mixtral and gpt_oss call the key num_local_experts.
+  std::int64_t num_experts = 0;
   std::int64_t num_experts_per_tok = 0;    ///< Experts that one token passes through.
   std::int64_t moe_intermediate_size = 0;  ///< Width of one expert; mixtral: intermediate_size.
 };

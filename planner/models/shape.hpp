@@ -106,7 +106,8 @@ struct ExpertNames {
 };
 [[nodiscard]] ExpertNames expert_names(Family family);
 
-/// The tensors of one unit in canonical order (docs/numerics.md). A tied head holds only its norm.
+/// The tensors of one unit in canonical order (docs/numerics.md). The head of a model with
+/// tied_head holds only its norm.
 struct UnitTensors {
   std::vector<TensorSpec> tensors;
   std::int64_t padded_size =
@@ -116,9 +117,8 @@ struct UnitTensors {
 
 [[nodiscard]] std::size_t unit_count(const ModelShape& shape);  ///< Number of units: layers + 2.
 [[nodiscard]] Unit unit_at(const ModelShape& shape, std::size_t index);
-[[nodiscard]] std::string unit_name(const ModelShape& shape,
-                                    /// Name of a unit: "embed", "L0", ..., "head".
-                                    std::size_t index);
+/// Name of the unit with the index `index`: "embed", "L0", ..., "head".
+[[nodiscard]] std::string unit_name(const ModelShape& shape, std::size_t index);
 [[nodiscard]] UnitTensors unit_tensors(const ModelShape& shape, std::size_t index);
 /// Range of a block's experts in its vector: expert i is elements [first + i stride, first + (i +
 /// 1) stride), and the vector ends with the last expert. Only for families whose experts are one
@@ -127,7 +127,7 @@ struct ExpertRange {
   std::int64_t first, stride;
 };
 [[nodiscard]] ExpertRange expert_range(const ModelShape& shape);
-/// The `padded_size` of a unit's tensors, computed without making the names of its tensors.
+/// UnitTensors::padded_size of the unit `index`, computed without making the names of its tensors.
 [[nodiscard]] std::int64_t unit_padded_size(const ModelShape& shape, std::size_t index);
 
 /// Number of parameters of the model; a tied head counts once.
