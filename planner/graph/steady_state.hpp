@@ -25,9 +25,10 @@ struct SteadySteps {
 };
 
 /// When steady_steps() simulates more than three steps, to see whether steps of unequal length
-/// repeat (step_cycle). Only where a lane falls further behind with every step whatever latency
-/// simulate_steady() gives it, which most cycles show; quick, for searches.
+/// repeat (step_cycle).
 enum class LookForCycles {
+  /// Only where a lane falls further behind with every step whatever latency simulate_steady()
+  /// gives it, which most cycles show; quick, for searches.
   where_unsettled,
   always,
 };

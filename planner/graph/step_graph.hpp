@@ -24,9 +24,9 @@ enum class TaskKind : std::uint8_t {
   load_weights,  ///< On h2d: copy of a unit's high halves (for fp32 compute, of both halves).
   load_experts,  ///< On h2d: copy of those experts of a block that tokens go to, after `route`.
   /// On h2d: copy of a unit's gradient, summed over the rounds before, back to the device, where
-  /// this round adds to it. On h2d: copy of a record, or a part of one, that was kept on the host,
-  /// for the backward pass.
+  /// this round adds to it.
   load_gradient,
+  /// On h2d: copy of a record, or a part of one, that was kept on the host, for the backward pass.
   load_activation,
   /// On h2d: copy of optimizer state that lives on the host, for its update on the device.
   load_state,
@@ -38,35 +38,36 @@ enum class TaskKind : std::uint8_t {
   loss,
   /// On compute: rebuilds what the forward pass of one block and micro-batch did not keep.
   recompute,
+  backward,  ///< On compute: backward pass of a block or the embedding for one micro-batch.
   /// On compute: adds the gradient of a tied head to that of the embedding, whose weights it
   /// shares.
-  backward,  ///< On compute: backward pass of a block or the embedding for one micro-batch.
+  combine,
   /// On compute: sums of squares of a unit's gradient, for the gradient norm, by fixed blocks of
   /// elements.
-  combine,
   norm,
   grads,  ///< On compute, of zero length: the step's last gradient and the gradient norm are known.
+  save_activation,  ///< On d2h: copy of a record, or a part of one, to be kept on the host.
   /// On d2h: copy of a unit's gradient to host memory, where it waits for the next round or for its
   /// update, or goes on to the disk.
-  save_activation,  ///< On d2h: copy of a record, or a part of one, to be kept on the host.
   store_gradient,
   store_state,  ///< On d2h: copy of updated optimizer state to where it lives on the host.
+  update,       ///< On cpu or compute: fused AdamW of a unit, or of a piece of one.
   /// On disk_read: a piece of optimizer state that lives on the disk, into a host buffer for its
   /// update.
-  update,  ///< On cpu or compute: fused AdamW of a unit, or of a piece of one.
-  /// On disk_write: an updated piece of optimizer state, from its host buffer to the disk.
   read_state,
+  /// On disk_write: an updated piece of optimizer state, from its host buffer to the disk.
+  write_state,
   /// On disk_write: a piece of a gradient, which waits on the disk for the next round or for its
   /// update.
-  write_state,
   write_gradient,
   /// On disk_read: a piece of a gradient that waited on the disk, into a host buffer: before the
   /// next round adds to the gradient, or for the update, right after the piece of state that it
-  /// updates. On disk_read: a piece of a unit's weights that live on the disk, into a host buffer:
-  /// for a forward or backward pass, or for the weights' update.
+  /// updates.
   read_gradient,
-  /// On disk_write: an updated piece of a unit's weights, from its host buffer to the disk.
+  /// On disk_read: a piece of a unit's weights that live on the disk, into a host buffer: for a
+  /// forward or backward pass, or for the weights' update.
   read_weights,
+  /// On disk_write: an updated piece of a unit's weights, from its host buffer to the disk.
   write_weights,
   /// On cpu: one pass of the CPU over numbers of the model, such as its gradients, before the first
   /// or after the last update of the step (Plan::host_passes).
@@ -108,8 +109,9 @@ enum class Role : std::uint8_t {
   input,
   /// Part of a block's activation record beyond x: begins at byte input_bytes of the record
   /// (planner/graph/record.hpp); no task accesses it where only x is kept.
-  /// The residual stream that a unit writes for the following unit, which reads it as `input`.
   record,
+  /// [tokens, hidden]: the residual stream that a unit writes for the following unit, which reads
+  /// it as `input`.
   next_input,
   /// The part of a record that was not kept, where recomputation writes it and the backward pass
   /// reads it.

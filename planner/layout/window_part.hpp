@@ -13,8 +13,8 @@ namespace sluice::planner {
 /// transfers need addresses that are multiples of kDiskAlign.
 enum class WindowUse : std::uint8_t {
   from_disk,  ///< Written by reads from the disk.
+  to_disk,    ///< Read by writes to the disk.
   /// Tensors that compute or launch tasks touch; unlike the others they keep an address each.
-  to_disk,  ///< Read by writes to the disk.
   shared,
   loaded,          ///< Read by copies to the device: weights, gradients, m, low halves.
   loaded_moment2,  ///< Read by copies to the device: v, of which the optimizer takes square roots.
