@@ -21,8 +21,10 @@ enum class Payment { buy, rent };
 struct BuyRequest {
   /// Machines to compare, by name or file; empty for the whole catalogue.
   std::vector<std::string> machines;
-  std::optional<double> tokens;  ///< Number of tokens to train on.
-  std::optional<double> days;    ///< Number of days within which to train.
+  /// Number of tokens to train on; none where the request does not say.
+  std::optional<double> tokens;
+  /// Number of days within which to train on `tokens`; none for no limit.
+  std::optional<double> days;
   std::optional<double> budget_usd;
   PriceList prices;
   Payment payment = Payment::buy;

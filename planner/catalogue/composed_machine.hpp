@@ -64,7 +64,7 @@ void check_parts(const Composition& parts);
 /// MT/s at which the CPU runs the memory kit: the modules' speed, but at most what the CPU allows
 /// with as many modules a channel (one or two) as the kit has.
 [[nodiscard]] std::int64_t memory_speed(const CpuPart& cpu, const MemoryKit& kit);
-/// Peak rate of the host's memory: channels x 8 bytes x MT/s.
+/// Peak rate of the host's memory: channels that have a module x 8 bytes x MT/s.
 [[nodiscard]] BytesPerSecond memory_peak(const CpuPart& cpu, const MemoryKit& kit);
 
 /// The profile of a machine of `parts`, which check_parts() must accept: every number comes from a

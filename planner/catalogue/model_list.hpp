@@ -19,7 +19,7 @@ struct UnitRow {
   /// Index, among all units of the model, of the first of this kind; units are in the order
   /// embedding, blocks, head.
   std::size_t index;
-  std::int64_t times;  ///< Number of units of this kind.
+  std::int64_t times;  ///< Number of the model's units of this kind (embedding, block or head).
 };
 [[nodiscard]] std::array<UnitRow, 3> unit_rows(const ModelShape& shape);
 

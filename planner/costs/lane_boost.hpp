@@ -14,7 +14,8 @@ namespace sluice::planner {
 /// sample is the number itself; of a window's, seconds.
 struct BoostKeys {
   CostKey gain{"boost/compute/gain"}, most{"boost/compute/most"}, window{"boost/compute/window"};
-  /// Keys of numbers that the profile does not have; without samples the lasting gain is 0.
+  /// Keys of the lasting part of the boost (sim/boost.hpp), which profiles do not state; without
+  /// samples its gain is 0.
   CostKey lasting_gain{"boost/compute/lasting_gain"},
       lasting_window{"boost/compute/lasting_window"};
 };

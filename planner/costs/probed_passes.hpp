@@ -14,8 +14,8 @@ namespace sluice::planner {
 /// The `source` of samples that a probe measured (MachineProfile::passes).
 inline constexpr const char* kProbeSource = "probe";
 
-/// Standard deviation of a probe's times over those of runs at another time, common to all passes
-/// of one probe: what clocks and temperature differ by from minute to minute.
+/// Relative standard deviation between a probe's times and those of runs at another time, common to
+/// all passes of one probe: what clocks and temperature differ by from minute to minute.
 inline constexpr double kProbeDeviation = 0.015;
 
 /// The profile's passes as samples of one measurement each, whose deviation is that of the

@@ -33,15 +33,16 @@ class StepEmitter {
     std::optional<std::int64_t> slot;
   };
 
-  /// One part of a unit's staged state: its place on the host, and its place on the device during
-  /// the update.
+  /// One tensor of a unit's staged state (master weights, m or v): its bytes on the host, and its
+  /// bytes on the device during the update.
   struct StagedPart {
     const char* name;
     Range home, staged;
   };
 
   void plan_uses();
-  /// Calls add(unit, direction) for the uses of a round's backward pass, last block first.
+  /// Calls add(unit, direction) for each use of weights in a round's backward pass, last block
+  /// first, with the forward passes that rebuild inputs.
   template <class Add>
   void backward_uses(Add add) const;
   void emit_tokens();
@@ -66,7 +67,7 @@ class StepEmitter {
   [[nodiscard]] std::string load_id(const UnitUse& use) const;
   void emit_gradient_load(std::size_t unit, int round);
   void emit_gradient_loads_ahead(const UnitUse& use);
-  /// Emits the copies of a record to the host, where it is kept (planner/graph/step_records.cpp).
+  /// Emits the copies of what is kept of a record to the host (planner/graph/step_records.cpp).
   void emit_record_save(std::size_t unit, int round, std::int64_t m);
   void emit_record_load(std::size_t item, int round);
   /// The device tensor from which the backward pass of micro-batch `m` reads its record; also emits
@@ -86,15 +87,15 @@ class StepEmitter {
   /// too.
   void emit_disk_update(std::size_t unit, std::optional<TensorIndex> gradient,
                         const std::vector<sim::TaskId>& after);
-  /// A piece of a gradient that waits on the disk after a round: the id of its tasks, its bytes an
-  /// element, its place on the disk and its host buffer.
+  /// A piece of a gradient that waits on the disk after a round: the id of its tasks, the bytes of
+  /// one element, its bytes on the disk, and those in its host buffer.
   struct WaitingPiece {
     std::string id;
     Bytes element;
     Range home, buffer;
   };
-  /// Move of one part of a piece between the disk and a host buffer: read before the update,
-  /// written back after it.
+  /// Move of the state or the weights of one piece between the disk and a host buffer: read before
+  /// the update, written back after it.
   struct PieceMove {
     TaskKind read, write;
     std::string id;
@@ -119,8 +120,8 @@ class StepEmitter {
   /// device's state buffers (planner/graph/step_rotation.cpp).
   void emit_rotating_update(std::size_t unit, const std::vector<sim::TaskId>& after);
 
-  /// Place of a task for one unit and one micro-batch, with an id such as "r0/fwd/L1/m2"; `pass` is
-  /// its second part.
+  /// Kind, lane and sizes of a task for one unit and one micro-batch, with an id such as
+  /// "r0/fwd/L1/m2", whose second part is `pass`.
   [[nodiscard]] TaskPlace pass_place(TaskKind kind, LaneKind lane, const char* pass,
                                      std::size_t unit, int round, std::int64_t micro_batch) const;
   sim::TaskId emit_launch(const char* pass, std::size_t unit, int round, Pass work);
@@ -209,8 +210,8 @@ class StepEmitter {
   std::size_t next_state_ = 0;
   /// Updates that must end before the next step begins (When::after).
   std::vector<sim::TaskId> barrier_updates_;
-  /// Number of weight loads that may be issued before their use: prefetch_depth, limited by the
-  /// ring's slots.
+  /// Number of uses of weights by which loads may run ahead: the plan's prefetch_depth, limited by
+  /// the slots of the weight ring.
   std::int64_t depth_ = 0;
   /// Number of the next record that this round's forward pass stores to the host.
   std::int64_t next_saved_ = 0;

@@ -128,8 +128,8 @@ enum class Role : std::uint8_t {
   /// double [micro-batches of the step]: balancing loss of each micro-batch's experts times its
   /// coefficient; only with a router_aux_loss_coef.
   balance_loss,
-  /// Keys (after RoPE) of one block, then its values: [context, kv_heads x head_dim] each, of the
-  /// compute type.
+  /// Keys (after RoPE) of one block for all tokens of the context, then their values: [context,
+  /// kv_heads x head_dim] each, of the compute type.
   key_values,
   /// int32 [experts + 1]: for each expert the number of routes to the experts before it; last, the
   /// number of all routes.
@@ -205,7 +205,7 @@ struct Placement {
 };
 
 struct Layout {
-  std::vector<Placement> placements;  ///< Placements by tensor index.
+  std::vector<Placement> placements;  ///< Offset and live range of every tensor, by tensor index.
   Bytes device_bytes{0};  ///< Size of the device arena, which is the layout's peak use of it.
   Bytes host_bytes{0};
   Bytes disk_bytes{0};  ///< Size of the disk arena, a file.

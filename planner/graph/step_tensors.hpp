@@ -38,11 +38,11 @@ struct UnitTensorSet {
   /// halves stay.
   std::optional<TensorIndex> staged_master;
   std::optional<TensorIndex> staged_moment1, staged_moment2;
-  /// Weights on the device outside the ring: resident ones, or the copy of the embedding or head
-  /// that is loaded for use.
+  /// Weights on the device outside the weight ring: resident ones, or the copy of the embedding or
+  /// head that is loaded for use.
   std::optional<TensorIndex> device_weights;
-  /// Gradient on the device outside the ring: one that waits in HBM, or that of the embedding or
-  /// head.
+  /// Gradient on the device outside the gradient ring: one that waits in HBM, or that of the
+  /// embedding or head.
   std::optional<TensorIndex> device_gradient;
   std::optional<TensorIndex> host_gradient;
   /// Gradient that waits for its update on the disk, in pieces.
@@ -57,7 +57,8 @@ struct StepTensors {
 
   std::vector<UnitTensorSet> units;
   TensorIndex host_tokens, tokens, workspace;
-  /// Sums of squares by block of the unit whose gradient norm is being computed; scratch.
+  /// Sums of squares, by block of kNormBlock elements, of the unit whose gradient norm is being
+  /// computed; scratch.
   TensorIndex norm_blocks;
   /// In host memory: the summed cross-entropy of each micro-batch, double [micro-batches of the
   /// step]; and the sum of squares of each unit's gradient, double [units].

@@ -36,7 +36,7 @@ class KernelCorrection {
 struct CorrectionOptions {
   int trees = 240;
   int leaves = 31;
-  int least_rows = 20;  ///< Smallest number of rows that a leaf is fitted to.
+  int least_rows = 20;  ///< Smallest number of rows to which a leaf of a tree is fitted.
   double learning_rate = 0.07;
   double share = 0.5;  ///< Share (0 to 1) of the rows on which each tree is grown.
   /// Largest residual (of ln time) that counts: larger ones are clipped to it, so that outliers

@@ -57,10 +57,10 @@ struct AttentionWork {
   std::int64_t prior = 0;
   /// Number of keys visible to a query, itself included; none for all before it.
   std::optional<std::int64_t> window = std::nullopt;
-  /// Bytes that a CUDA device reads and writes to add up gradients of keys and values over runs
-  /// (planner/scratch/attention_shape.hpp).
+  /// Bytes that a CUDA device reads and writes to add up gradients of keys and values over runs of
+  /// queries (planner/scratch/attention_shape.hpp).
   Bytes sums{0};
-  /// Number of keys, summed over runs, that backward runs of one head read
+  /// Number of keys, summed over runs of queries, that the backward pass reads in runs of one head
   /// (attention_keys_of_narrow_runs); they cost time of their own (narrow_run_time).
   std::int64_t narrow_keys = 0;
   AttentionLibrary library = AttentionLibrary::cudnn;

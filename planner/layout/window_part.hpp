@@ -12,17 +12,19 @@ namespace sluice::planner {
 /// Parts of a host window, by what tasks use them for. Those of the disk come first, since disk
 /// transfers need addresses that are multiples of kDiskAlign.
 enum class WindowUse : std::uint8_t {
-  from_disk,  ///< Written by reads from the disk.
-  to_disk,    ///< Read by writes to the disk.
+  from_disk,  ///< Bytes that reads from the disk write.
+  to_disk,    ///< Bytes that writes to the disk read.
   /// Tensors that compute or launch tasks touch; unlike the others they keep an address each.
   shared,
-  loaded,          ///< Read by copies to the device: weights, gradients, m, low halves.
-  loaded_moment2,  ///< Read by copies to the device: v, of which the optimizer takes square roots.
-  /// Read by copies to the device: activation records, whole ones behind one another.
+  loaded,  ///< Bytes that copies to the device read: weights, gradients, m, low halves.
+  /// Bytes that copies to the device read as v; apart from the rest, because the optimizer takes
+  /// square roots of v and other values may be negative.
+  loaded_moment2,
+  /// Bytes that copies to the device read as activation records, whole records behind one another.
   loaded_record,
-  stored,  ///< Written by copies from the device.
-  /// Read and written by the CPU's optimizer: high halves. This part and all that follow hold the
-  /// operands of the same parameters, element by element.
+  stored,  ///< Bytes that copies from the device write.
+  /// Bytes that the CPU's optimizer reads and writes as high halves. This part and all that follow
+  /// hold the operands of the same parameters, element by element.
   high,
   low,
   moment1,

@@ -55,7 +55,7 @@ struct MeasuredPass {
   /// Cost key of the pass (planner/costs/cost_key.hpp), which states its job's sizes.
   std::string key;
   Seconds time{0};         ///< Time of the pass alone on a device that never rests; above 0.
-  Seconds deviation{0};    ///< Standard deviation of one measurement.
+  Seconds deviation{0};    ///< Standard deviation of one measurement of `time`.
   std::int64_t count = 1;  ///< Number of measurements behind `time`.
   std::string note = {};
   friend bool operator==(const MeasuredPass&, const MeasuredPass&) = default;
@@ -96,8 +96,8 @@ struct MachineProfile {
                  .count = 0,
                  .source = Source::estimated,
                  .note = "not measured: reading and writing as if apart"};
-  /// Number of blocks in flight in each direction at which the disk is fastest; 0 where nobody
-  /// measured it.
+  /// Number of reads, and of writes, that are in flight at one time where the disk is fastest; 0
+  /// where nobody measured it.
   Fact disk_depth{
       .value = 0, .deviation = 0, .count = 0, .source = Source::estimated, .note = "not measured"};
   /// Bytes that may be written to the disk in its life, by its maker's rating; 0 where nobody

@@ -25,7 +25,7 @@ enum class StateType {
 
 /// How a pass's operators become kernels.
 enum class Operators {
-  fused,  ///< This engine's kernels.
+  fused,  ///< Passes run this engine's kernels, many of which do several operators at once.
   /// One kernel an operator, launched from Python, as PyTorch runs a layer that was not compiled
   /// (planner/costs/eager_work.cpp). Predicted only.
   eager,
