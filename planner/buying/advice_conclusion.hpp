@@ -12,8 +12,8 @@ namespace sluice::planner {
 [[nodiscard]] std::vector<std::string> conclusion(const BuyReport& report,
                                                   const BuyRequest& request);
 
-/// The row of the machine called `machine`, as its catalogue entry or file states it; null where
-/// there is none.
+/// The row of the machine called `machine` with the parts that its catalogue entry or file states
+/// (RowKind::machine), not the row with more memory; null where there is none.
 [[nodiscard]] const BuyRow* find_row(const std::vector<BuyRow>& rows, const std::string& machine);
 
 }  // namespace sluice::planner

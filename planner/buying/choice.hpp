@@ -12,20 +12,23 @@ namespace sluice::planner {
 // Each of these functions returns null where no row will do. `rows` come fastest first. Resident
 // nodes are bounds, not offers, and are never chosen.
 
-/// The row to buy: the fastest on which the job fits (with `within`, that also keeps the days and
-/// the budget asked for), or one that costs less and takes less than 1.1 times as long.
+/// The row to buy, out of `rows` (fastest first): the fastest on which the job fits (with `within`,
+/// that also keeps the days and the budget asked for), or one that costs less and takes less
+/// than 1.1 times as long. Null where no row will do; owned machines and resident nodes never do.
 [[nodiscard]] const BuyRow* best_to_buy(const std::vector<BuyRow>& rows, const BuyRequest& request,
                                         bool within);
 [[nodiscard]] const BuyRow* cheapest_to_buy(const std::vector<BuyRow>& rows,
                                             const BuyRequest& request);
-/// The row to buy with the least price times step time, for a budget that no row is within.
+/// The row to buy with the least price times step time, out of those on which the job fits, for a
+/// budget that no row is within. Null where none of them has a price.
 [[nodiscard]] const BuyRow* best_for_the_money(const std::vector<BuyRow>& rows,
                                                const BuyRequest& request);
-/// The row with the least rent for the request's tokens, among those within the days asked for.
+/// The row with the least rent for the request's tokens, among those on which the job fits within
+/// the days asked for; null where there is none.
 [[nodiscard]] const BuyRow* cheapest_to_rent(const std::vector<BuyRow>& rows,
                                              const BuyRequest& request);
 /// The fastest row to rent, within the budget, that costs at most twice as much as `cheapest` and
-/// takes at most half as long.
+/// takes at most half as long; null where there is none.
 [[nodiscard]] const BuyRow* faster_to_rent(const std::vector<BuyRow>& rows,
                                            const BuyRequest& request, const BuyRow& cheapest);
 

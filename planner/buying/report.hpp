@@ -21,8 +21,10 @@ enum class Payment { buy, rent };
 struct BuyRequest {
   /// Machines to compare, by name or file; empty for the whole catalogue.
   std::vector<std::string> machines;
-  std::optional<double> tokens;  ///< Number of tokens to train on.
-  std::optional<double> days;    ///< Number of days within which to train.
+  /// Number of tokens to train on; none where the request does not say.
+  std::optional<double> tokens;
+  /// Number of days within which to train on `tokens`; none for no limit.
+  std::optional<double> days;
   std::optional<double> budget_usd;
   PriceList prices;
   Payment payment = Payment::buy;
@@ -61,17 +63,22 @@ struct BuyRow {
   std::optional<double> buy_usd = {}, rent_usd_per_hour = {};
   /// Rent in USD for as long as the request's tokens take (`days`).
   std::optional<double> rent_usd = {};
-  /// Price in USD by the request's way of payment: to buy, or to rent by the hour.
+  /// The price, in USD, that the request's `payment` asks about: for buying the machine, or for
+  /// renting it by the hour.
   std::optional<double> price = {};
   std::string price_date = {}, price_source = {};
   /// Cost of the request's tokens in USD: the price to buy, or the rent for `days`.
   std::optional<double> cost = {};
-  std::string limit =
-      {};  ///< Bound of the step; where the job does not fit, the tier and what it lacks.
-  double limit_share = 0;  ///< Time of the bound that `limit` names, over the step.
-  /// The bound of the step after `limit`, and how near it is, in words.
+  /// Name of the largest bound of the step, such as "compute"; where the job does not fit, the tier
+  /// that is short and by how much.
+  std::string limit = {};
+  double limit_share = 0;  ///< The bound that `limit` names, as a share (0 to 1) of the step.
+  /// The largest bound but `limit`, with its share of the step, such as "dram at 80 % of the step";
+  /// for a resident node, a remark that its step is itself a bound.
   std::string next_limit = {};
-  std::string remedy = {};  ///< A change that helps where the job does not fit, in words.
+  /// What to change so that the job fits, such as a flag, or what is in the way, in words; empty
+  /// where it fits.
+  std::string remedy = {};
   /// Number of GPUs of the smallest host that the GPU is sold in; the job uses one of them.
   std::int64_t gpus = 1;
   std::optional<PhaseMemory> phases = {};
@@ -80,8 +87,11 @@ struct BuyRow {
   std::optional<bool> within_days = {}, within_budget = {};
   EvidenceShares evidence = {};
   std::string nearest_case = {};
-  StepErrors errors = {};  ///< Causes of the step's error; none for a resident node.
-  /// The step over that of the base machine; none for the base, and where either does not fit.
+  /// What the predicted step may err by, cause by cause (planner/predictions/ratio_interval.hpp);
+  /// empty for a resident node.
+  StepErrors errors = {};
+  /// This row's step time over that of the machine BuyReport::base, with a 90 % interval; none for
+  /// that machine itself, and where the job does not fit on either.
   std::optional<RatioInterval> beside_base = {};
 };
 
@@ -94,7 +104,8 @@ struct Upgrade {
   Duration step{0};
   std::optional<double> speedup =
       {};  ///< Step before the upgrade over step after it; none where the job did not fit before.
-  std::optional<RatioInterval> speedup_interval = {};  ///< Interval of `speedup`.
+  /// The ratio `speedup` with its 90 % interval.
+  std::optional<RatioInterval> speedup_interval = {};
   /// Days for the request's tokens with the upgrade, and how many fewer than before.
   std::optional<double> days = {}, days_saved = {};
   std::optional<double> price = {};  ///< Price in USD of the parts that the upgrade adds.

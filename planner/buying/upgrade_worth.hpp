@@ -19,9 +19,10 @@ void add_price(Upgrade& upgrade, const Composition& from, const Composition& to,
 [[nodiscard]] std::optional<double> asked_of_budget(const Upgrade& upgrade,
                                                     const BuyRequest& request);
 
-/// Computes what each upgrade of `report` does to step, days and budget, and sorts upgrades by
-/// that, best first. `before` is the base machine's step (none where the job does not fit),
-/// `tokens_a_step` the tokens of one step.
+/// Computes what each upgrade of `report` does to step and days, and whether it is within the
+/// budget. Sorts upgrades by their step, fastest first; those with which the job does not fit come
+/// last. `before` is the base machine's step (none where the job does not fit), `tokens_a_step` the
+/// tokens of one step.
 void judge_upgrades(BuyReport& report, const BuyRequest& request, std::optional<Duration> before,
                     std::int64_t tokens_a_step);
 

@@ -17,8 +17,9 @@ struct PartChange {
   Composition parts;
 };
 
-/// Changes of `parts` that one order makes: more modules, larger ones, faster ones; a board with
-/// the next wider memory; a GPU a step faster, and one about twice as fast; one more drive.
+/// Changes that one order makes to a machine of `parts`: more memory modules, larger ones, faster
+/// ones; a board with the next wider memory; a GPU a step faster, and one about twice as fast; one
+/// more drive.
 [[nodiscard]] std::vector<PartChange> part_changes(const Composition& parts);
 
 /// `parts` with the smallest memory kit of at least `needed` usable bytes that the board takes;

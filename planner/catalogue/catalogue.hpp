@@ -40,8 +40,9 @@ struct CatalogueMachine {
 /// each labelled. Never reads the user's store.
 [[nodiscard]] MachineProfile here_estimate();
 
-/// Default device of the host backend: size of its arena, and bytes/s of its paced link in each
-/// direction. It is a scaled PCIe: the ratio of link to compute is that of a GPU.
+/// Device that the host backend stands for by default: bytes of its arena, and bytes/s of its
+/// copies in each direction, which are paced. The link is as slow beside the CPU's arithmetic as
+/// PCIe is beside a GPU's.
 inline constexpr Bytes kHostBackendHbm = Bytes(256ll << 20);
 inline constexpr BytesPerSecond kHostBackendLink = BytesPerSecond(64e6);
 

@@ -12,13 +12,13 @@ struct CatalogueFile {
 };
 
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_models_files();
-/// Profiles of whole machines, all measured.
+/// Files of the profiles of whole machines, all measured.
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_machines_files();
 /// Profiles of machines whose GPU was measured and whose host was not; GPU parts take their kernel
 /// rates from them.
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_gpus_files();
-/// The files gpus, cpus, ssds and builds (planner/catalogue/parts.hpp) and cases
-/// (planner/catalogue/validated_case.hpp).
+/// The catalogue's files of parts and of validated cases: gpus, cpus, ssds and builds
+/// (planner/catalogue/parts.hpp) and cases (planner/catalogue/validated_case.hpp).
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_parts_files();
 /// Kernel models; each file has the name of the machine whose kernels it describes.
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_kernels_files();

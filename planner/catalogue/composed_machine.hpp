@@ -24,7 +24,8 @@ struct Build {
   /// Name of the measured profile in the catalogue that stands for these parts; none where the
   /// profile is composed of datasheets.
   std::optional<std::string> profile;
-  /// Parts of the machine that `profile` was measured with, in words; empty for all.
+  /// What `profile` was measured on where that is less than these parts, such as "a virtual machine
+  /// with 16 of the host's cores"; empty where it is all of them.
   std::string share;
 };
 /// All machines of the catalogue by their parts, sorted by name.
@@ -37,9 +38,9 @@ struct PartFlags {
   std::optional<std::string> gpu, cpu, ram, ssd;
   [[nodiscard]] bool any() const { return gpu || cpu || ram || ssd; }
 };
-/// Text, as find_machine() takes it, of the machine `base` with the parts of `flags` replaced.
-/// `base` is a build or such a text; none for the build of `flags.gpu`. Throws BadRequest naming
-/// the flag.
+/// Text that names a machine, as find_machine() takes it: `base` with the parts of `flags`
+/// replaced. `base` is a build or such a text; none for the build of `flags.gpu`. Throws BadRequest
+/// naming the flag.
 [[nodiscard]] std::string composed_text(const std::optional<std::string>& base,
                                         const PartFlags& flags);
 
@@ -51,8 +52,8 @@ struct PartFlags {
 /// The shortest text that find_composition parses as `parts`.
 [[nodiscard]] std::string to_text(const Composition& parts);
 
-/// Whether there is a board for both parts. Superchips have their own CPU; GPUs sold in nodes need
-/// a server's.
+/// Whether some board takes both the GPU and the CPU: superchips have a CPU of their own, and GPUs
+/// sold in nodes need a server's.
 [[nodiscard]] bool goes_with(const GpuPart& gpu, const CpuPart& cpu);
 
 /// Throws BadRequest, with the valid values, naming what does not go together: modules of another
@@ -60,10 +61,10 @@ struct PartFlags {
 /// lanes than the CPU has, a GPU that needs another CPU.
 void check_parts(const Composition& parts);
 
-/// MT/s at which the CPU runs the memory kit: the modules' speed, at most what the CPU allows with
-/// one or two modules a channel.
+/// MT/s at which the CPU runs the memory kit: the modules' speed, but at most what the CPU allows
+/// with as many modules a channel (one or two) as the kit has.
 [[nodiscard]] std::int64_t memory_speed(const CpuPart& cpu, const MemoryKit& kit);
-/// Peak rate of the host's memory: channels x 8 bytes x MT/s.
+/// Peak rate of the host's memory: channels that have a module x 8 bytes x MT/s.
 [[nodiscard]] BytesPerSecond memory_peak(const CpuPart& cpu, const MemoryKit& kit);
 
 /// The profile of a machine of `parts`, which check_parts() must accept: every number comes from a

@@ -12,8 +12,8 @@ namespace sluice::planner {
 /// it.
 [[nodiscard]] bool names_gpu(std::string_view machine, std::string_view gpu);
 
-/// The GPU part that the driver calls `gpu`: the one most words of whose name match. Null for a GPU
-/// that the catalogue does not know.
+/// The GPU part that the driver calls `gpu`: of those that names_gpu() accepts, the one with the
+/// longest name. Null for a GPU that the catalogue does not know.
 [[nodiscard]] const GpuPart* gpu_named(std::string_view gpu);
 
 }  // namespace sluice::planner

@@ -29,12 +29,13 @@ namespace sluice::planner {
 /// "OWNER/NAME" of a folder models--OWNER--NAME; none for other folders.
 [[nodiscard]] std::optional<std::string> hub_id_of(const std::filesystem::path& folder);
 
-/// The command that downloads a model: "hf download OWNER/NAME".
+/// The command that downloads a model, "hf download OWNER/NAME", with " --revision REVISION" where
+/// one is given.
 [[nodiscard]] std::string download_command(const std::string& hub_id,
                                            const std::optional<std::string>& revision);
 
-/// Advice that completes the files of a model's folder: the command that downloads it again, if the
-/// folder is a snapshot in the cache, else advice without its name.
+/// Advice on how to complete the files of a model's folder: the command that downloads it again,
+/// with the model's id where the folder is a snapshot in the cache, else with ID in its place.
 [[nodiscard]] std::string download_advice(const std::filesystem::path& folder);
 
 }  // namespace sluice::planner

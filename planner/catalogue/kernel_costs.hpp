@@ -37,7 +37,8 @@ class KernelCosts {
   std::optional<MachineProfile> profile_;
 };
 
-/// FLOPs that the kernel's arithmetic needs, without recomputation or masked work.
+/// FLOPs that the arithmetic of a matrix product, or of attention's forward pass, needs, without
+/// recomputation or masked work.
 [[nodiscard]] Flops kernel_flops(KernelKind kind, const KernelShape& shape);
 [[nodiscard]] double kernel_bytes(KernelKind kind, const KernelShape& shape);
 

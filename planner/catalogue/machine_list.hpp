@@ -15,7 +15,9 @@ namespace sluice::planner {
 struct Support {
   const char* architecture;
   const char* examples;
-  const char* state;  ///< State of the support: "tested", "compiled" or "predicted only".
+  /// How far this version supports GPUs of the architecture: "tested" on one, only "compiled" for
+  /// it, or "predicted only".
+  const char* state;
 };
 [[nodiscard]] std::span<const Support> support();
 

@@ -16,9 +16,10 @@ inline constexpr std::int64_t kStateBytesAParameter = 12;
 /// A row of the model list for one kind of unit: embedding, block or head.
 struct UnitRow {
   const char* name;
-  /// Index of the model's first unit of this kind, in the order embedding, blocks, head.
+  /// Index, among all units of the model, of the first of this kind; units are in the order
+  /// embedding, blocks, head.
   std::size_t index;
-  std::int64_t times;  ///< Number of units of this kind.
+  std::int64_t times;  ///< Number of the model's units of this kind (embedding, block or head).
 };
 [[nodiscard]] std::array<UnitRow, 3> unit_rows(const ModelShape& shape);
 

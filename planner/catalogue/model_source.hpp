@@ -12,17 +12,20 @@ namespace sluice::planner {
 
 struct ModelSource {
   enum class Kind {
-    catalogue,  ///< A name of the catalogue: a shape alone.
+    catalogue,  ///< The name of a model of the catalogue, which has its shape and no weights.
     hub_name,   ///< A Hugging Face id that is not in the cache and whose shape the catalogue has.
-    config,     ///< A config.json that was named itself: a shape alone.
-    folder,     ///< A model folder, or a checkpoint's.
-    run,        ///< A run folder or its folder of checkpoints, which stands for the newest of them.
-    snapshot,   ///< A snapshot in the Hugging Face cache.
+    config,     ///< The path of a config.json: a shape and no weights.
+    folder,     ///< A model's or a checkpoint's folder, with config.json, weights and tokenizer.
+    run,  ///< A run's folder, or its folder of checkpoints; it stands for the newest checkpoint.
+    snapshot,  ///< A model's id, which stands for its snapshot in the Hugging Face cache.
   };
   Kind kind = Kind::catalogue;
-  const CatalogueModel* known = nullptr;  ///< The catalogue's model; null for other kinds.
-  std::filesystem::path config;           ///< The config.json; empty for the catalogue's models.
-  std::string name;                       ///< Name of the model in outputs.
+  /// The catalogue's model for Kind::catalogue and Kind::hub_name; null for other kinds.
+  const CatalogueModel* known = nullptr;
+  /// Path of the config.json; empty for Kind::catalogue and Kind::hub_name, whose text the
+  /// catalogue has.
+  std::filesystem::path config;
+  std::string name;  ///< Name of the model in outputs.
   /// Folder of weights and tokenizer; none where the name gives a shape alone.
   [[nodiscard]] std::optional<std::filesystem::path> folder() const;
 };
@@ -31,7 +34,7 @@ struct ModelSource {
 /// nearest name, what is missing, or the command that downloads the model.
 [[nodiscard]] ModelSource find_model_source(const std::string& name);
 
-/// Text of the config.json that the name leads to.
+/// Text of the config.json that `source` leads to.
 [[nodiscard]] std::string config_text(const ModelSource& source);
 
 }  // namespace sluice::planner

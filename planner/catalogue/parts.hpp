@@ -49,8 +49,9 @@ struct CpuPart {
   std::int64_t lanes = 0;  ///< Number of PCIe lanes for GPU and SSDs together.
   std::string memory;      ///< Kind of memory modules that the board takes, such as "DDR5".
   std::int64_t channels = 0, slots = 0;
-  std::vector<std::int64_t> counts;  ///< Numbers of modules with which the board works.
-  /// Speeds of the memory in MT/s: with one module a channel, then with two.
+  std::vector<std::int64_t> counts;  ///< Numbers of memory modules with which the board works.
+  /// Fastest speeds of the memory in MT/s: at index 0 with one module a channel, at index 1, where
+  /// it is there, with two.
   std::vector<std::int64_t> speeds;
   std::vector<std::int64_t> module_gib;  ///< Sizes of modules that the board takes, in GiB.
   bool c2c = false;                      ///< Whether the CPU is joined to its GPU by NVLink-C2C.

@@ -25,8 +25,9 @@ struct ValidatedCase {
 
 [[nodiscard]] const std::vector<ValidatedCase>& validated_cases();
 
-/// The validated case that is most like `job` on `machine`: another architecture counts as a factor
-/// of 8, and parameters, tokens a step and sequence length count by their ratios.
+/// The validated case most like `job` on `machine`: the one with the smallest product of ratios
+/// (larger over smaller) of parameters, tokens a step and sequence length, times 8 where the
+/// architecture differs.
 [[nodiscard]] const ValidatedCase& nearest_case(const Job& job, const MachineProfile& machine);
 
 /// One line on the case `found`, such as "qwen2.5-7b on h200, 32768 tokens a step: measured 10.3 %

@@ -14,17 +14,20 @@ namespace sluice::planner {
 /// Rates of a CPU update and of copies while they run at the same time, each as a share of the
 /// fastest rate that it can have (FastestRates).
 struct SharedRates {
-  double update = 0;  ///< Rate of the update over FastestRates::update.
-  /// Rate of the copy in each direction over the fastest copy's in that direction; 0 where no copy
-  /// runs in it.
+  /// Rate of a CPU update beside copies, over that of the fastest update (FastestRates::update).
+  double update = 0;
+  /// Rate of a copy beside a CPU update, in each direction, over that of the fastest copy in it; 0
+  /// where no copy runs in it.
   double h2d = 0, d2h = 0;
-  bool computes = false;  ///< Whether the compute lane runs at the same time.
+  /// Whether the compute lane runs at the same time as the update and the copies.
+  bool computes = false;
 };
 
-/// Rates of an update beside copies, by the simulator's sharing and interference: an entry for each
-/// number of threads that `fastest` has, for copies to the device, from it and both, and for the
-/// compute lane idle and busy. None where copies or updates of different sizes differ in rate or
-/// weight, as calibrated ones may, and where the device is the host, whose passes use its cores.
+/// Rates of a CPU update beside copies, by the simulator's sharing of links and interference: for
+/// each number of threads that `fastest` has an entry each for copies to the device, from it and
+/// both, with the compute lane idle and busy. None where copies or updates of different sizes
+/// differ in rate or weight, as calibrated ones may, and where the device is the host, whose passes
+/// use its cores.
 [[nodiscard]] std::optional<std::vector<SharedRates>> shared_rates(const Job& job,
                                                                    const ProfileCostModel& costs,
                                                                    const FastestRates& fastest);

@@ -16,7 +16,8 @@
 
 namespace sluice::planner {
 
-/// Vocabularies are best multiples of this; products cost as those of the next multiple.
+/// Best vocabulary sizes are multiples of this: a product with the head takes as long as with the
+/// next multiple.
 inline constexpr std::int64_t kVocabularyMultiple = 64;
 [[nodiscard]] constexpr std::int64_t padded_vocabulary(std::int64_t vocab) {
   return (vocab + kVocabularyMultiple - 1) / kVocabularyMultiple * kVocabularyMultiple;
@@ -73,7 +74,7 @@ struct CostKey {
   friend auto operator<=>(const CostKey&, const CostKey&) = default;
 };
 
-/// Basis of a cost: its own measurement, a fit to other measurements, or a datasheet.
+/// What a cost rests on: its own measurement, a fit to other measurements, or a datasheet.
 enum class Evidence { measured, fitted, datasheet };
 
 /// A task's timing for the simulator: its rate without contention, and the links it uses, still by
@@ -84,7 +85,8 @@ struct TaskCost {
   Amount amount{0};
   Rate cap{0};  ///< Amount per second of the task without contention.
   double weight = 1;
-  /// Links that the task uses: the name of each, and its units used per unit of amount.
+  /// Links that the task uses: the name of each, and how many of the link's units (bytes,
+  /// core-seconds) go with one unit of `amount`.
   std::vector<std::pair<std::string, double>> uses;
   /// Share (0 to 1) of the compute lane's boost by which the task gets faster, where the machine
   /// has a boost (boost_share); 0 for work without matrix products.
@@ -128,7 +130,8 @@ class CostModel {
   /// Links of the disk, which only graphs of plans that use the disk declare.
   [[nodiscard]] virtual std::vector<LinkCapacity> disk_links() const { return {}; }
   /// Interference between lanes while the CPU optimizer has `threads` threads. For `threads` 0,
-  /// each pair's mildest factor over all thread counts; bounds over all plans rest on these.
+  /// each pair's mildest (largest) factor over all thread counts; bounds over all plans rest on
+  /// these.
   [[nodiscard]] virtual std::vector<LaneInterference> interference(std::int64_t threads) const = 0;
   [[nodiscard]] std::vector<LaneInterference> interference() const { return interference(0); }
   [[nodiscard]] virtual TaskCost compute(const CostKey& key, const Work& work) const = 0;

@@ -11,7 +11,7 @@ namespace sluice::planner {
 
 /// A cost key split into a size and the texts around it, which name its family:
 /// "update/cpu/t1/4096/gbf16" is size 4096 of the family "update/cpu/t1/" + "/gbf16". The texts are
-/// views into the key's.
+/// views into the key's text, which must outlive them.
 struct SizedKey {
   double size;
   std::string_view before, after;
@@ -29,8 +29,9 @@ struct SizedTime {
   double relative_deviation;
 };
 
-/// Rate of a family of costs by a profile: size units per second (0 where it says nothing), and
-/// fixed seconds of each task (0 where it states none).
+/// What a machine profile states of a family's costs: its rate in size units per second (0 for
+/// nothing), the rate's standard deviation over the rate, and fixed seconds of each task (0 for
+/// none).
 struct FamilyRate {
   double per_second;
   double relative_deviation;

@@ -11,12 +11,12 @@ namespace sluice::planner {
 /// Switches of the model of time (docs/explanation/model-of-time.md): true for each term that is
 /// on.
 struct CostSwitches {
-  bool contention = true;  ///< Tasks that run at the same time share host DRAM and cores.
-  bool dispatch = true;    ///< Launching kernels takes time of the launch lane.
-  /// Copies have a fixed time before their bytes flow, and kernels an overhead.
+  bool contention = true;  ///< Whether tasks that run at the same time share host DRAM and cores.
+  bool dispatch = true;    ///< Whether launching kernels takes time of the launch lane.
+  /// Whether copies have a fixed time before their bytes flow, and kernels an overhead.
   bool latency = true;
-  bool interference = true;  ///< A lane that runs slows another although no link is full.
-  bool boost = true;         ///< A device that rested computes faster.
+  bool interference = true;  ///< Whether a lane that runs slows another although no link is full.
+  bool boost = true;         ///< Whether a device that rested computes faster.
   friend bool operator==(const CostSwitches&, const CostSwitches&) = default;
 };
 

@@ -7,10 +7,10 @@
 
 namespace sluice::planner {
 
-/// `calibration` with a sample for the update of each of the job's units on the device that has
-/// none: the probe's of that very size, else the time on the line through all measured sizes
-/// (cost_family.hpp), since a unit's update has a fixed time besides its parameters'. Unchanged
-/// where the profile's probe measured no update.
+/// `calibration` with a sample for the optimizer update on the device of each of the job's units
+/// that has none: what the profile's probe measured at that very size, else the time on the line
+/// through all measured sizes (cost_family.hpp), since an update has a fixed time besides that of
+/// its parameters. Unchanged where the probe measured no update.
 [[nodiscard]] Calibration with_device_updates(const Job& job, const MachineProfile& profile,
                                               Calibration calibration);
 

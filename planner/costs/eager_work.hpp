@@ -13,9 +13,8 @@ namespace sluice::planner {
 /// in work_of().
 [[nodiscard]] Work eager_work(const Job& job, Pass pass, std::size_t unit, std::int64_t position);
 
-/// Launches of the launch lane that one eager operator takes: 10 us in Python, autograd and the
-/// dispatcher, where the profile's launch is one of about 4 us from C++. Source: see
-/// planner/costs/eager_work.cpp.
+/// Launches of the profile (about 4 us each, from C++) that one eager operator takes of the launch
+/// lane: 10 us in Python, autograd and the dispatcher. Source: see planner/costs/eager_work.cpp.
 inline constexpr double kLaunchesOfEagerOperator = 2.5;
 
 }  // namespace sluice::planner

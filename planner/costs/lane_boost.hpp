@@ -14,7 +14,8 @@ namespace sluice::planner {
 /// sample is the number itself; of a window's, seconds.
 struct BoostKeys {
   CostKey gain{"boost/compute/gain"}, most{"boost/compute/most"}, window{"boost/compute/window"};
-  /// Keys of numbers that the profile does not have; without samples the lasting gain is 0.
+  /// Keys of the lasting part of the boost (sim/boost.hpp), which profiles do not state; without
+  /// samples its gain is 0.
   CostKey lasting_gain{"boost/compute/lasting_gain"},
       lasting_window{"boost/compute/lasting_window"};
 };
@@ -25,14 +26,16 @@ struct BoostKeys {
 [[nodiscard]] std::optional<CostModel::LaneBoost> lane_boost(const MachineProfile& profile,
                                                              const Calibration& calibration);
 
-/// `boost` in the simulator's form, with times in seconds.
+/// `boost` as the rule by which the simulator speeds a lane up after rest (sim/boost.hpp), with
+/// times in seconds.
 [[nodiscard]] sim::RestRule rest_rule(const CostModel::LaneBoost& boost);
 
 /// Share (0 to 1) of the lane's boost by which a pass of `work` gets faster; `sustained` is its
-/// time on a lane that never rests. 1 where products and attention take all of that time, 0 where
-/// element-wise kernels at the device's bandwidth take a quarter or more: those draw little power,
-/// so that the pass keeps most of its clock anyway. 0 without products. Source: gains of 1 to 19 %
-/// of passes of 0.5 B to 8 B parameters on three H200 (history: 2026-11-23-prediction-study-even).
+/// time on a lane that never rests. It falls in a line from 1, where products and attention take
+/// all of that time, to 0, where element-wise kernels at the device's bandwidth take a quarter:
+/// those draw little power, so that the pass keeps most of its clock anyway. 0 without products and
+/// attention. Source: gains of 1 to 19 % of passes of 0.5 B to 8 B parameters on three H200
+/// (history: 2026-11-23-prediction-study-even).
 [[nodiscard]] double boost_share(const MachineProfile& profile, const Work& work,
                                  Seconds sustained);
 
@@ -40,7 +43,8 @@ struct BoostKeys {
 /// boost.
 [[nodiscard]] double least_share(const std::optional<CostModel::LaneBoost>& boost);
 
-/// Most seconds of sustained work that one idle second saves: 0 without a boost.
+/// Largest number of seconds of sustained work that one idle second of the lane saves; 0 without a
+/// boost.
 [[nodiscard]] double most_gained(const std::optional<CostModel::LaneBoost>& boost);
 
 /// Least time that `sustained` seconds of work can take: that when they begin with the lane fully

@@ -13,10 +13,10 @@ namespace sluice::planner {
 /// about the same whatever the kernel computes (docs/design/prediction.md).
 [[nodiscard]] CostKey launch_delay_key(CopyDirection direction);
 
-/// `calibration` with the interference that copies cause on compute adjusted to this job's kernels:
-/// its factor is multiplied by t / (t + delay x kernels), where t and kernels are the time and the
-/// number of kernels of one micro-batch's passes over blocks and its loss. Unchanged where no
-/// launch delay is known.
+/// `calibration` with the interference that copies cause on the compute lane adjusted to this job's
+/// kernels: its factor is multiplied by t / (t + delay x kernels), where t and kernels are the time
+/// and the number of kernels of one micro-batch's passes over blocks and its loss. Unchanged where
+/// no launch delay is known.
 [[nodiscard]] Calibration with_launch_delays(const Job& job, const MachineProfile& profile,
                                              Calibration calibration);
 

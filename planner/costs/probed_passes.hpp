@@ -14,15 +14,16 @@ namespace sluice::planner {
 /// The `source` of samples that a probe measured (MachineProfile::passes).
 inline constexpr const char* kProbeSource = "probe";
 
-/// Standard deviation of a probe's times over those of runs at another time, common to all passes
-/// of one probe: what clocks and temperature differ by from minute to minute.
+/// Relative standard deviation between a probe's times and those of runs at another time, common to
+/// all passes of one probe: what clocks and temperature differ by from minute to minute.
 inline constexpr double kProbeDeviation = 0.015;
 
 /// The profile's passes as samples of one measurement each, whose deviation is that of the
 /// measured time and kProbeDeviation together.
 [[nodiscard]] Calibration probed_passes(const MachineProfile& profile);
 
-/// A pass with the job of one block in which a probe measured it; `unit` is that job's unit.
+/// A pass that a probe measured, with the job of one block that it ran for this; `unit` is the
+/// index of the pass's unit in that job's model.
 struct ProbedPass {
   Job job;
   Pass pass;

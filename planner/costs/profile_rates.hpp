@@ -28,9 +28,10 @@ namespace sluice::planner {
 [[nodiscard]] double expert_share(Gemm::Dealt dealt);
 inline constexpr double kExpertShareDeviation = 0.1;
 
-/// Seconds that backward runs of one head (attention.narrow_keys) take beyond their share of the
-/// attention rate: 11.5 ns for each key that a run reads, with two runs in flight. Source: an H200
-/// with cuDNN 9.19, 131072 tokens, 28 heads of 128, blocks of 4096 to 14592 queries, within 5 %
+/// Seconds that attention's backward pass takes beyond its share of the attention rate where it
+/// computes runs of queries of one head at a time (AttentionWork::narrow_keys): 11.5 ns for each
+/// key that a run reads, with two runs in flight. Source: an H200 with cuDNN 9.19, 131072 tokens,
+/// 28 heads of 128, blocks of 4096 to 14592 queries, within 5 %
 /// (experiments/results/current/long-context-131k-tokens).
 [[nodiscard]] Seconds narrow_run_time(const AttentionWork& attention);
 inline constexpr double kNarrowRunDeviation = 0.1;

@@ -11,7 +11,8 @@
 
 namespace sluice::planner {
 
-/// Place of a pass among passes over transformer layers, between which ratios are interpolated.
+/// Coordinates of a pass over transformer layers, by which RatioField tells how alike two passes
+/// are.
 struct PassPlace {
   Pass pass;
   /// Logarithms of hidden size, head size, sequence length, and tokens of a micro-batch, in this
@@ -48,13 +49,16 @@ class RatioField {
 
  private:
   std::vector<PassPlace> places_;
-  /// Factor of the covariance's standard deviations that fits the measured passes best.
+  /// Factor (1, 2, 4, 8 or 16) of the covariance's standard deviations with which the measured
+  /// passes are most likely.
   double scale_ = 1;
-  double mean_ = 0;  ///< Estimated mean of the logarithms of ratios.
+  double mean_ = 0;  ///< Estimated mean of the logarithms of ratios of measured to profiled time.
   std::optional<Cholesky> covariance_;
-  std::vector<double> weights_;  ///< Inverse covariance times (logarithms - mean).
-  std::vector<double> ones_;     ///< Inverse covariance times a vector of ones.
-  double ones_total_ = 1;        ///< Sum of `ones_`.
+  /// Inverse of the measured passes' covariance matrix, times (logarithms of their ratios - mean_).
+  std::vector<double> weights_;
+  /// Inverse of the measured passes' covariance matrix, times a vector of ones.
+  std::vector<double> ones_;
+  double ones_total_ = 1;  ///< Sum of `ones_`.
 };
 
 }  // namespace sluice::planner

@@ -15,7 +15,7 @@ namespace sluice::planner {
 /// policy's plan.
 struct BatchPoint {
   std::int64_t batch_size = 0;
-  /// Whether any plan fits at this batch size; if not, the fields below are not set.
+  /// Whether any plan fits at this batch size; if not, the members after this one are not set.
   bool fits = false;
   Duration step{0};
   double tokens_per_s = 0;
@@ -37,8 +37,8 @@ struct HiddenLink {
   std::optional<BatchPoint> exposed = {};
   /// The largest batch size that was tried; none where `hidden` was found.
   std::optional<BatchPoint> largest = {};
-  /// Smallest batch size at which compute sets Predictor::bound(); none up to the largest that is
-  /// tried.
+  /// Smallest batch size at which compute, not a link or another lane, gives the largest bound
+  /// (Predictor::bound); none up to the largest that is tried.
   std::optional<std::int64_t> compute_bound_from = {};
   /// Whether the deadline ended the search early, so that `exposed` may be more than one
   /// micro-batch below `hidden`.
@@ -50,7 +50,7 @@ inline constexpr std::int64_t kMostMicroBatches = 512;
 
 struct HideLinkSettings {
   std::int64_t most_micro_batches = kMostMicroBatches;
-  /// Called with each batch size before a plan for it is searched.
+  /// Function that is called with each batch size before a plan for it is searched.
   std::function<void(std::int64_t)> progress = {};
   Deadline deadline = {};  ///< Time after which no further batch size is planned.
 };
@@ -61,8 +61,9 @@ struct HideLinkSettings {
 [[nodiscard]] HiddenLink batch_that_hides_link(const Request& run,
                                                const HideLinkSettings& settings = {});
 
-/// The smallest batch size at which compute sets the bound; none up to the largest that is tried.
-/// Quick, because it computes bounds alone.
+/// The smallest batch size of `run` at which compute, not a link or another lane, gives the largest
+/// bound (Predictor::bound); none up to kMostMicroBatches micro-batches. Quick, because it computes
+/// bounds alone.
 [[nodiscard]] std::optional<std::int64_t> batch_bound_by_compute(const Request& run);
 
 }  // namespace sluice::planner

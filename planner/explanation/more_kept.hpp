@@ -10,9 +10,10 @@
 
 namespace sluice::planner {
 
-/// The fastest plan found that differs from `plan` only in what some of its equal blocks keep, or
-/// where: as many blocks keep more as fit. None where none is faster than `step`. Takes a handful
-/// of simulations; of `settings` it uses the pins, threads and `until`.
+/// The fastest plan found in which blocks of one group of `plan` (blocks with equal choices), as
+/// many as fit, keep more of their records, or as much in device instead of host memory. None where
+/// none is faster than `step`. Takes a handful of simulations; of `settings` it uses the pins,
+/// threads and `until`.
 [[nodiscard]] std::optional<TimedPlan> keep_more(const Plan& plan, Duration step,
                                                  const Predictor& predictor,
                                                  const SearchSettings& settings);

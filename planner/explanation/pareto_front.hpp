@@ -26,8 +26,10 @@ struct FrontPoint {
   double tokens_per_s = 0;
   Plan plan;
   std::string plan_hash;
-  StepErrors errors = {};  ///< Causes of the step's error.
-  /// Time a token over that of another plan of the run (compare_front); none before.
+  /// What the predicted step may err by, cause by cause (planner/predictions/ratio_interval.hpp).
+  StepErrors errors = {};
+  /// Time a token over that of the plan given to compare_front(), with its interval; none until
+  /// then.
   std::optional<RatioInterval> beside = {};
 };
 

@@ -16,7 +16,8 @@ namespace sluice::planner {
 
 /// The bottleneck that remains once there is enough of the first bottleneck's resource.
 struct NextBottleneck {
-  /// Relief by the first resource, with so much of it that another is the bottleneck.
+  /// Relief by the resource of the first bottleneck, with so much of it that another is the
+  /// bottleneck.
   Relief relieved;
   /// Name of the resource of which 10 % more helps most after `relieved`; empty where none helps.
   std::string resource;
@@ -43,8 +44,8 @@ struct PlanExplanation {
   [[nodiscard]] const Relief* first() const;
 };
 
-/// Smallest share (0 to 1) of the step by which more of a resource must shorten it to count as
-/// help.
+/// Smallest share (0 to 1) of the step by which more of a resource must shorten the step to count
+/// as help.
 inline constexpr double kFelt = 0.005;
 
 /// Explains `step`, which `predictor` predicted; of `settings` the search's pins, threads and end

@@ -15,8 +15,8 @@
 namespace sluice::planner {
 
 struct PlanReport {
-  /// The plan that was found, with its search; under a policy the policy's plan, as the only one
-  /// considered.
+  /// The plan that was found, with what its search did; under a policy the policy's plan, as the
+  /// only one considered.
   Planned planned;
   PlanExplanation explanation;
   std::optional<std::string> policy = {};

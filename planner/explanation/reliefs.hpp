@@ -30,10 +30,12 @@ struct Relief {
   std::optional<RatioInterval> ratio = {};
 };
 
-/// Factor by which reliefs increase a resource.
+/// Factor by which an explanation's reliefs increase a resource.
 inline constexpr double kMore = 1.1;
 
-/// Whether plans are searched for again on each changed machine; a policy's plan stays what it is.
+/// Whether a relief may come from another plan than the explained one. `never`: the plan stays, as
+/// a policy's must. `where_it_helps`: quick searches on the changed machine for the rate that helps
+/// most and for memories that the plan nearly fills.
 enum class Replan { never, where_it_helps };
 
 /// Computes reliefs of a plan. Where the settings have an end time, or the plan's graph has more
@@ -51,27 +53,28 @@ class Reliefs {
   /// the same plan; the most helpful first. `step` is the plan's step on the unchanged machine.
   [[nodiscard]] std::vector<Relief> of_all(const Plan& plan, Duration step, double factor);
 
-  /// The relief with `factor` times as much of `resource`; for Replan::where_it_helps, with the
-  /// better of the same plan and one from a quick search.
+  /// The relief with `factor` times as much of `resource` and the same plan; for
+  /// Replan::where_it_helps, with a plan from a quick search if that is faster.
   [[nodiscard]] Relief of(const MachineResource& resource, const Plan& plan, Duration step,
                           double factor, Replan replan);
 
-  /// Replaces reliefs by memories that the plan nearly fills: tries plans whose blocks keep more in
-  /// the larger memory.
+  /// For each memory that the plan nearly fills, replaces its relief in `all` by that of a plan
+  /// whose blocks keep more in the larger memory, where that is faster.
   void keep_more_of(std::vector<Relief>& all, const Memory& memory);
 
-  /// Runs a quick search for the first rate in `all`, and for each memory that the plan nearly
-  /// fills and whose relief is not yet faster than `step`.
+  /// Replaces reliefs in `all` by those of quick searches, where these find faster plans: for the
+  /// first rate, and for each memory that the plan nearly fills and whose relief is not yet faster
+  /// than `step`.
   void search_again(std::vector<Relief>& all, const Memory& memory, Duration step);
 
-  /// Sets the intervals of those of `all` whose step differs from that of `explained`.
+  /// Sets Relief::ratio of those of `all` whose step differs from that of `explained`.
   void set_ratios(std::vector<Relief>& all, const Prediction& explained) const;
 
   /// Parts that were left out for lack of time, in words.
   [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
 
  private:
-  /// Whether one simulation of the plan takes longer than a quick search may.
+  /// Whether the plan's graph has more tasks than a quick search may simulate.
   [[nodiscard]] bool costly() const;
   [[nodiscard]] bool hurried() const { return settings_.until.is_set() || costly(); }
   /// Step of the plan by coarse simulation; none where rates are tried by exact simulation.

@@ -11,13 +11,15 @@ namespace sluice::planner {
 /// One use of a block's weights by a pass; uses are given in the order in which the compute lane
 /// makes them.
 struct WeightUse {
-  std::int64_t block;  ///< Any integer that is the same for uses of the same block's weights.
+  /// Number by which uses of the same block's weights are recognized: equal for these, and
+  /// different from all others.
+  std::int64_t block;
 };
 
 struct SlotAssignment {
   std::int64_t slot;
-  /// Whether the use's weights are loaded; false where they are still in the slot from an earlier
-  /// use.
+  /// Whether the weights are loaded into the slot for this use; false where they are still there
+  /// from an earlier use.
   bool loads;
 };
 

@@ -14,8 +14,8 @@ namespace sluice::planner {
 class DataDependencies {
  public:
   /// Notes that `task`, on `lane`, makes `accesses`, and appends to `before` the tasks that must
-  /// end before it starts, in no order and possibly repeated. Where several such tasks run on one
-  /// lane, which runs them in the order of adding, only the last may be appended.
+  /// end before it starts, in no order and possibly repeated. Where several of these run on one
+  /// lane, which runs tasks in the order of adding, the last of them may stand for all.
   void add(sim::TaskId task, LaneKind lane, std::span<const Access> accesses,
            std::vector<sim::TaskId>& before);
 

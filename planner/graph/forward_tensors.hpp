@@ -16,8 +16,8 @@ struct ForwardUnit {
   std::string name;
   std::int64_t elements = 0;  ///< Number of elements of the unit's weights, padding included.
   Bytes bytes{0};
-  /// Tensor of the weights on the host, and tensor of the weights on the device outside the ring;
-  /// none where they have no such place.
+  /// Tensors that hold the unit's weights: on the host, and on the device outside the ring of
+  /// slots; none where the weights are not there.
   std::optional<TensorIndex> host, device;
   std::optional<std::int64_t> slot;
   bool loads = false;
@@ -37,7 +37,7 @@ struct ForwardTensors {
   std::vector<ForwardUnit> units;
   /// Device slots that streamed blocks' weights use one after another.
   std::vector<TensorIndex> ring;
-  /// Number of weight loads that may be issued before the use that is computed needs them.
+  /// Number of weight loads that may be issued ahead of the use of weights that is being computed.
   std::int64_t depth = 0;
   TensorIndex host_tokens{}, tokens{}, workspace{}, full_record{};
   /// Residual stream that a unit reads, by the unit's number modulo 2, then by micro-batch.

@@ -34,8 +34,8 @@ struct TaskPlace {
   std::int64_t first_parameter = 0;
 };
 
-/// Whether a graph's tasks have ids and cost keys, which neither its time nor its memory needs. A
-/// search, which looks at thousands of graphs, uses `timing`.
+/// Whether a graph's tasks have ids and cost keys (`full`) or not (`timing`): neither the graph's
+/// time nor its memory needs them, and a search looks at thousands of graphs.
 enum class GraphDetail : std::uint8_t { full, timing };
 
 class GraphWriter {
@@ -57,7 +57,8 @@ class GraphWriter {
                           const std::vector<sim::TaskId>& after = {});
   sim::TaskId add_update(const TaskPlace& place, std::int64_t parameters, std::int64_t threads,
                          std::vector<Access> accesses, const std::vector<sim::TaskId>& after);
-  /// Adds a pass of the CPU over `parameters` parameters by `threads` threads.
+  /// Adds a task in which `threads` threads of the CPU pass over `parameters` parameters once, as
+  /// `pass` states (Plan::host_passes).
   sim::TaskId add_host_pass(const TaskPlace& place, const HostPass& pass, std::int64_t parameters,
                             std::int64_t threads, std::vector<Access> accesses,
                             const std::vector<sim::TaskId>& after);
@@ -74,8 +75,8 @@ class GraphWriter {
   CopyTasks add_copy(const TaskPlace& place, Range source, Range destination, Bytes chunk,
                      const std::vector<sim::TaskId>& after = {}, int first_chunk = 0);
 
-  /// Adds one task that copies some of the equal parts of `source`; the value of `selection` at run
-  /// time says which. Its time is that of a copy of `expected` bytes.
+  /// Adds one task that copies some of the equal parts of `source` (such as experts of a block);
+  /// what `selection` reads at run time says which. Its time is that of a copy of `expected` bytes.
   sim::TaskId add_selected_copy(const TaskPlace& place, Range source, Range destination,
                                 Bytes expected, Access selection);
 
@@ -110,8 +111,8 @@ class GraphWriter {
   const PricedCopy& priced_copy(CopyDirection direction, Bytes bytes);
   [[nodiscard]] StepTask copy_task(const TaskPlace& place, Range source, Range destination,
                                    Bytes bytes, const CostKey& key) const;
-  /// The tasks of `before_` that `task`, on `lane`, must wait for, without those that the order of
-  /// lanes makes it wait for anyway.
+  /// The tasks of `before_` that `task`, on `lane`, must wait for, without those that end before it
+  /// anyway, because each lane runs its tasks in order.
   std::vector<sim::TaskId> essential_edges(sim::TaskId task, LaneKind lane) const;
 
   const Job& job_;

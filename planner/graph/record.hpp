@@ -47,15 +47,15 @@ struct BlockRecord {
   /// Offset of [tokens, intermediate]: up projection; absent where the job computes its MLPs in
   /// chunks.
   Bytes up;
-  Bytes router;  ///< Offset of fp32 [tokens, experts]: the router's logits.
+  Bytes router;  ///< Offset of fp32 [tokens, experts]: the router's logits; empty for dense blocks.
   /// Bytes of the part of a record that Keep::input keeps, from its start: x, counts and
   /// probabilities.
   Bytes input_bytes;
   /// Bytes of the part of a record that Keep::selective keeps, from its start: x to lse.
   Bytes selective_bytes;
   Bytes all_bytes;  ///< Bytes of a whole record, which Keep::all keeps.
-  /// Bytes that Keep::input_kv and Keep::attention keep; these levels are no prefixes of the record
-  /// and only predicted.
+  /// Bytes of a record that Keep::input_kv and Keep::attention keep; what these levels keep does
+  /// not lie together at the record's start, and plans with them are only predicted.
   Bytes kv_bytes, attention_bytes;
 
   [[nodiscard]] Bytes kept(Keep keep) const {

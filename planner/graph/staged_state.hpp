@@ -20,15 +20,15 @@ struct StagedLoad {
 };
 
 /// Bytes of device memory that the optimizer state of `unit` takes while it is there for its
-/// update: what the device does not hold anyway of the master weights, m and v. `parameters` is the
-/// number of the unit's parameters, padding included.
+/// update: those of the master weights, m and v that are not on the device all the time.
+/// `parameters` is the number of the unit's parameters, padding included.
 [[nodiscard]] Bytes staged_bytes(const UnitPlan& unit, const Job& job, std::int64_t parameters);
 
-/// Loads of all units with staged state, in the order of loading. The last `plan.state_buffers` of
-/// these units, and those for which records leave too little memory, have memory of their own and
-/// come first, in the order in which they are stored. The others come as the backward pass frees
-/// records, last unit first: what is loaded first is stored last, when the forward pass needs its
-/// bytes last.
+/// Loads of all units whose state is staged and does not rotate (rotates_state), in the order of
+/// loading. The last `plan.state_buffers` of these units, and those for which records leave too
+/// little memory, have memory of their own and come first, in the order in which they are stored.
+/// The others come as the backward pass frees records, last unit first: what is loaded first is
+/// stored last, when the forward pass needs its bytes last.
 [[nodiscard]] std::vector<StagedLoad> staged_loads(const Job& job, const Plan& plan);
 
 }  // namespace sluice::planner

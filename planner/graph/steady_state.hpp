@@ -24,13 +24,17 @@ struct SteadySteps {
   Duration step{0};                ///< Length of a step; the mean of a cycle.
 };
 
-/// When more than three steps are simulated to see whether they take turns.
+/// When steady_steps() simulates more than three steps, to see whether steps of unequal length
+/// repeat (step_cycle).
 enum class LookForCycles {
-  where_unsettled,  ///< Where lanes' lags go on changing, as they mostly do then; for searches.
+  /// Only where a lane falls further behind with every step whatever latency simulate_steady()
+  /// gives it, which most cycles show; quick, for searches.
+  where_unsettled,
   always,
 };
 
-/// simulate_steady(), and a look at more steps. Where they take turns, `graph` is left as it was.
+/// The steps of a long run of `graph`: those of simulate_steady(), or the cycle that a look at more
+/// steps (`look`) finds. Where it finds one, `graph` is left as it was.
 [[nodiscard]] SteadySteps steady_steps(StepGraph& graph, LookForCycles look);
 
 }  // namespace sluice::planner

@@ -15,12 +15,13 @@ namespace sluice::planner {
 class StepEmitter {
  public:
   StepEmitter(GraphWriter& writer, const Job& job, const Plan& plan);
-  /// Adds the tasks of step `step` (1, 2 or 3, in this order) and returns its `grads` task.
+  /// Adds the tasks of step `step` (1, 2 or 3, in this order) and returns its `grads` task, which
+  /// ends it.
   sim::TaskId emit(int step);
 
  private:
-  /// Pass that a use belongs to: `rebuild` is a forward pass that computes inputs again which were
-  /// not kept (Plan::checkpoint_interval).
+  /// Kind of pass for which weights are used; `rebuild` is a forward pass that computes again the
+  /// inputs of blocks which were not kept (Plan::checkpoint_interval).
   enum class Direction { forward, rebuild, backward };
   /// One use of a unit's weights by a forward or backward pass of one round.
   struct UnitUse {
@@ -32,15 +33,16 @@ class StepEmitter {
     std::optional<std::int64_t> slot;
   };
 
-  /// One part of a unit's staged state: its place on the host, and its place on the device during
-  /// the update.
+  /// One tensor of a unit's staged state (master weights, m or v): its bytes on the host, and its
+  /// bytes on the device during the update.
   struct StagedPart {
     const char* name;
     Range home, staged;
   };
 
   void plan_uses();
-  /// Calls add(unit, direction) for the uses of a round's backward pass, last block first.
+  /// Calls add(unit, direction) for each use of weights in a round's backward pass, last block
+  /// first, with the forward passes that rebuild inputs.
   template <class Add>
   void backward_uses(Add add) const;
   void emit_tokens();
@@ -65,11 +67,11 @@ class StepEmitter {
   [[nodiscard]] std::string load_id(const UnitUse& use) const;
   void emit_gradient_load(std::size_t unit, int round);
   void emit_gradient_loads_ahead(const UnitUse& use);
-  /// Emits the copies of a record to the host, where it is kept (planner/graph/step_records.cpp).
+  /// Emits the copies of what is kept of a record to the host (planner/graph/step_records.cpp).
   void emit_record_save(std::size_t unit, int round, std::int64_t m);
   void emit_record_load(std::size_t item, int round);
-  /// Tensor from which the backward pass of micro-batch `m` reads the record; also emits the loads
-  /// of the next records from the host.
+  /// The device tensor from which the backward pass of micro-batch `m` reads its record; also emits
+  /// the loads of the next records from the host.
   TensorIndex record_for_backward(const UnitUse& use, std::int64_t m);
   void emit_gradient_finish(std::size_t unit, int round);
   void emit_store(std::size_t unit, int round, TensorIndex destination,
@@ -85,15 +87,15 @@ class StepEmitter {
   /// too.
   void emit_disk_update(std::size_t unit, std::optional<TensorIndex> gradient,
                         const std::vector<sim::TaskId>& after);
-  /// A piece of a gradient that waits on the disk after a round: the id of its tasks, its bytes an
-  /// element, its place on the disk and its host buffer.
+  /// A piece of a gradient that waits on the disk after a round: the id of its tasks, the bytes of
+  /// one element, its bytes on the disk, and those in its host buffer.
   struct WaitingPiece {
     std::string id;
     Bytes element;
     Range home, buffer;
   };
-  /// Move of one part of a piece between the disk and a host buffer: read before the update,
-  /// written back after it.
+  /// Move of the state or the weights of one piece between the disk and a host buffer: read before
+  /// the update, written back after it.
   struct PieceMove {
     TaskKind read, write;
     std::string id;
@@ -103,8 +105,8 @@ class StepEmitter {
   /// Accesses that update a piece in its host buffer: weights, low halves, m and v.
   [[nodiscard]] std::vector<Access> piece_operands(std::size_t unit, std::size_t piece) const;
   [[nodiscard]] WaitingPiece waiting_piece(std::size_t unit, std::size_t piece, int round) const;
-  /// Emits the loads of weights that live on the disk: piece by piece into host buffers, and from
-  /// there to `destination` on the device.
+  /// Emits the loads of weights that live on the disk for one use: piece by piece into host
+  /// buffers, and from there to `destination` on the device.
   void emit_weights_from_disk(const UnitUse& use, TensorIndex destination,
                               const std::vector<sim::TaskId>& after);
   void emit_gradient_to_disk(std::size_t unit, int round);
@@ -118,13 +120,14 @@ class StepEmitter {
   /// device's state buffers (planner/graph/step_rotation.cpp).
   void emit_rotating_update(std::size_t unit, const std::vector<sim::TaskId>& after);
 
-  /// Place of a task for one unit and one micro-batch, with an id such as "r0/fwd/L1/m2"; `pass` is
-  /// its second part.
+  /// Kind, lane and sizes of a task for one unit and one micro-batch, with an id such as
+  /// "r0/fwd/L1/m2", whose second part is `pass`.
   [[nodiscard]] TaskPlace pass_place(TaskKind kind, LaneKind lane, const char* pass,
                                      std::size_t unit, int round, std::int64_t micro_batch) const;
   sim::TaskId emit_launch(const char* pass, std::size_t unit, int round, Pass work);
   [[nodiscard]] Access input_access(std::size_t unit, std::int64_t m, Mode mode, Role role) const;
-  /// Access to the input of `unit` in its record, or in a stream buffer.
+  /// Access to the residual stream that `unit` reads for micro-batch `m`: in a stream buffer
+  /// (`in_stream`), else in the unit's record.
   [[nodiscard]] Access input_in(bool in_stream, std::size_t unit, std::int64_t m, Mode mode,
                                 Role role) const;
   [[nodiscard]] Access weights_access(const UnitUse& use) const;
@@ -175,7 +178,7 @@ class StepEmitter {
   StepTensors tensors_;
   BlockRecord record_;
   std::vector<UnitUse> uses_;  ///< Uses of weights in one step, in the order of the compute lane.
-  /// Place of a record that is kept on the host, among those of a round.
+  /// One record that is kept on the host between the forward and the backward pass of its round.
   struct OffloadedRecord {
     std::size_t unit, number;  ///< The block, and the number of the micro-batch within its round.
   };
@@ -202,12 +205,13 @@ class StepEmitter {
   /// For each unit the last store of its staged state, in the step before; none where there is
   /// none.
   std::vector<std::optional<sim::TaskId>> staged_stores_;
-  /// Index in `staged_` of the next load that shares no memory with a record.
+  /// Index in `staged_` of the next load to emit among those whose staged state has memory of its
+  /// own.
   std::size_t next_state_ = 0;
   /// Updates that must end before the next step begins (When::after).
   std::vector<sim::TaskId> barrier_updates_;
-  /// Number of weight loads that may be issued before their use: prefetch_depth, limited by the
-  /// ring's slots.
+  /// Number of uses of weights by which loads may run ahead: the plan's prefetch_depth, limited by
+  /// the slots of the weight ring.
   std::int64_t depth_ = 0;
   /// Number of the next record that this round's forward pass stores to the host.
   std::int64_t next_saved_ = 0;

@@ -23,9 +23,11 @@ enum class TaskKind : std::uint8_t {
   load_tokens,   ///< On h2d: copy of the step's tokens and targets.
   load_weights,  ///< On h2d: copy of a unit's high halves (for fp32 compute, of both halves).
   load_experts,  ///< On h2d: copy of those experts of a block that tokens go to, after `route`.
-  /// On h2d: copy of a gradient's running sum from an earlier round, or of the tied head's.
+  /// On h2d: copy of a unit's gradient, summed over the rounds before, back to the device, where
+  /// this round adds to it.
   load_gradient,
-  load_activation,  ///< On h2d: copy of a record, or a part of one, that was kept on the host.
+  /// On h2d: copy of a record, or a part of one, that was kept on the host, for the backward pass.
+  load_activation,
   /// On h2d: copy of optimizer state that lives on the host, for its update on the device.
   load_state,
   forward,  ///< On compute: forward pass of the embedding or a block for one micro-batch.
@@ -37,22 +39,38 @@ enum class TaskKind : std::uint8_t {
   /// On compute: rebuilds what the forward pass of one block and micro-batch did not keep.
   recompute,
   backward,  ///< On compute: backward pass of a block or the embedding for one micro-batch.
-  combine,   ///< On compute: adds the tied head's gradient to the embedding's.
-  norm,      ///< On compute: sums of squares of a unit's gradient, by fixed blocks of elements.
+  /// On compute: adds the gradient of a tied head to that of the embedding, whose weights it
+  /// shares.
+  combine,
+  /// On compute: sums of squares of a unit's gradient, for the gradient norm, by fixed blocks of
+  /// elements.
+  norm,
   grads,  ///< On compute, of zero length: the step's last gradient and the gradient norm are known.
   save_activation,  ///< On d2h: copy of a record, or a part of one, to be kept on the host.
-  store_gradient,   ///< On d2h: copy of a gradient, to wait or to be used on the host.
-  store_state,      ///< On d2h: copy of updated optimizer state to where it lives on the host.
-  update,           ///< On cpu or compute: fused AdamW of a unit, or of a piece of one.
-  read_state,      ///< On disk_read: a piece of optimizer state into a host buffer, for its update.
-  write_state,     ///< On disk_write: an updated piece of optimizer state.
-  write_gradient,  ///< On disk_write: a piece of a gradient, to wait for the gradient norm.
-  /// On disk_read: a piece of a waiting gradient, behind the piece of state that it updates.
+  /// On d2h: copy of a unit's gradient to host memory, where it waits for the next round or for its
+  /// update, or goes on to the disk.
+  store_gradient,
+  store_state,  ///< On d2h: copy of updated optimizer state to where it lives on the host.
+  update,       ///< On cpu or compute: fused AdamW of a unit, or of a piece of one.
+  /// On disk_read: a piece of optimizer state that lives on the disk, into a host buffer for its
+  /// update.
+  read_state,
+  /// On disk_write: an updated piece of optimizer state, from its host buffer to the disk.
+  write_state,
+  /// On disk_write: a piece of a gradient, which waits on the disk for the next round or for its
+  /// update.
+  write_gradient,
+  /// On disk_read: a piece of a gradient that waited on the disk, into a host buffer: before the
+  /// next round adds to the gradient, or for the update, right after the piece of state that it
+  /// updates.
   read_gradient,
-  read_weights,   ///< On disk_read: a piece of a unit's weights, for a pass or for their update.
-  write_weights,  ///< On disk_write: an updated piece of a unit's weights.
-  /// On cpu: a pass over numbers of the model between backward and the next step
-  /// (Plan::host_passes).
+  /// On disk_read: a piece of a unit's weights that live on the disk, into a host buffer: for a
+  /// forward or backward pass, or for the weights' update.
+  read_weights,
+  /// On disk_write: an updated piece of a unit's weights, from its host buffer to the disk.
+  write_weights,
+  /// On cpu: one pass of the CPU over numbers of the model, such as its gradients, before the first
+  /// or after the last update of the step (Plan::host_passes).
   host_pass,
 };
 const char* to_string(TaskKind kind);
@@ -92,7 +110,9 @@ enum class Role : std::uint8_t {
   /// Part of a block's activation record beyond x: begins at byte input_bytes of the record
   /// (planner/graph/record.hpp); no task accesses it where only x is kept.
   record,
-  next_input,  ///< Residual stream written for the following unit, which reads it as `input`.
+  /// [tokens, hidden]: the residual stream that a unit writes for the following unit, which reads
+  /// it as `input`.
+  next_input,
   /// The part of a record that was not kept, where recomputation writes it and the backward pass
   /// reads it.
   full_record,
@@ -108,8 +128,8 @@ enum class Role : std::uint8_t {
   /// double [micro-batches of the step]: balancing loss of each micro-batch's experts times its
   /// coefficient; only with a router_aux_loss_coef.
   balance_loss,
-  /// Keys (after RoPE) of one block, then its values: [context, kv_heads x head_dim] each, of the
-  /// compute type.
+  /// Keys (after RoPE) of one block for all tokens of the context, then their values: [context,
+  /// kv_heads x head_dim] each, of the compute type.
   key_values,
   /// int32 [experts + 1]: for each expert the number of routes to the experts before it; last, the
   /// number of all routes.
@@ -136,10 +156,9 @@ struct StepTensor {
   /// Name of the row of memory tables that counts the tensor: "weights", "gradients", "state",
   /// "activations", "workspace", ...
   std::string part;
-  bool persistent =
-      /// Whether the tensor holds its value between steps (state, resident weights), so that it
-      /// never shares bytes with others.
-      false;
+  /// Whether the tensor holds its value between steps (state, resident weights), so that it never
+  /// shares bytes with others.
+  bool persistent = false;
   Bytes alignment{256};  ///< Alignment of the tensor's offset; at least kPlacementAlign.
 };
 
@@ -186,7 +205,7 @@ struct Placement {
 };
 
 struct Layout {
-  std::vector<Placement> placements;  ///< Placements by tensor index.
+  std::vector<Placement> placements;  ///< Offset and live range of every tensor, by tensor index.
   Bytes device_bytes{0};  ///< Size of the device arena, which is the layout's peak use of it.
   Bytes host_bytes{0};
   Bytes disk_bytes{0};  ///< Size of the disk arena, a file.
@@ -206,7 +225,8 @@ struct StepGraph {
   std::vector<StepTask> tasks;
   std::vector<StepTensor> tensors;
   Layout layout;
-  /// Pieces of each unit's state on the disk, by unit; empty for a unit whose state is elsewhere.
+  /// Pieces in which each unit's state (with its weights and gradients, where they are there) lies
+  /// on the disk, by unit; empty for a unit whose state is elsewhere.
   std::vector<std::vector<DiskPiece>> disk;
   Bytes rope_tables{0};  ///< Bytes of a CUDA device's RoPE tables, outside the arena.
   /// Number of tasks of one step: task i of step n is task i + tasks_per_step of the graph in step

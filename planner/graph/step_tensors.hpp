@@ -10,8 +10,8 @@
 
 namespace sluice::planner {
 
-/// Slots of equal size that tensors of one kind use one after another. `pool`, of the same name,
-/// counts the bytes of slots in use; none where no task acquires them.
+/// Slots of equal size that tensors of one kind use one after another. `pool` counts the bytes of
+/// slots in use; none where no task acquires them.
 struct Ring {
   std::vector<TensorIndex> slots;
   std::optional<sim::PoolId> pool;
@@ -38,13 +38,12 @@ struct UnitTensorSet {
   /// halves stay.
   std::optional<TensorIndex> staged_master;
   std::optional<TensorIndex> staged_moment1, staged_moment2;
-  /// Weights on the device outside the ring: resident ones, or the copy of the embedding or head
-  /// that is loaded for use.
+  /// Weights on the device outside the weight ring: resident ones, or the copy of the embedding or
+  /// head that is loaded for use.
   std::optional<TensorIndex> device_weights;
-  std::optional<TensorIndex>
-      /// Gradient on the device outside the ring: one that waits in HBM, or that of the embedding
-      /// or head.
-      device_gradient;
+  /// Gradient on the device outside the gradient ring: one that waits in HBM, or that of the
+  /// embedding or head.
+  std::optional<TensorIndex> device_gradient;
   std::optional<TensorIndex> host_gradient;
   /// Gradient that waits for its update on the disk, in pieces.
   std::optional<TensorIndex> disk_gradient;
@@ -58,16 +57,19 @@ struct StepTensors {
 
   std::vector<UnitTensorSet> units;
   TensorIndex host_tokens, tokens, workspace;
-  /// Sums of squares by block of the unit whose gradient norm is being computed; scratch.
+  /// Sums of squares, by block of kNormBlock elements, of the unit whose gradient norm is being
+  /// computed; scratch.
   TensorIndex norm_blocks;
-  /// In host memory: double [micro-batches of the step] and double [units].
+  /// In host memory: the summed cross-entropy of each micro-batch, double [micro-batches of the
+  /// step]; and the sum of squares of each unit's gradient, double [units].
   TensorIndex loss_sum, norm_sums;
-  /// In host memory: double [micro-batches of the step], the balancing loss of each.
+  /// In host memory: the balancing loss of each micro-batch's experts, double [micro-batches of the
+  /// step]; only with a router_aux_loss_coef.
   std::optional<TensorIndex> balance_loss;
   std::optional<TensorIndex> full_record;
   std::optional<TensorIndex> tied_gradient;
-  /// Inputs of units that are in no record, by the unit's number modulo the plan's stream_buffers,
-  /// then by micro-batch of the round.
+  /// The residual streams that units read and that are in no record, by the unit's number modulo
+  /// the plan's stream_buffers, then by micro-batch of the round.
   std::array<std::vector<TensorIndex>, kMostStreams> stream;
   /// Gradients of the residual stream that the backward pass hands from unit to unit, by
   /// micro-batch of the round.

@@ -13,19 +13,25 @@ namespace sluice::planner {
 /// Memory that one unit takes, in bytes, by content and place; zero for what the unit's choices do
 /// not need.
 struct UnitMemory {
-  /// On the device throughout: master weights, m and v where the state lives there, or weights
-  /// alone.
+  /// Device bytes that the unit takes throughout: of master weights, m and v where the state lives
+  /// there, else of weights that stay there.
   Bytes resident{0};
-  Bytes streamed{0};          ///< On the device while in use: weights that are copied for each use.
-  Bytes staged{0};            ///< On the device during its update: state that lives on the host.
-  Bytes waiting_gradient{0};  ///< On the device from the backward pass to the update: the gradient.
-  /// On the device from the backward pass until it has been stored: the gradient.
+  /// Device bytes of weights that are copied for each use, while they are in use.
+  Bytes streamed{0};
+  /// Device bytes, during the unit's update, of optimizer state that lives on the host.
+  Bytes staged{0};
+  /// Device bytes of the unit's gradient from the backward pass to the update, where it waits
+  /// there.
+  Bytes waiting_gradient{0};
+  /// Device bytes of the unit's gradient from the backward pass until it has been stored to the
+  /// host.
   Bytes passing_gradient{0};
-  /// On the host throughout: master weights, m and v, of which some may live on the disk.
+  /// Host bytes that the unit takes throughout: of master weights, m and v, of which some may live
+  /// on the disk.
   Bytes host_state{0};
-  Bytes host_gradient{0};  ///< On the host from its store to the update: the gradient.
-  /// On the host while a CPU update uses it: the slot that a gradient which waits on the device or
-  /// nowhere passes through.
+  Bytes host_gradient{0};  ///< Host bytes of the unit's gradient from its store to the update.
+  /// Host bytes, during a CPU update, of the slot through which a gradient passes that until then
+  /// was on the device.
   Bytes gradient_stage{0};
 };
 

@@ -11,15 +11,16 @@ namespace sluice::planner {
 /// Head dimensions whose FLOP/s is a constant of the model; the rates of others are interpolated.
 inline constexpr std::array kHeadDims = {64.0, 128.0, 192.0, 256.0, 512.0};
 inline constexpr std::size_t kAttentionScalars = 11;
-/// Rows of queries in one block, on which one multiprocessor works.
+/// Number of queries in one block of work, which one multiprocessor computes.
 inline constexpr double kQueryRows = 128;
 
 /// Number of query-key pairs that causal attention has in one head of one sequence of `length`
 /// tokens; `window` is the number of keys that a query sees, itself included, or 0 for all.
 [[nodiscard]] double attention_pairs(double length, double window);
 
-/// Seconds of attention forward; `prior` is the number of keys before each sequence's first query,
-/// from earlier chunks of it.
+/// Seconds of attention's forward pass by the model's `constants`, which are in the order of
+/// kernel_constants(); `prior` is the number of keys before each sequence's first query, from
+/// earlier chunks of it.
 [[nodiscard]] double attention_seconds(double multiprocessors, std::span<const double> constants,
                                        const KernelShape& shape, double prior = 0);
 

@@ -12,14 +12,15 @@ struct BackwardShare {
   double relative_deviation;  ///< Standard deviation of `share` over it.
 };
 
-/// Share for attention of that shape on a device of `architecture` ("sm_90"), from published
-/// measurements of both passes (planner/kernels/backward_share.cpp); between their lengths linear
-/// in the logarithm of the keys that the last query sees, beyond them constant.
+/// The ratio of speeds for attention of that shape on a device of `architecture` ("sm_90"), from
+/// published measurements of both passes (planner/kernels/backward_share.cpp); between their
+/// lengths linear in the logarithm of the keys that the last query sees, beyond them constant.
 [[nodiscard]] BackwardShare backward_share(const AttentionWork& attention,
                                            std::string_view architecture);
 
-/// FLOP/s of the forward pass of `attention.library` over those of the library that a kernel table
-/// of the device is of: FlashAttention-2 on Hopper against 3; 1 elsewhere.
+/// FLOP/s of the forward pass with `attention.library` over those with the library that kernel
+/// tables of such a device measured: below 1 for FlashAttention-2 on Hopper, where tables measured
+/// version 3; 1 elsewhere.
 [[nodiscard]] double forward_share(const AttentionWork& attention, std::string_view architecture);
 
 /// Head size of the kernel that computes heads of `attention.head_dim`: libraries have kernels of

@@ -26,7 +26,7 @@ class KernelHeader {
   /// absent.
   [[nodiscard]] std::size_t at(const std::string& name, const std::string& fix) const;
   /// For each size of a shape of `kind`, in the order of kernel_columns(), the index of its column;
-  /// none for an optional column that is absent.
+  /// none for an optional column that is absent. Throws BadRequest for another absent one.
   [[nodiscard]] std::vector<std::optional<std::size_t>> sizes(KernelKind kind) const;
   /// Throws BadRequest unless `line` has as many cells as the header.
   void check_cells(const CsvLine& line) const;
@@ -38,8 +38,8 @@ class KernelHeader {
   const CsvLine& line_;
 };
 
-/// Shape of one row of a table; `places` are the columns of its sizes (KernelHeader::sizes). Throws
-/// BadRequest naming the column.
+/// Shape of the kernel in one row of a table; `places` are the columns of its sizes
+/// (KernelHeader::sizes). Throws BadRequest naming file, line and column.
 [[nodiscard]] KernelShape read_shape(const std::string& file, const CsvLine& line, KernelKind kind,
                                      const std::vector<std::optional<std::size_t>>& places);
 

@@ -36,7 +36,7 @@ class KernelCorrection {
 struct CorrectionOptions {
   int trees = 240;
   int leaves = 31;
-  int least_rows = 20;  ///< Smallest number of rows that a leaf is fitted to.
+  int least_rows = 20;  ///< Smallest number of rows to which a leaf of a tree is fitted.
   double learning_rate = 0.07;
   double share = 0.5;  ///< Share (0 to 1) of the rows on which each tree is grown.
   /// Largest residual (of ln time) that counts: larger ones are clipped to it, so that outliers
@@ -47,11 +47,11 @@ struct CorrectionOptions {
 /// `value` rounded to six significant digits, so that files hold exactly what was fitted.
 [[nodiscard]] double rounded(double value);
 
-/// Fits a correction to `residuals`, one a row, by gradient boosting with medians in the leaves
-/// (Friedman, Greedy function approximation, Annals of Statistics 29, 2001, algorithm 3), each tree
-/// grown on its own share of the rows (Stochastic gradient boosting, 2002), best leaf first, over
-/// at most 128 thresholds a feature. Row i of `features` is [i * width, (i + 1) * width). Equal
-/// input gives equal trees.
+/// Fits a correction to `residuals` (of ln time), one a row, by gradient boosting with medians in
+/// the leaves (Friedman, Greedy function approximation, Annals of Statistics 29, 2001, algorithm
+/// 3), each tree grown on its own share of the rows (Stochastic gradient boosting, 2002), best leaf
+/// first, over at most 128 thresholds a feature. Row i of `features` is [i * width, (i + 1) *
+/// width). Equal input gives equal trees.
 [[nodiscard]] KernelCorrection fit_correction(std::span<const double> features, std::size_t width,
                                               std::span<const double> residuals,
                                               const CorrectionOptions& options = {});

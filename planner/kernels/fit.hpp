@@ -48,7 +48,7 @@ inline constexpr std::size_t kLeastKernelRows = 50;
 /// Finds the x near `start` that minimises the sum of scale^2 ln(1 + (r / scale)^2) over the
 /// residuals r(x), plus (pull (x - start))^2, by damped Gauss-Newton steps (Levenberg 1944,
 /// Marquardt 1963), at most `iterations`. `residuals` writes r(x) to its second argument;
-/// derivatives are differences. `cost`, unless null, receives the minimum.
+/// derivatives are differences. `cost`, unless null, receives the least value found.
 [[nodiscard]] std::vector<double> least_squares(
     const std::function<void(const std::vector<double>&, std::vector<double>&)>& residuals,
     std::vector<double> start, double scale, double pull, int iterations, double* cost = nullptr);

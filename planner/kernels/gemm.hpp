@@ -8,7 +8,8 @@
 
 namespace sluice::planner {
 
-/// An output tile (rows x columns of the product) that a matrix library can choose.
+/// A tile of the product's result (rows x columns), as a matrix library can choose it for one
+/// multiprocessor to compute.
 struct GemmTile {
   double rows, columns;
 };
@@ -17,11 +18,12 @@ inline constexpr std::array kGemmTiles = {
     GemmTile{128, 192}, GemmTile{64, 256},  GemmTile{256, 64},  GemmTile{128, 64},
     GemmTile{64, 128},  GemmTile{64, 64},   GemmTile{128, 32},  GemmTile{64, 32}};
 
-/// Number of the model's constants that come before the tiles' rates.
+/// Number of the model's constants that come before the rates of the tiles in kGemmTiles, one each.
 inline constexpr std::size_t kGemmScalars = 14;
 
-/// Seconds of the product; `result_bytes` is what an element of the result is read and written
-/// with (Gemm::result_bytes).
+/// Seconds of the product of an [m, k] by a [k, n] matrix by the model's `constants`, which are in
+/// the order of kernel_constants(); `result_bytes` is the bytes that an element of the result is
+/// read and written with (Gemm::result_bytes).
 [[nodiscard]] double gemm_seconds(double multiprocessors, std::span<const double> constants,
                                   double m, double n, double k, double result_bytes = 2);
 

@@ -69,7 +69,7 @@ class KernelModel {
   [[nodiscard]] const std::string& device() const { return device_; }
   [[nodiscard]] const KernelFamily* family(KernelKind kind) const;
   void set(KernelFamily family);
-  /// Hash of every number of the families.
+  /// Hash of every number of the time models of products and of attention.
   [[nodiscard]] std::string hash() const;
 
   /// Time of one kernel; none where the model has no kernels of this kind.
@@ -89,7 +89,8 @@ class KernelModel {
   std::string device_;
   std::optional<KernelFamily> gemm_, attention_;
   std::string gemm_hash_, attention_hash_;
-  /// Times known so far; copies of the model share them until a family is set.
+  /// Times of kernels that were computed so far; copies of the model share them until a family is
+  /// set.
   std::shared_ptr<KernelTimes> times_ = std::make_shared<KernelTimes>();
 };
 

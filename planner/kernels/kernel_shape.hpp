@@ -35,8 +35,9 @@ struct KernelColumn {
 /// Range of a model's constant. A fit works on an unbounded number x, from which the constant
 /// follows.
 enum class ConstantScale {
-  positive,  ///< Above 0: the constant is exp(x).
-  share,     ///< Between 0 and 1: the constant is 1 / (1 + exp(-x)).
+  positive,  ///< The constant is above 0: exp(x), where x is the number that a fit works on.
+  /// The constant is between 0 and 1: 1 / (1 + exp(-x)), where x is the number that a fit works on.
+  share,
 };
 struct KernelConstant {
   /// Name of the constant with its unit, such as "launch_s" or "rate_flop_per_s".

@@ -20,7 +20,7 @@ class KernelTimes {
 
  private:
   using Key = std::pair<KernelKind, KernelShape>;
-  /// Most times that are kept; beyond them all are forgotten.
+  /// Largest number of times that are kept; beyond it all are forgotten.
   static constexpr std::size_t kMost = 100'000;
 
   mutable std::shared_mutex mutex_;

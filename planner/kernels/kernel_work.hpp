@@ -18,8 +18,8 @@ struct Gemm {
   std::int64_t m, n, k;
   std::int64_t count = 1;
   Dealt dealt = Dealt::nothing;
-  /// Times that the product takes on a CUDA device as one whose operands' rows begin at multiples
-  /// of 128 bytes takes (row_slowing).
+  /// Time of the product on a CUDA device, over that of one whose operands' rows begin at multiples
+  /// of 128 bytes (row_slowing); at least 1.
   double slowing = 1;
   /// Bytes that an element of the result is read and written with: 2 for bf16 that is written, 8
   /// for a gradient that is added to fp32.
@@ -57,10 +57,10 @@ struct AttentionWork {
   std::int64_t prior = 0;
   /// Number of keys visible to a query, itself included; none for all before it.
   std::optional<std::int64_t> window = std::nullopt;
-  /// Bytes that a CUDA device reads and writes to add up gradients of keys and values over runs
-  /// (planner/scratch/attention_shape.hpp).
+  /// Bytes that a CUDA device reads and writes to add up gradients of keys and values over runs of
+  /// queries (planner/scratch/attention_shape.hpp).
   Bytes sums{0};
-  /// Number of keys, summed over runs, that backward runs of one head read
+  /// Number of keys, summed over runs of queries, that the backward pass reads in runs of one head
   /// (attention_keys_of_narrow_runs); they cost time of their own (narrow_run_time).
   std::int64_t narrow_keys = 0;
   AttentionLibrary library = AttentionLibrary::cudnn;

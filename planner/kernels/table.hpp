@@ -11,7 +11,7 @@
 namespace sluice::planner {
 
 struct KernelRow {
-  std::size_t line = 0;  ///< Number of the line in the file, from 1.
+  std::size_t line = 0;  ///< Number of the row's line in the file of the table, from 1.
   KernelShape shape;
   /// Measured time of the kernel; none where the table has no column for it.
   std::optional<Seconds> time;

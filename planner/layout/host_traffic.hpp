@@ -13,13 +13,14 @@
 
 namespace sluice::planner {
 
-/// The parts of a window that copies use; the others belong to the CPU's optimizer or have
-/// addresses of their own.
+/// The parts of a rehearsal's host window (planner/layout/host_window.hpp) that copies use; the
+/// other parts belong to the CPU's optimizer or have addresses of their own.
 inline constexpr std::array kWindowCopies = {WindowUse::from_disk,     WindowUse::to_disk,
                                              WindowUse::loaded,        WindowUse::loaded_moment2,
                                              WindowUse::loaded_record, WindowUse::stored};
 
-/// Bytes that the tasks of one step read and write in the host arena, by part of the window.
+/// Bytes that the tasks of one step read and write in the host arena, by part of a rehearsal's host
+/// window (planner/layout/window_part.hpp).
 class HostTraffic {
  public:
   /// Counts the accesses of one step of `graph`, which must outlive this object.
@@ -31,8 +32,8 @@ class HostTraffic {
   [[nodiscard]] bool on_host(const Access& access) const {
     return graph_.tensors[static_cast<std::size_t>(access.tensor)].arena == Arena::host;
   }
-  /// The window's part that `access` of `task` goes through; none where the tensor has an address
-  /// of its own in the window.
+  /// The part of the host window that `access` of `task` goes through; none where the tensor has an
+  /// address of its own in the window.
   [[nodiscard]] std::optional<WindowUse> use_of(const StepTask& task, const Access& access) const;
   [[nodiscard]] Bytes home(const Access& access) const {
     return homes_.at(static_cast<std::size_t>(access.tensor)) + access.offset;

@@ -22,8 +22,8 @@ class HostTraffic;
 /// element, so a byte is only ever one operand of one parameter.
 class HostWindow {
  public:
-  /// Size of the smallest window for `graph`: what is in flight when every lane is at its largest
-  /// task.
+  /// Bytes of the smallest window for `graph`, in which every part holds just the largest access
+  /// that goes through it.
   [[nodiscard]] static Bytes least(const StepGraph& graph);
   /// Makes a window of at most `most` bytes, and no larger than is needed for no part to be used
   /// twice within a step. Requires least(graph) <= most, and host tensors that only copies, the
@@ -47,8 +47,8 @@ class HostWindow {
   [[nodiscard]] Bytes record_bytes() const { return record_bytes_; }
   /// The type in which the CPU's optimizer reads gradients.
   [[nodiscard]] GradientWire gradient() const { return gradient_; }
-  /// Gradients that a step's stores leave in the window, because no later store of the step
-  /// overwrites them.
+  /// Gradients whose copies from the device are still in the window at the end of a step, because
+  /// no later copy of the step overwrites them.
   [[nodiscard]] const std::vector<StoredGradient>& stored_gradients() const {
     return stored_gradients_;
   }

@@ -14,12 +14,12 @@ namespace sluice::planner {
 
 /// Bounds on the peaks of device and host memory, in bytes.
 struct MemoryRange {
-  /// Device bytes that are live at one time, and the workspace. The workspace counts also at the
-  /// time when the norm is known, although no pass uses it then; so this may exceed the peak by at
-  /// most the workspace.
+  /// The most device bytes that must be live at one time, with the workspace. The workspace counts
+  /// also at the time when the gradient norm is known, although no pass uses it then; so this may
+  /// exceed the peak by at most the workspace.
   Bytes hbm_at_least{0};
-  /// Device bytes with every tensor at its own address, except that staged state and waiting
-  /// gradients may use what the backward pass has freed of records.
+  /// Device bytes where every tensor has bytes of its own, except that staged state and gradients
+  /// that wait for their update may use what the backward pass has freed of records.
   Bytes hbm_at_most{0};
   Bytes host_at_least{0};
 };

@@ -8,8 +8,8 @@ namespace sluice::planner {
 
 /// Limits the machine's copies in each direction to `rate`, at which the backend then paces them.
 /// Interference that copies cause shrinks in proportion to their rate; interference between the two
-/// directions is dropped, since the limited duplex rates hold it. Does nothing where the link is
-/// not faster than `rate`.
+/// directions is dropped, since the profile's limited rates of copies in both directions at once
+/// already contain it. Does nothing where the link is not faster than `rate`.
 void limit_link(ResolvedMachine& machine, BytesPerSecond rate);
 
 /// Makes the machine's copies go through a small pinned ring, for a machine that may not pin all of

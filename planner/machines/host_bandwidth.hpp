@@ -12,10 +12,10 @@ namespace sluice::planner {
 /// profile has no updates.
 [[nodiscard]] double host_bandwidth(const MachineProfile& profile);
 
-/// Changes the host's memory to one of `bytes_per_s` (host_bandwidth): the capacity of the link
-/// `dram`, which is in units of the contention fit, and the rates of updates that fill the memory
-/// change in proportion; updates on few threads, which wait for their cores, hardly change. `note`
-/// says where the number comes from.
+/// Changes the profile to a host whose memory moves `bytes_per_s` (in the sense of
+/// host_bandwidth()). The capacity of the link `dram`, which the probe fits on a scale of its own,
+/// and the rates of updates that fill the memory change in proportion; updates on few threads,
+/// which wait for their cores, hardly change. `note` says where the number comes from.
 void set_host_bandwidth(MachineProfile& profile, double bytes_per_s, const std::string& note);
 
 }  // namespace sluice::planner

@@ -45,8 +45,8 @@ struct CurvePoint {
 struct AttentionPoint {
   std::int64_t head_dim, length;
   /// FLOP/s of the forward pass and of the backward pass. The backward rate leaves out what the
-  /// cost model counts separately: sums of gradients over runs, and keys that runs of one head
-  /// read.
+  /// cost model counts separately (planner/scratch/attention_shape.hpp): sums of gradients over
+  /// runs of queries, and keys that runs of one head read.
   Fact forward, backward;
 };
 
@@ -55,7 +55,7 @@ struct MeasuredPass {
   /// Cost key of the pass (planner/costs/cost_key.hpp), which states its job's sizes.
   std::string key;
   Seconds time{0};         ///< Time of the pass alone on a device that never rests; above 0.
-  Seconds deviation{0};    ///< Standard deviation of one measurement.
+  Seconds deviation{0};    ///< Standard deviation of one measurement of `time`.
   std::int64_t count = 1;  ///< Number of measurements behind `time`.
   std::string note = {};
   friend bool operator==(const MeasuredPass&, const MeasuredPass&) = default;
@@ -96,8 +96,8 @@ struct MachineProfile {
                  .count = 0,
                  .source = Source::estimated,
                  .note = "not measured: reading and writing as if apart"};
-  /// Number of blocks in flight in each direction at which the disk is fastest; 0 where nobody
-  /// measured it.
+  /// Number of reads, and of writes, that are in flight at one time where the disk is fastest; 0
+  /// where nobody measured it.
   Fact disk_depth{
       .value = 0, .deviation = 0, .count = 0, .source = Source::estimated, .note = "not measured"};
   /// Bytes that may be written to the disk in its life, by its maker's rating; 0 where nobody
@@ -144,14 +144,15 @@ struct MachineProfile {
   /// Passes of real blocks, each key once; empty where no probe ran any. Costs of other passes
   /// follow from them (planner/costs/sibling_costs.hpp).
   std::vector<MeasuredPass> passes;
-  /// Times of matrix products and of attention by their shape, before `gemm`, `attention` and the
-  /// attention rates; null where nobody tabulated the device's kernels. Either family may be
-  /// absent.
+  /// Kernel model that times matrix products and attention by their shape; it goes before `gemm`,
+  /// `attention` and the attention rates. Null where nobody tabulated the device's kernels; either
+  /// of the two families may be absent.
   std::shared_ptr<const KernelModel> kernels;
   std::optional<double> price_usd;  ///< Price in USD; only from a prices file, never guessed.
 };
 
-/// Hash of every number of the profile.
+/// SHA-256 of the profile's name, device, architecture and all its numbers with their deviations,
+/// counts and sources, as hexadecimal digits. Notes, the price and the probe's depth do not count.
 [[nodiscard]] std::string profile_hash(const MachineProfile& profile);
 
 }  // namespace sluice::planner

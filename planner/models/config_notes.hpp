@@ -24,8 +24,8 @@ namespace sluice::planner {
 [[nodiscard]] std::string defaults_text(
     const std::vector<std::pair<std::string, std::string>>& keys);
 
-/// Things that the config.json states and that are not done as stated, one line each: dropout, code
-/// of its own, scaling of RoPE that versions of transformers compute differently.
+/// What the config.json states and Sluice does not do as stated, one line each: dropout, code of
+/// its own, scaling of RoPE that versions of transformers compute differently.
 [[nodiscard]] std::vector<std::string> config_notes(const std::string& json_text,
                                                     const ModelShape& shape);
 

@@ -18,16 +18,19 @@ struct FamilyDefaults {
   std::int64_t num_attention_heads = 32;
   /// Number of key-value heads; none for as many as there are heads.
   std::optional<std::int64_t> num_key_value_heads{};
-  std::optional<std::int64_t> head_dim{};  ///< None for hidden_size / num_attention_heads.
+  /// Elements of one attention head; none for hidden_size / num_attention_heads.
+  std::optional<std::int64_t> head_dim{};
   std::int64_t max_position_embeddings = 2048;
   double rms_norm_eps = 1e-6;
   double rope_theta = 10000;
   /// Window of attention in tokens; none for all tokens. Qwen's classes use it only where
   /// use_sliding_window is true.
   std::optional<std::int64_t> sliding_window{};
-  std::int64_t num_experts = 0;            ///< Called num_local_experts by mixtral and gpt_oss.
-  std::int64_t num_experts_per_tok = 0;    ///< Experts that one token passes through.
-  std::int64_t moe_intermediate_size = 0;  ///< Width of one expert; mixtral: intermediate_size.
+  /// Experts of one block, 0 for dense blocks; mixtral and gpt_oss call the key num_local_experts.
+  std::int64_t num_experts = 0;
+  std::int64_t num_experts_per_tok = 0;  ///< Experts that one token passes through.
+  /// Width of one expert's hidden layer; mixtral calls the key intermediate_size.
+  std::int64_t moe_intermediate_size = 0;
 };
 
 [[nodiscard]] const FamilyDefaults& family_defaults(Family family);

@@ -25,7 +25,7 @@ enum class StateType {
 
 /// How a pass's operators become kernels.
 enum class Operators {
-  fused,  ///< This engine's kernels.
+  fused,  ///< Passes run this engine's kernels, many of which do several operators at once.
   /// One kernel an operator, launched from Python, as PyTorch runs a layer that was not compiled
   /// (planner/costs/eager_work.cpp). Predicted only.
   eager,
@@ -75,7 +75,7 @@ struct Job {
   /// it.
   std::optional<std::int64_t> sequence_chunk;
   Operators operators = Operators::fused;
-  /// Library of the attention kernels. Jobs that this version only predicts have FlashAttention's
+  /// Library of the attention kernels. A job that is only predicted is timed with FlashAttention
   /// where this says cudnn.
   AttentionLibrary attention_library = AttentionLibrary::cudnn;
 
@@ -92,8 +92,8 @@ struct Job {
   [[nodiscard]] std::int64_t mlp_tokens() const {
     return chunks_mlp() ? mlp_chunk : micro_tokens();
   }
-  /// Addend to the gradient of each probability of an expert, per route to that expert, in a
-  /// micro-batch of `tokens` (docs/design/moe.md); 0 without a balancing loss.
+  /// What a micro-batch of `tokens` adds, for each route to an expert, to the gradient of every
+  /// token's router probability of that expert (docs/design/moe.md); 0 without a balancing loss.
   [[nodiscard]] float balance_weight(std::int64_t tokens) const;
   /// Factor of the balancing loss of a micro-batch of `tokens`: the loss is this times the sum over
   /// experts of routes times summed probabilities. 0 without a balancing loss.
@@ -140,9 +140,9 @@ void require_executable(const Job& job);
 /// does not divide batch_size, ...
 void validate(const Job& job);
 
-/// Hash of what a plan depends on and what fixes a step's bits: shape, sizes, compute type,
-/// gradient wire type, and the optimizer without lr. Runs of one plan may differ in lr, seed, data
-/// and number of steps.
+/// Hash of what a plan depends on and what fixes a step's bits: all of the job but the learning
+/// rate, and mlp_chunk only where it splits a micro-batch. Runs of one plan may differ in lr, seed,
+/// data and number of steps.
 [[nodiscard]] std::string job_hash(const Job& job);
 
 }  // namespace sluice::planner

@@ -39,8 +39,8 @@ struct Experts {
   std::int64_t count = 0;         ///< Experts of one block.
   std::int64_t active = 0;        ///< Experts that one token passes through.
   std::int64_t intermediate = 0;  ///< Width of a single expert's hidden layer, in elements.
-  bool normalized = true;         ///< The weights of a token's active experts add up to 1.
-  bool router_bias = false;       ///< The router has biases (gpt_oss).
+  bool normalized = true;         ///< Whether the weights of a token's active experts add up to 1.
+  bool router_bias = false;       ///< Whether the router has biases (gpt_oss).
   friend bool operator==(const Experts&, const Experts&) = default;
 };
 
@@ -60,9 +60,9 @@ struct ModelShape {
   bool qkv_bias = false;
   bool o_bias = false;
   bool mlp_bias = false;
-  /// Each attention head has a learned extra logit in its softmax (gpt_oss).
+  /// Whether each attention head has a learned extra logit in its softmax (gpt_oss).
   bool attention_sinks = false;
-  bool qk_norm = false;  ///< RMSNorm over head_dim on q and k (qwen3).
+  bool qk_norm = false;  ///< Whether q and k pass an RMSNorm over head_dim (qwen3).
   double rms_eps = 1e-6;
   double rope_theta = 10000;
   RopeScaling rope_scaling;
@@ -90,8 +90,9 @@ struct TensorSpec {
   std::int64_t rows;
   std::int64_t cols;
   std::int64_t
-      offset;   ///< Elements from the start of the unit's vector; a multiple of kTensorAlign.
-  bool decays;  ///< Weight decay applies: true for matrices, false for norms and biases.
+      offset;  ///< Elements from the start of the unit's vector; a multiple of kTensorAlign.
+  /// Whether weight decay applies to the tensor: true for matrices, false for norms and biases.
+  bool decays;
   [[nodiscard]] std::int64_t size() const { return rows * cols; }
 };
 
@@ -102,23 +103,26 @@ inline constexpr std::int64_t kTensorAlign = 32;
 struct ExpertNames {
   std::string router;   ///< Name of the router's weight in a block, such as "mlp.gate.weight".
   std::string experts;  ///< Prefix before an expert's number, such as "mlp.experts.".
-  std::string gate, up, down;  ///< Suffixes behind an expert's number, such as ".gate_proj.weight".
+  /// Ends of the names of an expert's gate, up and down weights, behind the expert's number, such
+  /// as ".gate_proj.weight".
+  std::string gate, up, down;
 };
 [[nodiscard]] ExpertNames expert_names(Family family);
 
-/// The tensors of one unit in canonical order (docs/numerics.md). A tied head holds only its norm.
+/// The tensors of one unit in canonical order (docs/numerics.md). The head of a model with
+/// tied_head holds only its norm.
 struct UnitTensors {
   std::vector<TensorSpec> tensors;
   std::int64_t padded_size =
       0;  ///< Elements of the unit's flat vector, padding included; a multiple of kTensorAlign.
-  [[nodiscard]] std::int64_t parameters() const;  ///< Number of parameters without padding.
+  /// Number of parameters of the unit, without padding.
+  [[nodiscard]] std::int64_t parameters() const;
 };
 
 [[nodiscard]] std::size_t unit_count(const ModelShape& shape);  ///< Number of units: layers + 2.
 [[nodiscard]] Unit unit_at(const ModelShape& shape, std::size_t index);
-[[nodiscard]] std::string unit_name(const ModelShape& shape,
-                                    /// Name of a unit: "embed", "L0", ..., "head".
-                                    std::size_t index);
+/// Name of the unit with the index `index`: "embed", "L0", ..., "head".
+[[nodiscard]] std::string unit_name(const ModelShape& shape, std::size_t index);
 [[nodiscard]] UnitTensors unit_tensors(const ModelShape& shape, std::size_t index);
 /// Range of a block's experts in its vector: expert i is elements [first + i stride, first + (i +
 /// 1) stride), and the vector ends with the last expert. Only for families whose experts are one
@@ -127,7 +131,7 @@ struct ExpertRange {
   std::int64_t first, stride;
 };
 [[nodiscard]] ExpertRange expert_range(const ModelShape& shape);
-/// The `padded_size` of a unit's tensors, computed without making the names of its tensors.
+/// UnitTensors::padded_size of the unit `index`, computed without making the names of its tensors.
 [[nodiscard]] std::int64_t unit_padded_size(const ModelShape& shape, std::size_t index);
 
 /// Number of parameters of the model; a tied head counts once.
@@ -142,7 +146,8 @@ struct ExpertRange {
 /// one or beyond reason, heads that kv_heads does not divide, an odd head_dim, ...
 void validate(const ModelShape& shape, const std::string& where);
 
-const char* to_string(Family family);  ///< The `model_type` of config.json.
+/// Name of the family, as config.json has it in `model_type`.
+const char* to_string(Family family);
 
 /// The shape that a config.json states, with transformers' defaults for keys that it leaves out;
 /// `where` names the file in errors. Throws BadRequest naming the field (unknown family, wrong

@@ -10,9 +10,9 @@
 
 namespace sluice::planner {
 
-/// The window of every layer of `shape`, of which family and layers are read already; none for full
-/// attention. Throws BadRequest naming the key for layers that differ, and for keys of which
-/// transformers makes another model than they say.
+/// The attention window, in tokens, that all layers of `shape` share, of which family and layers
+/// are read already; none for full attention. Throws BadRequest naming the key for layers that
+/// differ, and for keys of which transformers makes another model than they say.
 [[nodiscard]] std::optional<std::int64_t> sliding_window_of(const sim::JsonObject& config,
                                                             const ModelShape& shape);
 
