@@ -63,6 +63,11 @@ Bytes staged_bytes(const UnitPlan& unit, const Job& job, std::int64_t parameters
          Bytes(resident * parameters);
 }
 
+Bytes rotating_bytes(const UnitPlan& unit, const Job& job, std::int64_t parameters) {
+  const Bytes state = staged_bytes(unit, job, parameters);
+  return rotates_gradient(unit) ? state + job.gradient_wire_element() * parameters : state;
+}
+
 std::vector<StagedLoad> staged_loads(const Job& job, const Plan& plan) {
   std::vector<std::size_t> units;
   for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {

@@ -24,6 +24,10 @@ struct StagedLoad {
 /// `parameters` is the number of the unit's parameters, padding included.
 [[nodiscard]] Bytes staged_bytes(const UnitPlan& unit, const Job& job, std::int64_t parameters);
 
+/// Bytes of a slot of the device's state ring that the state of `unit` takes while it is there,
+/// with its gradient where that comes too (rotates_gradient).
+[[nodiscard]] Bytes rotating_bytes(const UnitPlan& unit, const Job& job, std::int64_t parameters);
+
 /// Loads of all units whose state is staged and does not rotate (rotates_state), in the order of
 /// loading. The last `plan.state_buffers` of these units, and those for which records leave too
 /// little memory, have memory of their own and come first, in the order in which they are stored.

@@ -26,12 +26,12 @@ StepEmitter::StepEmitter(GraphWriter& writer, const Job& job, const Plan& plan)
   state_slot_.assign(plan.units.size(), 0);
   disk_slot_.assign(plan.units.size(), 0);
   first_item_.assign(plan.units.size(), 0);
-  std::int64_t streamed_gradients = 0, staged_gradients = 0, rotating = 0, on_disk = 0;
+  in_ring_.assign(plan.units.size(), false);
+  std::int64_t streamed_gradients = 0, staged_gradients = 0, on_disk = 0;
   for (std::size_t unit = 0; unit <= head(); ++unit) {
     const UnitPlan& choice = plan.units[unit];
     disk_slot_[unit] = on_disk;
     on_disk += std::ssize(writer.graph().disk[unit]);
-    if (rotates_state(choice)) state_slot_[unit] = rotating++;
     if (choice.gradients == Tier::hbm && choice.executor == Executor::cpu)
       stage_slot_[unit] = staged_gradients++;
   }
@@ -44,6 +44,7 @@ StepEmitter::StepEmitter(GraphWriter& writer, const Job& job, const Plan& plan)
     }
   }
   plan_uses();
+  plan_rotation();
 }
 
 TaskPlace StepEmitter::pass_place(TaskKind kind, LaneKind lane, const char* pass, std::size_t unit,
@@ -142,7 +143,7 @@ void StepEmitter::emit_use(std::size_t index) {
     } else {
       emit_forward(use);
     }
-    return;
+    return emit_rotation_after(index);
   }
   if (use.direction == Direction::rebuild) return emit_rebuild(use);
   if (in_slots()) {
@@ -151,6 +152,7 @@ void StepEmitter::emit_use(std::size_t index) {
     emit_backward(use);
   }
   emit_state_loads_after(use);
+  emit_rotation_after(index);
   if (use.unit == 1) {
     emit_embed_backward(use.round);
   }

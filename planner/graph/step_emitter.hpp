@@ -33,8 +33,8 @@ class StepEmitter {
     std::optional<std::int64_t> slot;
   };
 
-  /// One tensor of a unit's staged state (master weights, m or v): its bytes on the host, and its
-  /// bytes on the device during the update.
+  /// One tensor that a unit's update on the device needs of the host (master weights, m, v, or the
+  /// gradient): its bytes on the host, and its bytes on the device during the update.
   struct StagedPart {
     const char* name;
     Range home, staged;
@@ -79,7 +79,9 @@ class StepEmitter {
   sim::TaskId emit_grads();
   void emit_update(std::size_t unit, const std::vector<sim::TaskId>& after);
   void emit_deferred_updates(sim::TaskId grads);
-  void emit_state_load(const StagedLoad& load);
+  void emit_part_load(std::size_t unit, const StagedPart& part,
+                      const std::vector<sim::TaskId>& after);
+  void emit_state_load(std::size_t unit, const std::vector<sim::TaskId>& after);
   void emit_state_loads_after(const UnitUse& use);
   void emit_state_store(std::size_t unit);
   /// Emits the update of a unit whose state is on the disk (planner/graph/step_disk.cpp).
@@ -116,9 +118,21 @@ class StepEmitter {
   [[nodiscard]] TensorIndex disk_buffer(std::size_t unit, std::size_t piece) const {
     return tensors_.disk_ring.slot(disk_slot_[unit] + static_cast<std::int64_t>(piece));
   }
-  /// Emits the update of a unit whose gradient and state wait on the host and pass through the
-  /// device's state buffers (planner/graph/step_rotation.cpp).
-  void emit_rotating_update(std::size_t unit, const std::vector<sim::TaskId>& after);
+  /// Plans after which use each unit's state is loaded that passes through the ring
+  /// (planner/graph/step_rotation.cpp).
+  void plan_rotation();
+  /// Plans the loads of `units`, which are updated in this order.
+  void plan_rotation_under_backward(const std::vector<std::size_t>& units);
+  /// Emits the loads of the ring that follow a use.
+  void emit_rotation_after(std::size_t use);
+  /// Emits what the update of a unit in the ring still lacks in its slot.
+  void emit_rotation_to(std::size_t unit, const std::vector<sim::TaskId>& after);
+  [[nodiscard]] TensorIndex state_slot(std::size_t unit) const {
+    const std::optional<TensorIndex>& own = tensors_.units[unit].state_slot;
+    return own ? *own : tensors_.state_ring.slot(state_slot_[unit]);
+  }
+  /// Place of the gradient in the slot of a unit that rotates_gradient().
+  [[nodiscard]] StagedPart rotating_gradient(std::size_t unit) const;
 
   /// Kind, lane and sizes of a task for one unit and one micro-batch, with an id such as
   /// "r0/fwd/L1/m2", whose second part is `pass`.
@@ -195,9 +209,14 @@ class StepEmitter {
   /// For each unit the number of its gradient among those that pass through the host's ring of
   /// gradients for CPU updates.
   std::vector<std::int64_t> stage_slot_;
-  /// For each unit whose state rotates, its number among these units; the state ring's slot follows
-  /// from it.
+  /// For each unit whose state rotates, its number among these units, in the order of their
+  /// updates; the state ring's slot follows from it.
   std::vector<std::int64_t> state_slot_;
+  /// For each use of a step, the units whose state is loaded into the ring when it has been
+  /// emitted.
+  std::vector<std::vector<std::size_t>> rotation_;
+  /// For each unit, whether its state is in the ring.
+  std::vector<bool> in_ring_;
   /// For each unit the number of its first piece among all pieces on the disk; the disk ring's slot
   /// follows from it.
   std::vector<std::int64_t> disk_slot_;

@@ -49,7 +49,8 @@ void StepTensors::add_rings(GraphWriter& writer, const Job& job, const Plan& pla
       largest = std::max(largest, size);
     }
   };
-  Traffic weights, gradients, staged, records, io_gradients, states, pieces, disk_weights;
+  Traffic weights, gradients, staged, records, io_gradients, states, io_states, pieces,
+      disk_weights;
   const BlockRecord record = block_record(job);
   for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
     const UnitPlan& choice = plan.units[unit];
@@ -59,7 +60,8 @@ void StepTensors::add_rings(GraphWriter& writer, const Job& job, const Plan& pla
       if (units[unit].disk_weights) disk_weights.add(piece.weights_bytes.count());
     }
     if (rotates_state(choice)) {
-      states.add((staged_bytes(choice, job, size) + job.gradient_wire_element() * size).count());
+      const bool outer = choice.staging == Staging::ring && !is_block(plan, unit);
+      (outer ? io_states : states).add(rotating_bytes(choice, job, size).count());
     }
     if (is_block(plan, unit)) {
       if (streams_weights(choice)) weights.add(size);
@@ -95,6 +97,14 @@ void StepTensors::add_rings(GraphWriter& writer, const Job& job, const Plan& pla
   disk_weight_ring = make_ring(writer, Arena::host, "disk_weight_buffer", kDiskBuffers,
                                std::min(plan.disk_buffers, disk_weights.occupants),
                                Bytes(disk_weights.largest), false, kDiskAlign);
+  if (io_states.occupants > 0) {
+    const TensorIndex shared = writer.add_tensor(
+        {Arena::device, "state_buffer.io", Bytes(io_states.largest), "staged state"});
+    for (const std::size_t unit : {std::size_t{0}, plan.units.size() - 1}) {
+      const UnitPlan& choice = plan.units[unit];
+      if (rotates_state(choice) && choice.staging == Staging::ring) units[unit].state_slot = shared;
+    }
+  }
   if (io_gradients.occupants > 0) {
     const TensorIndex shared = writer.add_tensor(
         {Arena::device, "gradient.io", job.gradient_element() * io_gradients.largest, "gradients"});

@@ -1,66 +1,89 @@
-// Updates on the device of units whose gradient and state wait on the host: at the end of the step
-// one unit after another comes into the state buffers, is updated, and goes back.
+// Updates on the device of units whose state passes through a ring of slots: it comes from the host
+// to a slot, is updated there and goes back, and the slot is the next unit's.
+#include <algorithm>
+
 #include "planner/graph/step_emitter.hpp"
 
 namespace sluice::planner {
 
-void StepEmitter::emit_rotating_update(std::size_t unit, const std::vector<sim::TaskId>& after) {
-  const UnitPlan& choice = plan_.units[unit];
-  const UnitTensorSet& set = tensors_.units[unit];
-  const TensorIndex slot = tensors_.state_ring.slot(state_slot_[unit]);
-  const bool resident = choice.weights == Tier::hbm;
-  const Bytes moment = job_.moment_bytes(set.parameters);
-  const Bytes gradient = job_.gradient_wire_element() * set.parameters;
-  struct Part {
-    const char* name;
-    Role role;
-    TensorIndex home;
-    Bytes from, bytes;
-    bool stored;
-  };
-  // A resident unit needs only what the working copy lacks.
-  const Bytes lacking = staged_bytes(choice, job_, set.parameters) - moment * 2;
-  std::vector<Part> parts{
-      {"gradient", Role::gradient, *set.host_gradient, Bytes(0), gradient, false},
-      {"m", Role::moment1, *set.moment1, Bytes(0), moment, true},
-      {"v", Role::moment2, *set.moment2, Bytes(0), moment, true}};
-  if (lacking.count() > 0) {
-    const Bytes from = job_.master_bytes(set.parameters) - lacking;
-    parts.insert(parts.begin(), {"master", Role::weights, *set.master, from, lacking, true});
-  }
-  TaskPlace place{TaskKind::load_state, LaneKind::h2d, "", static_cast<int>(plan_.rounds) - 1,
-                  static_cast<int>(unit)};
-  std::vector<Access> accesses;
-  Bytes at{0};
-  for (const Part& part : parts) {
-    place.id = "state/" + name(unit) + "/load/" + part.name;
-    writer_.add_copy(place, {part.home, part.from, part.bytes}, {slot, at, part.bytes},
-                     plan_.copy_chunk, after);
-    accesses.push_back({part.role, slot, at, part.bytes, part.stored ? Mode::update : Mode::read});
-    at += part.bytes;
-  }
-  if (resident) accesses.push_back(whole(Role::weights, *set.device_weights, Mode::update));
-  const sim::TaskId task =
-      writer_.add_update({TaskKind::update, LaneKind::compute, "update/" + name(unit),
-                          static_cast<int>(plan_.rounds) - 1, static_cast<int>(unit)},
-                         set.parameters, plan_.threads, std::move(accesses), after);
-  if (choice.when == When::after) barrier_updates_.push_back(task);
-  place.kind = TaskKind::store_state;
-  place.lane = LaneKind::d2h;
-  at = Bytes(0);
-  for (const Part& part : parts) {
-    place.id = "state/" + name(unit) + "/store/" + part.name;
-    if (part.stored) {
-      writer_.add_copy(place, {slot, at, part.bytes}, {part.home, part.from, part.bytes},
-                       plan_.copy_chunk);
+/// Units are updated under the backward pass from the head to the embedding, then the others from
+/// the embedding to the head, and take slots in this order. With n slots the state of a unit under
+/// the backward pass is loaded n - 1 updates before its own: the slot's last occupant was updated
+/// before that, so loads behind this one on the lane do not wait for a pass.
+void StepEmitter::plan_rotation() {
+  rotation_.resize(uses_.size());
+  std::vector<std::size_t> backward, after;
+  for (std::size_t unit = 0; unit <= head(); ++unit) {
+    if (!rotates_state(plan_.units[unit])) continue;
+    if (rotates_under_backward(plan_.units[unit])) {
+      backward.insert(backward.begin(), unit);
+    } else {
+      after.push_back(unit);
     }
-    at += part.bytes;
   }
-  if (!resident) return;
-  const Bytes copy = job_.weight_element() * set.parameters;
-  place.id = "state/" + name(unit) + "/store/copy";
-  writer_.add_copy(place, {*set.device_weights, Bytes(0), copy}, {*set.master, Bytes(0), copy},
-                   plan_.copy_chunk);
+  std::int64_t occupants = 0;
+  for (const auto* units : {&backward, &after}) {
+    for (const std::size_t unit : *units) {
+      if (!tensors_.units[unit].state_slot) state_slot_[unit] = occupants++;
+    }
+  }
+  plan_rotation_under_backward(backward);
+  // Each slot's first occupant among the other blocks comes when the last block's gradient is
+  // known.
+  std::vector<TensorIndex> taken;
+  for (const std::size_t unit : after) {
+    const TensorIndex slot = state_slot(unit);
+    if (std::ranges::find(taken, slot) != taken.end()) continue;
+    taken.push_back(slot);
+    if (rotates_early(plan_.units[unit], is_block(unit))) rotation_.back().push_back(unit);
+  }
+}
+
+void StepEmitter::plan_rotation_under_backward(const std::vector<std::size_t>& units) {
+  const auto slots = std::max(std::ssize(tensors_.state_ring.slots), std::ptrdiff_t{1});
+  const auto ahead = static_cast<std::size_t>(slots - 1);
+  if (units.empty() || ahead == 0) return;
+  // The last use of a unit's weights; the embedding is updated after all uses.
+  const auto updated_after = [this](std::size_t unit) {
+    std::size_t use = uses_.size() - 1;
+    while (unit != 0 && uses_[use].unit != unit) --use;
+    return use;
+  };
+  const std::size_t first = uses_.size() - uses_.size() / static_cast<std::size_t>(plan_.rounds);
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    std::size_t use = updated_after(units[i < ahead ? 0 : i - ahead]);
+    if (i < ahead) use -= std::min(use - first, ahead - i);
+    // Embedding and head share a slot.
+    if (i > 0 && units[i] == 0 && tensors_.units[0].state_slot && units.front() == head()) {
+      use = std::max(use, updated_after(head()));
+    }
+    rotation_[use].push_back(units[i]);
+  }
+}
+
+void StepEmitter::emit_rotation_after(std::size_t use) {
+  for (const std::size_t unit : rotation_[use]) {
+    emit_state_load(unit, {});
+    in_ring_[unit] = true;
+  }
+}
+
+StepEmitter::StagedPart StepEmitter::rotating_gradient(std::size_t unit) const {
+  const UnitTensorSet& set = tensors_.units[unit];
+  const Bytes state = staged_bytes(plan_.units[unit], job_, set.parameters);
+  const Bytes gradient = job_.gradient_wire_element() * set.parameters;
+  return {"gradient",
+          {set.host_gradient.value(), Bytes(0), gradient},
+          {state_slot(unit), state, gradient}};
+}
+
+void StepEmitter::emit_rotation_to(std::size_t unit, const std::vector<sim::TaskId>& after) {
+  const UnitPlan& choice = plan_.units[unit];
+  const bool waits = !rotates_under_backward(choice) && !rotates_early(choice, is_block(unit));
+  const std::vector<sim::TaskId> before = waits ? after : std::vector<sim::TaskId>{};
+  if (!in_ring_[unit]) emit_state_load(unit, before);
+  in_ring_[unit] = false;
+  if (rotates_gradient(plan_.units[unit])) emit_part_load(unit, rotating_gradient(unit), before);
 }
 
 }  // namespace sluice::planner

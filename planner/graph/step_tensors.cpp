@@ -114,7 +114,7 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
   if (!streams_gradient(plan, choice)) {
     set.device_gradient = writer.add_tensor(
         {Arena::device, "gradient/" + name, memory.waiting_gradient, "gradients"});
-  } else if (choice.gradients == Tier::host) {
+  } else if (choice.gradients == Tier::host && memory.host_gradient > Bytes(0)) {
     set.host_gradient = writer.add_tensor(
         {Arena::host, "gradient.host/" + name, memory.host_gradient, "gradients"});
   }

@@ -38,6 +38,8 @@ struct UnitTensorSet {
   /// halves stay.
   std::optional<TensorIndex> staged_master;
   std::optional<TensorIndex> staged_moment1, staged_moment2;
+  /// Slot for the state of embedding and head, where that passes through slots (Staging::ring).
+  std::optional<TensorIndex> state_slot;
   /// Weights on the device outside the weight ring: resident ones, or the copy of the embedding or
   /// head that is loaded for use.
   std::optional<TensorIndex> device_weights;
@@ -80,8 +82,7 @@ struct StepTensors {
   Ring disk_ring;
   /// Host buffers for pieces of weights on their way from the disk to the device for a pass.
   Ring disk_weight_ring;
-  /// Device buffers through which gradient and state of units pass for their update
-  /// (rotates_state).
+  /// Device slots through which the state of units passes for their update (rotates_state).
   Ring state_ring;
   /// Keys and values of all chunks of a split sequence, and their gradients: [seq_len, 2 x kv_heads
   /// x head_dim] of the compute type each.

@@ -21,7 +21,10 @@ void StepEmitter::emit_gradient_finish(std::size_t unit, int round) {
          {Role::norm_sum, tensors_.norm_sums, Bytes(8 * static_cast<std::int64_t>(unit)), Bytes(8),
           Mode::write}});
   }
-  if (choice.gradients == Tier::host) emit_store(unit, round, set.host_gradient.value(), {});
+  const bool used_in_place = last_round(round) && rotates_under_backward(choice);
+  if (choice.gradients == Tier::host && !used_in_place) {
+    emit_store(unit, round, set.host_gradient.value(), {});
+  }
   if (choice.gradients == Tier::disk) emit_gradient_to_disk(unit, round);
   if (last_round(round) && choice.when == When::backward) emit_update(unit, {});
 }
@@ -43,41 +46,48 @@ void StepEmitter::emit_store(std::size_t unit, int round, TensorIndex destinatio
 
 std::vector<StepEmitter::StagedPart> StepEmitter::staged_parts(std::size_t unit) const {
   const UnitTensorSet& set = tensors_.units[unit];
-  const Bytes master = job_.master_bytes(set.parameters);
   const Bytes moment = job_.moment_bytes(set.parameters);
+  // Low halves alone are the second half of the master.
+  const Bytes lacking = staged_bytes(plan_.units[unit], job_, set.parameters) - moment * 2;
+  const Bytes start = job_.master_bytes(set.parameters) - lacking;
   std::vector<StagedPart> parts;
-  if (set.staged_master) {
-    const Bytes bytes = writer_.graph().tensors[static_cast<std::size_t>(*set.staged_master)].bytes;
-    // Low halves alone are the second half of the master.
-    const Bytes start = master - bytes;
-    parts.push_back({"master", {*set.master, start, bytes}, {*set.staged_master, Bytes(0), bytes}});
-  }
-  parts.push_back({"m", {*set.moment1, Bytes(0), moment}, {*set.staged_moment1, Bytes(0), moment}});
-  parts.push_back({"v", {*set.moment2, Bytes(0), moment}, {*set.staged_moment2, Bytes(0), moment}});
+  Bytes in_slot{0};
+  const auto add = [&](const char* part, Range home, const std::optional<TensorIndex>& own) {
+    const Range staged =
+        own ? Range{*own, Bytes(0), home.bytes} : Range{state_slot(unit), in_slot, home.bytes};
+    in_slot += home.bytes;
+    parts.push_back({part, home, staged});
+  };
+  if (lacking.count() > 0) add("master", {*set.master, start, lacking}, set.staged_master);
+  add("m", {*set.moment1, Bytes(0), moment}, set.staged_moment1);
+  add("v", {*set.moment2, Bytes(0), moment}, set.staged_moment2);
   return parts;
 }
 
-void StepEmitter::emit_state_load(const StagedLoad& load) {
-  std::vector<sim::TaskId> after;
-  if (load.takes_record_of) after.push_back(use_ends_.back());
-  for (const StagedPart& part : staged_parts(load.unit)) {
-    writer_.add_copy(
-        {TaskKind::load_state, LaneKind::h2d, "state/" + name(load.unit) + "/load/" + part.name,
-         static_cast<int>(plan_.rounds) - 1, static_cast<int>(load.unit)},
-        part.home, part.staged, plan_.copy_chunk, after);
-  }
+void StepEmitter::emit_part_load(std::size_t unit, const StagedPart& part,
+                                 const std::vector<sim::TaskId>& after) {
+  writer_.add_copy(
+      {TaskKind::load_state, LaneKind::h2d, "state/" + name(unit) + "/load/" + part.name,
+       static_cast<int>(plan_.rounds) - 1, static_cast<int>(unit)},
+      part.home, part.staged, plan_.copy_chunk, after);
+}
+
+void StepEmitter::emit_state_load(std::size_t unit, const std::vector<sim::TaskId>& after) {
+  for (const StagedPart& part : staged_parts(unit)) emit_part_load(unit, part, after);
 }
 
 void StepEmitter::emit_state_loads_after(const UnitUse& use) {
   // One a use, so that weights which are loaded too come between them.
   const bool end = use.unit == 1 && last_round(use.round);
   while (next_state_ < staged_.size() && !staged_[next_state_].takes_record_of) {
-    emit_state_load(staged_[next_state_++]);
+    emit_state_load(staged_[next_state_++].unit, {});
     if (!end) break;
   }
   if (!last_round(use.round)) return;
   for (std::size_t i = next_state_; i < staged_.size(); ++i) {
-    if (staged_[i].takes_record_of == use.unit) emit_state_load(staged_[i]);
+    if (staged_[i].takes_record_of == use.unit) {
+      emit_state_load(staged_[i].unit, {use_ends_.back()});
+    }
   }
 }
 
@@ -110,28 +120,36 @@ std::vector<Access> StepEmitter::master_accesses(std::size_t unit) const {
   const UnitPlan& choice = plan_.units[unit];
   const UnitTensorSet& set = tensors_.units[unit];
   const Bytes half(2 * set.parameters);
-  TensorIndex high = choice.executor == Executor::cpu ? set.master.value() : TensorIndex{};
+  const auto access = [half](Role role, Range at) {
+    return Access{role, at.tensor, at.offset, half, Mode::update};
+  };
+  Range high{set.master.value_or(TensorIndex{})};
   if (choice.executor == Executor::gpu) {
-    high = choice.weights == Tier::hbm ? set.device_weights.value() : set.staged_master.value();
+    high = choice.weights == Tier::hbm ? Range{set.device_weights.value()}
+                                       : staged_parts(unit).front().staged;
   }
-  if (job_.master_bytes(1) == Bytes(2))
-    return {{Role::weights, high, Bytes(0), half, Mode::update}};
+  if (job_.master_bytes(1) == Bytes(2)) return {access(Role::weights, high)};
   // Low halves follow the high ones, unless the weights on the device are high halves alone.
-  const bool apart = writer_.graph().tensors[static_cast<std::size_t>(high)].bytes == half;
-  const Access low = apart ? whole(Role::low, set.staged_master.value(), Mode::update)
-                           : Access{Role::low, high, half, half, Mode::update};
-  return {{Role::weights, high, Bytes(0), half, Mode::update}, low};
+  const bool apart = writer_.graph().tensors[static_cast<std::size_t>(high.tensor)].bytes == half;
+  const Range low =
+      apart ? staged_parts(unit).front().staged : Range{high.tensor, high.offset + half};
+  return {access(Role::weights, high), access(Role::low, low)};
 }
 
 void StepEmitter::emit_update(std::size_t unit, const std::vector<sim::TaskId>& after) {
   const UnitPlan& choice = plan_.units[unit];
   const UnitTensorSet& set = tensors_.units[unit];
-  if (rotates_state(choice)) return emit_rotating_update(unit, after);
+  if (rotates_state(choice)) emit_rotation_to(unit, after);
   if (choice.gradients == Tier::disk) return emit_disk_update(unit, std::nullopt, after);
   const bool on_device = choice.executor == Executor::gpu;
   const Bytes gradient_bytes(set.parameters * job_.gradient_wire_element().count());
   TensorIndex gradient{};
-  if (on_device) {
+  Bytes gradient_start{0};
+  if (rotates_gradient(choice)) {
+    const Range place = rotating_gradient(unit).staged;
+    gradient = place.tensor;
+    gradient_start = place.offset;
+  } else if (on_device) {
     gradient = gradient_tensor(unit);
   } else if (choice.gradients == Tier::host) {
     gradient = set.host_gradient.value();
@@ -142,16 +160,26 @@ void StepEmitter::emit_update(std::size_t unit, const std::vector<sim::TaskId>& 
   if (choice.state == Tier::disk) return emit_disk_update(unit, gradient, after);
   const bool staged = stages_state(choice);
   std::vector<Access> accesses = master_accesses(unit);
-  accesses.push_back(
-      whole(Role::moment1, staged ? *set.staged_moment1 : *set.moment1, Mode::update));
-  accesses.push_back(
-      whole(Role::moment2, staged ? *set.staged_moment2 : *set.moment2, Mode::update));
-  accesses.push_back({Role::gradient, gradient, Bytes(0), gradient_bytes, Mode::read});
+  if (staged) {
+    const std::vector<StagedPart> parts = staged_parts(unit);
+    const auto moment = [](Role role, const Range& at) {
+      return Access{role, at.tensor, at.offset, at.bytes, Mode::update};
+    };
+    accesses.push_back(moment(Role::moment1, parts[parts.size() - 2].staged));
+    accesses.push_back(moment(Role::moment2, parts.back().staged));
+  } else {
+    accesses.push_back(whole(Role::moment1, *set.moment1, Mode::update));
+    accesses.push_back(whole(Role::moment2, *set.moment2, Mode::update));
+  }
+  accesses.push_back({Role::gradient, gradient, gradient_start, gradient_bytes, Mode::read});
   const sim::TaskId task = writer_.add_update(
       {TaskKind::update, on_device ? LaneKind::compute : LaneKind::cpu, "update/" + name(unit),
        static_cast<int>(plan_.rounds) - 1, static_cast<int>(unit)},
       set.parameters, plan_.threads, std::move(accesses), after);
   if (choice.when == When::after) barrier_updates_.push_back(task);
+  if (rotates_under_backward(choice) && !set.device_gradient) {
+    writer_.release(task, *tensors_.gradient_ring.pool, this->gradient_bytes(unit));
+  }
   if (staged) emit_state_store(unit);
 }
 

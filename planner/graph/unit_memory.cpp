@@ -20,6 +20,7 @@ UnitMemory unit_memory(const Job& job, const UnitPlan& unit, std::int64_t rounds
   if (stages_state(unit)) memory.staged = staged_bytes(unit, job, parameters);
   const bool streams = streams_gradient(rounds, unit);
   (streams ? memory.passing_gradient : memory.waiting_gradient) = gradient;
+  if (rounds == 1 && rotates_under_backward(unit)) return memory;
   if (stores_gradient(unit)) {
     memory.host_gradient = waiting_element(job, rounds) * parameters;
   } else if (unit.executor == Executor::cpu) {

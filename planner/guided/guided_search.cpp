@@ -37,6 +37,7 @@ GuidedSearch::GuidedSearch(const Predictor& predictor, const SearchSettings& set
       start_(start),
       relaxation_(predictor, settings.pins),
       ranking_(predictor, settings) {
+  if (start != StartFrom::rings) relaxation_ = relaxation_.without_rings();
   relax();
 }
 
@@ -78,6 +79,7 @@ Plan GuidedSearch::usual_plan() const {
   set_weight_buffers(plan, std::min<std::int64_t>(3, job.model.layers));
   plan.gradient_buffers = 2;
   plan.stream_buffers = kUsualStreams;
+  if (start_ == StartFrom::rings) plan.state_buffers = usual_state_slots(predictor_);
   const GuidedPlan* best = ranking_.best();
   plan.threads = best == nullptr ? usual_threads(predictor_) : best->plan.threads;
   plan.copy_chunk = usual_chunk(predictor_);

@@ -21,7 +21,10 @@ enum class StartFrom : std::uint8_t {
   usual,
   /// Sketches count how long passes wait for device slots for activation records where slots are
   /// few; some give each block's staged state (stages_state) a device slot of its own.
-  few_slots
+  few_slots,
+  /// The plan space has plans with state that passes through a ring of slots (Staging::ring), which
+  /// from other starts it has only where pins leave nothing else. So has the bound.
+  rings
 };
 
 /// A search that starts from plans near the relaxation's optimum and goes on by small changes

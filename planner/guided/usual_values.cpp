@@ -21,6 +21,11 @@ std::int64_t cores_of(const Predictor& predictor) {
                                 static_cast<std::int64_t>(predictor.machine().profile.cores.value));
 }
 
+std::int64_t usual_state_slots(const Predictor& predictor) {
+  // Loads, updates and stores of three blocks go on at once.
+  return std::min<std::int64_t>(3, predictor.job().model.layers);
+}
+
 std::int64_t usual_threads(const Predictor& predictor) {
   const std::int64_t cores = cores_of(predictor);
   if (predictor.machine().profile.device == DeviceKind::host) {

@@ -9,6 +9,9 @@ namespace sluice::planner {
 /// reads and writes, so that a pass need not wait while the block before it is still being stored.
 inline constexpr std::int64_t kUsualStreams = 3;
 
+/// Usual number of device slots for blocks' state that passes through a ring (Staging::ring).
+[[nodiscard]] std::int64_t usual_state_slots(const Predictor& predictor);
+
 /// Number of CPU cores of the machine, at least one.
 [[nodiscard]] std::int64_t cores_of(const Predictor& predictor);
 

@@ -16,8 +16,13 @@ struct MemoryRanges::Sums {
   Bytes weight_slot{0}, gradient_slot{0}, record_slot{0};
   Bytes transient{0};  ///< Bytes of streamed weights and gradients of embedding and head.
   Bytes waiting{0}, largest_waiting{0}, host_gradients{0};
-  Bytes staged{0};          ///< Bytes of all staged state.
-  Bytes staged_apart{0};    ///< Bytes of staged state that does not take the place of a record.
+  /// Bytes of host_gradients of units whose state passes through the ring under the backward pass,
+  /// and of all units whose state passes through it.
+  Bytes swept_gradients{0}, rotating_gradients{0};
+  Bytes staged{0};        ///< Bytes of all staged state.
+  Bytes staged_apart{0};  ///< Bytes of staged state that does not take the place of a record.
+  /// Bytes of one slot of the ring for state of blocks, and for that of embedding and head.
+  Bytes state_slot{0}, outer_state_slot{0};
   Bytes stage{0};           ///< Bytes of one host slot for gradients of CPU updates.
   std::int64_t stages = 0;  ///< Number of units whose gradients use the host slots for CPU updates.
   /// Whether units are updated in the order in which their gradients use the host slots.
@@ -63,6 +68,13 @@ MemoryRanges::Sums MemoryRanges::sums(const Plan& plan) const {
       staged_when = choice.when;
       ++sum.stages;
     }
+    if (rotates_state(choice)) {
+      sum.rotating_gradients += memory.host_gradient;
+      if (rotates_under_backward(choice)) sum.swept_gradients += memory.host_gradient;
+      const bool in_ring = block || choice.staging == Staging::whole;
+      Bytes& slot = in_ring ? sum.state_slot : sum.outer_state_slot;
+      slot = std::max(slot, rotating_bytes(choice, *job_, parameters_[unit]));
+    }
     if (!block) {
       // One slot for the gradients of embedding and head together.
       sum.transient += memory.streamed + Bytes(memory.passing_gradient.count() / 2);
@@ -96,12 +108,16 @@ MemoryRange MemoryRanges::of(const Plan& plan) const {
   const Bytes rings =
       sum.weight_slot * plan.weight_buffers + sum.gradient_slot * plan.gradient_buffers +
       sum.record_slot * plan.activation_buffers + sum.transient +
+      sum.state_slot * std::max<std::int64_t>(1, plan.state_buffers) + sum.outer_state_slot +
       streams * (sum.host_records > Bytes(0) ? plan.stream_buffers : kFewestStreams);
   // Gradients of a single round come as its records go; with several rounds the slots for those on
   // their way to updates come on top.
   const Bytes at_loss = sum.host_records + (one_round ? Bytes(0) : sum.host_gradients);
   const std::int64_t slots = sum.in_order ? std::min(plan.gradient_buffers, sum.stages) : 1;
-  const Bytes at_norm = sum.host_gradients + sum.stage * slots;
+  // Gradients of units in the ring have gone to the device before the norm, or may have gone
+  // before other units use the slots.
+  const Bytes at_norm = std::max(sum.host_gradients - sum.swept_gradients,
+                                 sum.host_gradients - sum.rotating_gradients + sum.stage * slots);
   const Bytes host = sum.host + std::max(at_loss, at_norm);
   const Bytes tables = page_table_bytes(*machine_, host);
   return {.hbm_at_least = always + tables + std::max(at_forward, sum.staged + sum.waiting),

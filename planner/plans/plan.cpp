@@ -126,8 +126,10 @@ void validate_unit(const Plan& plan, const Job& job, std::size_t index) {
       "when to forward or after, or optimizer.clip to off");
   require_in_plan(unit.executor == Executor::cpu || unit.when != When::forward, at + "when",
                   "forward does not go with executor gpu: set when to after");
-  require_in_plan(unit.when == When::after || !stages_state(unit), at + "when",
-                  "backward does not go with executor gpu and state host: set when to after");
+  require_in_plan(
+      unit.when == When::after || !stages_state(unit) || unit.staging == Staging::ring, at + "when",
+      "backward does not go with executor gpu and state host of staging whole: set staging to "
+      "ring, or when to after");
   require_in_plan(unit.keep != Keep::input_kv && unit.keep != Keep::attention, at + "keep",
                   std::string(to_string(unit.keep)) + " is a level of saved_records alone");
   if (unit_at(job.model, index).kind != UnitKind::block) {
@@ -179,11 +181,6 @@ void require_executable(const Plan& plan) {
   }
   if (plan.checkpoint_interval != 1) only_predicted("checkpoint_interval above 1", "set it to 1");
   if (!plan.host_passes.empty()) only_predicted("host_passes", "leave them out");
-  for (std::size_t i = 0; i < plan.units.size(); ++i) {
-    if (!rotates_state(plan.units[i])) continue;
-    only_predicted("layers[" + std::to_string(i) + "].gradients host with executor gpu",
-                   "set gradients to hbm, or executor to cpu");
-  }
 }
 
 std::string plan_hash(const Plan& plan) {
@@ -219,6 +216,7 @@ std::string plan_hash(const Plan& plan) {
         .add("keep_tier", to_string(unit.keep_tier))
         .add("executor", to_string(unit.executor))
         .add("when", to_string(unit.when));
+    if (unit.staging != Staging::whole) text.add("staging", to_string(unit.staging));
   }
   return text.hash();
 }
@@ -264,6 +262,8 @@ const char* to_string(When when) {
   }
   return "";
 }
+
+const char* to_string(Staging staging) { return staging == Staging::whole ? "whole" : "ring"; }
 
 bool is_valid(const Plan& plan, const Job& job) {
   try {

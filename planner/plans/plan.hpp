@@ -35,6 +35,11 @@ enum class When {
   forward,  ///< While the next step's forward pass runs, in the order of units.
   after,    ///< Right after the step; the next step waits for all such updates.
 };
+/// How state that lives on the host visits the device for an update there.
+enum class Staging {
+  whole,  ///< All units' at once: in memory of its own, or in that of records.
+  ring,   ///< One unit's after another's, through the slots of a ring.
+};
 
 /// Choices of a plan for one unit. `keep` and `keep_tier` have no effect on embedding and head.
 struct UnitPlan {
@@ -53,6 +58,8 @@ struct UnitPlan {
   Tier keep_tier = Tier::hbm;
   Executor executor = Executor::cpu;
   When when = When::forward;
+  /// Has an effect where the GPU updates state that lives on the host (stages_state).
+  Staging staging = Staging::whole;
   friend bool operator==(const UnitPlan&, const UnitPlan&) = default;
 };
 
@@ -78,7 +85,7 @@ struct Plan {
   std::int64_t stream_buffers = kFewestStreams;
   /// Number of units whose staged state (stages_state) has device memory of its own; the others use
   /// memory that records leave free. Where state rotates (rotates_state), number of slots of its
-  /// ring.
+  /// ring, at least one.
   std::int64_t state_buffers = 0;
   /// Number of host buffers that pieces of state on disk use one after another.
   std::int64_t disk_buffers = 3;
@@ -129,30 +136,47 @@ inline void limit_prefetch(Plan& plan) {
   return unit.gradients != Tier::hbm;
 }
 
-/// Whether the unit's gradient waits nowhere: it passes through device and host slots to a CPU
-/// update that runs at once.
-[[nodiscard]] inline bool passes_gradient(std::int64_t rounds, const UnitPlan& unit) {
-  return rounds == 1 && unit.gradients == Tier::hbm && unit.executor == Executor::cpu &&
-         unit.when == When::backward;
-}
-
-/// Whether the unit's gradient is on the device only until it has been stored to the host.
-[[nodiscard]] inline bool streams_gradient(std::int64_t rounds, const UnitPlan& unit) {
-  return stores_gradient(unit) || passes_gradient(rounds, unit);
-}
-[[nodiscard]] inline bool streams_gradient(const Plan& plan, const UnitPlan& unit) {
-  return streams_gradient(plan.rounds, unit);
-}
-
 /// Whether the unit's state is copied to the device for its update and back after it.
 [[nodiscard]] inline bool stages_state(const UnitPlan& unit) {
   return unit.executor == Executor::gpu && unit.state == Tier::host;
 }
 
-/// Whether both state and gradient of the unit wait on the host and pass through the device's state
-/// buffers at the end of the step. A plan with such a unit is predicted and cannot be executed.
+/// Whether the unit's state passes through the device's ring of state slots for its update.
 [[nodiscard]] inline bool rotates_state(const UnitPlan& unit) {
-  return stages_state(unit) && unit.gradients == Tier::host;
+  return stages_state(unit) && (unit.staging == Staging::ring || unit.gradients == Tier::host);
+}
+
+/// Whether the unit's state passes through the ring while the backward pass runs. The update then
+/// reads the gradient where that pass leaves it; on the host it waits between rounds alone.
+[[nodiscard]] inline bool rotates_under_backward(const UnitPlan& unit) {
+  return rotates_state(unit) && unit.when == When::backward;
+}
+
+/// Whether the unit's state may come to the ring before the norm for an update after it. That of
+/// embedding and head, and all that is not in `Staging::ring`, waits for the norm.
+[[nodiscard]] inline bool rotates_early(const UnitPlan& unit, bool is_block) {
+  return is_block && rotates_state(unit) && unit.staging == Staging::ring &&
+         unit.when != When::backward;
+}
+
+/// Whether the unit's gradient waits on the host and comes to the ring's slot for its update.
+[[nodiscard]] inline bool rotates_gradient(const UnitPlan& unit) {
+  return rotates_state(unit) && unit.gradients == Tier::host && unit.when != When::backward;
+}
+
+/// Whether the unit's gradient waits nowhere: it passes through a device slot to an update that
+/// runs at once, on the device, or on the CPU from a host slot.
+[[nodiscard]] inline bool passes_gradient(std::int64_t rounds, const UnitPlan& unit) {
+  if (rounds > 1 || unit.when != When::backward) return false;
+  return rotates_state(unit) || (unit.gradients == Tier::hbm && unit.executor == Executor::cpu);
+}
+
+/// Whether the unit's gradient is on the device only until it has been stored to the host or used.
+[[nodiscard]] inline bool streams_gradient(std::int64_t rounds, const UnitPlan& unit) {
+  return stores_gradient(unit) || passes_gradient(rounds, unit);
+}
+[[nodiscard]] inline bool streams_gradient(const Plan& plan, const UnitPlan& unit) {
+  return streams_gradient(plan.rounds, unit);
 }
 
 /// Whether the input of block `unit` is kept from its forward to its backward pass, and not
@@ -185,5 +209,6 @@ const char* to_string(Tier tier);
 const char* to_string(Keep keep);
 const char* to_string(Executor executor);
 const char* to_string(When when);
+const char* to_string(Staging staging);
 
 }  // namespace sluice::planner

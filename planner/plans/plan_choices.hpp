@@ -28,6 +28,9 @@ namespace sluice::planner {
 [[nodiscard]] inline When parse_when(const std::string& text, const std::string& where) {
   return parse_choice(text, where, {When::backward, When::forward, When::after});
 }
+[[nodiscard]] inline Staging parse_staging(const std::string& text, const std::string& where) {
+  return parse_choice(text, where, {Staging::whole, Staging::ring});
+}
 [[nodiscard]] inline HostPass::Moment parse_moment(const std::string& text,
                                                    const std::string& where) {
   return parse_choice(text, where,

@@ -19,17 +19,20 @@ using sim::JsonObject;
 constexpr const char* kPlanSchema = "sluice/plan/1";
 
 Json to_json(const UnitPlan& unit) {
-  return {{"weights", to_string(unit.weights)},
-          {"gradients", to_string(unit.gradients)},
-          {"state", to_string(unit.state)},
-          {"keep", to_string(unit.keep)},
-          {"keep_tier", to_string(unit.keep_tier)},
-          {"executor", to_string(unit.executor)},
-          {"when", to_string(unit.when)}};
+  Json json = {{"weights", to_string(unit.weights)},
+               {"gradients", to_string(unit.gradients)},
+               {"state", to_string(unit.state)},
+               {"keep", to_string(unit.keep)},
+               {"keep_tier", to_string(unit.keep_tier)},
+               {"executor", to_string(unit.executor)},
+               {"when", to_string(unit.when)}};
+  if (unit.staging != Staging::whole) json["staging"] = to_string(unit.staging);
+  return json;
 }
 
 UnitPlan to_unit(const JsonObject& json) {
-  json.refuse_unknown({"weights", "gradients", "state", "keep", "keep_tier", "executor", "when"});
+  json.refuse_unknown(
+      {"weights", "gradients", "state", "keep", "keep_tier", "executor", "when", "staging"});
   const auto field = [&json](const char* key) { return json.where() + ": " + key; };
   UnitPlan unit;
   unit.weights = parse_tier(json.text("weights"), field("weights"));
@@ -39,6 +42,7 @@ UnitPlan to_unit(const JsonObject& json) {
   unit.keep_tier = parse_tier(json.text("keep_tier"), field("keep_tier"));
   unit.executor = parse_executor(json.text("executor"), field("executor"));
   unit.when = parse_when(json.text("when"), field("when"));
+  if (json.has("staging")) unit.staging = parse_staging(json.text("staging"), field("staging"));
   return unit;
 }
 

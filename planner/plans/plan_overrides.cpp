@@ -55,6 +55,10 @@ constexpr std::array kUnitFields = {
               }},
     UnitField{"when", [](UnitPlan& unit, const std::string& value,
                          const std::string& where) { unit.when = parse_when(value, where); }},
+    UnitField{"staging",
+              [](UnitPlan& unit, const std::string& value, const std::string& where) {
+                unit.staging = parse_staging(value, where);
+              }},
 };
 
 [[noreturn]] void refuse_name(const std::string& name) {

@@ -21,8 +21,8 @@ void check_plan_override(const std::string& name, const std::string& value);
 /// the result. Names: weight_buffers, gradient_buffers, activation_buffers, state_buffers,
 /// stream_buffers, disk_buffers, disk_buffer, prefetch_depth, checkpoint_interval, rounds,
 /// micro_batches_per_round, copy_chunk ("4 MiB", "0" for whole tensors), threads, and weights,
-/// gradients, state, keep, keep_tier, executor, when for every layer, or layers[i].FIELD for one (0
-/// is embed).
+/// gradients, state, keep, keep_tier, executor, when, staging for every layer, or layers[i].FIELD
+/// for one (0 is embed).
 void apply_plan_overrides(Plan& plan, const Job& job,
                           const std::map<std::string, std::string>& overrides,
                           std::optional<std::int64_t> threads);

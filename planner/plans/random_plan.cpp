@@ -50,6 +50,17 @@ UnitPlan draw_unit(Draw& draw, const Job& job) {
   return unit;
 }
 
+/// Lets about half of the units whose state is staged use the ring, some under the backward pass,
+/// some with gradients on the host.
+void draw_rings(Draw& draw, Plan& plan, const Job& job) {
+  for (UnitPlan& unit : plan.units) {
+    if (!stages_state(unit) || draw.coin()) continue;
+    unit.staging = Staging::ring;
+    if (!job.optimizer.clip && draw.coin()) unit.when = When::backward;
+    if (draw.coin()) unit.gradients = Tier::host;
+  }
+}
+
 /// Makes the outer units valid: they keep nothing, and a tied head's gradient waits where the
 /// embedding's does.
 void repair_outer_units(Plan& plan, const Job& job) {
@@ -84,6 +95,8 @@ Plan random_plan(const Job& job, std::uint64_t seed) {
   plan.stream_buffers = draw.between(kFewestStreams, kMostStreams);
   plan.copy_chunk = draw.of<Bytes>({Bytes(0), Bytes(4096), Bytes(65536 + 64), Bytes(1 << 20)});
   plan.threads = draw.between(1, 4);
+  draw_rings(draw, plan, job);
+  repair_outer_units(plan, job);
   validate(plan, job);
   return plan;
 }

@@ -113,8 +113,8 @@ class MachineLimits {
  private:
   [[nodiscard]] Seconds chain(double on_cpu, double staged) const {
     const double load = kState - weight_;
-    // Parameters staged and waiting when the norm is known.
-    const double before = hbm_ / (load + kGradient);
+    // Parameters staged when the norm is known, with gradients that wait or came from the host.
+    const double before = hbm_ / (load + std::min(kGradient, wire_));
     const bool embed_may_stay = resident_ >= sizes_.embed || before >= sizes_.embed;
     const Seconds embedding =
         embed_may_stay ? Seconds(0)

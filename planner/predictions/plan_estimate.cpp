@@ -84,8 +84,9 @@ PlanEstimator::Amounts PlanEstimator::amounts(const Plan& plan) const {
       sum.d2h += 12 * n;
       sum.copies += 2 * copies_of(12 * n) + 4;
     }
+    if (rotates_gradient(choice)) sum.h2d += wire * n;
     if (stores_gradient(choice)) {
-      sum.d2h += n * (wire + 4 * (rounds - 1));
+      sum.d2h += n * ((rotates_under_backward(choice) ? 0 : wire) + 4 * (rounds - 1));
       sum.h2d += n * 4 * (rounds - 1);
       sum.copies += copies_of(4 * n) * (2 * plan.rounds - 1);
     }

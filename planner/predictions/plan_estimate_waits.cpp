@@ -45,14 +45,18 @@ Seconds PlanEstimator::longest_wait(const Plan& plan, Seconds compute) const {
     const double left = profile.dram.value - d2h_rate_ * profile.d2h_dram.value;
     rate = std::clamp(left / profile.update_dram.value, rate / 2, rate);
   }
-  double updated = 0, stored = 0, longest = 0;
+  // Seconds for which the ring moves state when no pass runs.
+  double updated = 0, stored = 0, longest = 0, rotated = 0;
   std::vector<double> stored_at(plan.units.size(), 0);
   bool gradients_stream = false;
   for (std::size_t unit = 0; unit <= head; ++unit) {
     const UnitPlan& choice = plan.units[unit];
     const auto n = static_cast<double>(parameters_[unit]);
     gradients_stream = gradients_stream || streams_gradient(plan, choice);
-    if (stages_state(choice)) {
+    if (rotates_state(choice)) {
+      const double state = 12 * n / std::min(h2d_rate_, d2h_rate_);
+      if (choice.when == When::after) rotated += state;
+    } else if (stages_state(choice)) {
       stored += 12 * n / d2h_rate_;
       stored_at[unit] = stored;
     } else if (choice.executor == Executor::cpu && choice.when == When::forward) {
@@ -77,7 +81,7 @@ Seconds PlanEstimator::longest_wait(const Plan& plan, Seconds compute) const {
     }
     loaded = from + static_cast<double>(bytes.count()) / h2d_rate_;
   }
-  return Seconds(std::max(longest, loaded - at.end));
+  return Seconds(std::max(longest, loaded - at.end) + rotated);
 }
 
 }  // namespace sluice::planner

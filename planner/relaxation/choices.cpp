@@ -95,23 +95,42 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
   use_of(use, Use::host) = bytes(memory.host_state);
   if (stages_state(placed)) {
     const double staged = bytes(memory.staged);
+    use_of(use, Use::h2d) += staged;
+    use_of(use, Use::d2h) += bytes(memory.host_state);
+    if (rotates_gradient(placed)) use_of(use, Use::h2d) += n * wire;
+    if (rotates_state(placed)) {
+      if (rotates_under_backward(placed)) {
+        use_of(use, Use::rotated_backward) = staged;
+      } else {
+        use_of(use, Use::rotated) = staged;
+      }
+      if (!rotates_under_backward(placed) && !rotates_early(placed, block)) {
+        use_of(use, Use::rotated_late) = staged + (rotates_gradient(placed) ? n * wire : 0);
+      }
+    }
+  }
+  // Through a ring state takes as little memory as a slot.
+  if (stages_state(placed) && !rotates_state(placed)) {
+    const double staged = bytes(memory.staged);
     use_of(use, Use::staged) = staged;
     // With two rounds the last unit's staged state may come after the second loss.
     const double early = rounds > 2 ? 1
                          : block    ? 1 - 1 / static_cast<double>(job.model.layers)
                                     : (kind == 0 ? 1 : 0);
     use_of(use, Use::early_staged) = early * staged;
-    if (kind == 0 && !rotates_state(placed)) use_of(use, Use::embed_staged) = staged;
-    use_of(use, Use::h2d) += staged;
-    use_of(use, Use::d2h) += bytes(memory.host_state);
+    if (kind == 0) use_of(use, Use::embed_staged) = staged;
   }
   if (placed.gradients == Tier::host) {
-    use_of(use, Use::d2h) += n * (wire + sum * (times - 1));
+    const bool leaves = !rotates_under_backward(placed);
+    use_of(use, Use::d2h) += n * ((leaves ? wire : 0) + sum * (times - 1));
     use_of(use, Use::h2d) += n * sum * (times - 1);
     const auto smaller = static_cast<double>(std::min(parameters_[0], parameters_[2]));
     const double slot = block ? n / static_cast<double>(job.model.layers) : n - smaller / 2;
     use_of(use, Use::reloads) += (n - slot) * sum * (times - 1);
-    if (block && rounds > 1) use_of(use, Use::streamed_gradients) = (n - slot) * sum;
+    if (block && rounds > 1) {
+      use_of(use, Use::streamed_gradients) = (n - slot) * sum;
+      if (leaves) use_of(use, Use::leaving_gradients) = (n - slot) * sum;
+    }
     use_of(use, Use::host_gradients) = bytes(memory.host_gradient);
   } else {
     if (cpu) use_of(use, Use::d2h) += n * wire;

@@ -174,6 +174,7 @@ PlanRelaxation::Constraints PlanRelaxation::constraints(const RelaxedNode& node)
   } else {
     add_update_span(all, node);
   }
+  add_ring_chain(all, node);
   add_lanes(all);
   add_copies(all, rounds, node.reserve);
   add_memory(all, node);

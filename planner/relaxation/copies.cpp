@@ -28,9 +28,10 @@ void PlanRelaxation::add_copies(Constraints& all, std::int64_t rounds, Bytes res
     if (rounds > 1) constraint(limit).slots += rate;
     constraint(limit).constant += (at_loss - hbm) * rate;
   };
-  // ([r = 1] staged + [r > 1] early_staged + late_gradients + over)/D <= up_F
+  // ([r = 1] (staged + rotated) + [r > 1] early_staged + late_gradients + over)/D <= up_F
   // late_gradients/D <= up_F
   put(Limit::first_stores, rounds > 1 ? Use::early_staged : Use::staged, up);
+  if (rounds == 1) put(Limit::first_stores, Use::rotated, up);
   not_held(Limit::first_stores, up);
   for (const Limit limit : {Limit::first_stores, Limit::late_stores}) {
     put(limit, Use::late_gradients, up);
@@ -43,9 +44,10 @@ void PlanRelaxation::add_copies(Constraints& all, std::int64_t rounds, Bytes res
   } else {
     put(Limit::refresh, Use::streamed, streams);
   }
-  // first_loads: (over + z streamed + [r = 1] staged)/H <= down_B
+  // first_loads: (over + z streamed + [r = 1] (staged + rotated_backward))/H <= down_B
   // later_loads: (over + z streamed + reloads/(r - 1))/H <= down_B'
-  // last_loads:  (over + z streamed + reloads/(r - 1) + early_staged)/H <= down_E
+  // last_loads:  (over + z streamed + reloads/(r - 1) + early_staged + rotated_backward)/H <=
+  // down_E, for what the last backward pass updates is there at its loss or comes behind it.
   for (const Limit limit : {Limit::first_loads, Limit::later_loads, Limit::last_loads}) {
     not_held(limit, down);
     put(limit, Use::streamed, streams);
@@ -57,18 +59,21 @@ void PlanRelaxation::add_copies(Constraints& all, std::int64_t rounds, Bytes res
     put(Limit::later_loads, Use::reloads, down / (times - 1));
     put(Limit::last_loads, Use::reloads, down / (times - 1));
     put(Limit::last_loads, Use::early_staged, down);
-    // (streamed_gradients - s)/D <= up_B, up_B'; wire (streamed_gradients - s)/D <= up_E: at the
+    put(Limit::last_loads, Use::rotated_backward, down);
+    // (streamed_gradients - s)/D <= up_B, up_B'; wire (leaving_gradients - s)/D <= up_E: at the
     // end of a backward pass only slots hold gradients that have not left.
     const double wire = static_cast<double>(job.gradient_wire_element().count()) /
                         static_cast<double>(job.gradient_element().count());
     for (const Limit limit :
          {Limit::first_gradients, Limit::later_gradients, Limit::last_gradients}) {
-      const double rate = up * (limit == Limit::last_gradients ? wire : 1);
-      put(limit, Use::streamed_gradients, rate);
+      const bool last = limit == Limit::last_gradients;
+      const double rate = up * (last ? wire : 1);
+      put(limit, last ? Use::leaving_gradients : Use::streamed_gradients, rate);
       constraint(limit).slots = -rate;
     }
   } else {
     put(Limit::first_loads, Use::staged, down);
+    put(Limit::first_loads, Use::rotated_backward, down);
   }
   if (rounds > 1 && !job.optimizer.clip) {
     // loads:   (refresh + z streamed + reloads/(r - 1))/H <= down_E + down_F

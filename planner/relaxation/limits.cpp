@@ -83,6 +83,8 @@ const char* to_string(Limit limit) {
                                            "update_dram",
                                            "update_cores",
                                            "first_dram",
+                                           "ring_chain",
+                                           "late_chain",
                                            "later_forward",
                                            "later_forward_h2d",
                                            "later_forward_d2h",

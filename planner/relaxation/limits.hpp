@@ -45,6 +45,15 @@ enum class Use : std::uint8_t {
   last_copy,
   /// Bytes of optimizer state that lives on the host and comes to the device for its update.
   staged,
+  /// Bytes of optimizer state that passes through the device's ring of state slots for its update
+  /// after the norm (rotates_state).
+  rotated,
+  /// Bytes of optimizer state, and of gradients beside it, that pass through the device's ring of
+  /// state slots and come there after the norm.
+  rotated_late,
+  /// Bytes of optimizer state that passes through the device's ring of state slots while the last
+  /// backward pass runs (rotates_under_backward).
+  rotated_backward,
   resident,  ///< Bytes of weights and state that stay on the device throughout.
   records,   ///< Bytes of a round's records, on the device and on the host together.
   /// Bytes of a round's records that stay on the device until their backward pass.
@@ -71,6 +80,8 @@ enum class Use : std::uint8_t {
   /// With several rounds: bytes of blocks' running gradient sums that leave the device in each
   /// round. Of L blocks each counts (L - 1)/L of its sum, since one block's sum may stay in a slot.
   streamed_gradients,
+  /// The part of streamed_gradients that leaves the device in the last backward pass, too.
+  leaving_gradients,
   /// With clipping: bytes of gradients for CPU updates that wait on the device for the norm and
   /// leave after it.
   late_gradients,
@@ -84,7 +95,7 @@ enum class Use : std::uint8_t {
   host_records,   ///< Bytes of a round's records in the host's memory.
   host_gradients  ///< Bytes of gradients that wait in the host's memory.
 };
-inline constexpr std::size_t kUses = 33;
+inline constexpr std::size_t kUses = 37;
 /// Amounts of every use, by Use: of one unit, or summed over the units of a plan.
 using UseSum = std::array<double, kUses>;
 [[nodiscard]] inline double& use_of(UseSum& sum, Use use) {
@@ -134,6 +145,12 @@ enum class Limit : std::uint8_t {
   /// With clipping: in the first forward part CPU updates, loads and stores move no more than the
   /// host's memory can.
   first_dram,
+  /// State that passes through a ring after the norm, but for what the device may hold at the norm,
+  /// is loaded; then one round's forward passes come. Both fit into the first forward part.
+  ring_chain,
+  /// State and gradients that come to a ring after the norm are loaded; then one round's forward
+  /// passes come. Both fit into the first forward part.
+  late_chain,
   // Constraints of the time of each later forward part, to the round's loss.
   later_forward,
   later_forward_h2d,
@@ -225,11 +242,11 @@ enum class Limit : std::uint8_t {
   gradients_many,
 };
 constexpr std::size_t constraint_index(Limit limit) { return static_cast<std::size_t>(limit); }
-inline constexpr std::size_t kLimits = 61;
+inline constexpr std::size_t kLimits = 63;
 /// Number of constraints of time, which come first in Limit.
-inline constexpr std::size_t kTimeLimits = 34;
+inline constexpr std::size_t kTimeLimits = 36;
 /// Number of constraints of time and of copies together, which come first in Limit.
-inline constexpr std::size_t kSecondLimits = 51;
+inline constexpr std::size_t kSecondLimits = 53;
 const char* to_string(Limit limit);
 /// Whether the constraint is of a cycle around the whole step (embed_cycle, embed_slowed,
 /// block_cycle). Its passes count at their sustained time, not at the shorter one after a rest.

@@ -11,6 +11,10 @@ namespace {
 
 constexpr double kNone = 1e-6;  ///< Block counts below this are treated as zero.
 
+bool passes_ring(const UnitPlan& unit) {
+  return rotates_state(unit) && unit.staging == Staging::ring;
+}
+
 /// Whether counts of a group with one unit divide that unit between several choices.
 bool is_of_several(const std::vector<double>& counts) {
   constexpr double kWhole = 1 - 1e-6;
@@ -39,6 +43,21 @@ PlanRelaxation PlanRelaxation::at_pace(const Pace& pace) const {
   slower.d2h_rate_ *= pace.d2h;
   slower.update_rate_ *= pace.update;
   return slower;
+}
+
+PlanRelaxation PlanRelaxation::without_rings() const {
+  PlanRelaxation rest = *this;
+  for (std::vector<UnitPlan>& choices : rest.placed_) {
+    std::erase_if(choices, passes_ring);
+    if (choices.empty()) return *this;
+  }
+  return rest;
+}
+
+bool PlanRelaxation::has_rings() const {
+  return std::ranges::any_of(placed_, [](const std::vector<UnitPlan>& choices) {
+    return std::ranges::any_of(choices, passes_ring);
+  });
 }
 
 std::vector<RelaxedNode> PlanRelaxation::split(const RelaxedNode& node,

@@ -55,6 +55,9 @@ struct RelaxedNode {
   /// host, and number of blocks whose gradients live on the host, which is at least the number of
   /// slots.
   SlotRange gradient_slots{}, gradient_blocks{.least = 0};
+  /// Number of the device's slots for blocks' state that rotates (rotates_state), where it is
+  /// fixed.
+  std::optional<std::int64_t> state_slots = std::nullopt;
   /// Bytes of device memory that the node's linear program leaves unused, for what it does not
   /// count (rings, layout).
   Bytes reserve{0};
@@ -97,6 +100,13 @@ class PlanRelaxation {
   /// The same program with copies and CPU updates at `pace`. It serves to make sketches; its bound
   /// does not hold.
   [[nodiscard]] PlanRelaxation at_pace(const Pace& pace) const;
+
+  /// The same program without units whose state passes through a ring (Staging::ring). It serves to
+  /// make sketches; its bound holds for such plans alone. Where the pins leave a unit nothing else,
+  /// the program is unchanged.
+  [[nodiscard]] PlanRelaxation without_rings() const;
+  /// Whether state of any unit may pass through a ring (Staging::ring).
+  [[nodiscard]] bool has_rings() const;
 
   /// Numbers of rounds that the job and the pins allow.
   [[nodiscard]] const std::vector<std::int64_t>& rounds() const { return rounds_; }
@@ -162,6 +172,7 @@ class PlanRelaxation {
   void add_passes(Constraints& all, std::int64_t rounds) const;
   void add_updates(Constraints& all, const RelaxedNode& node) const;
   void add_update_span(Constraints& all, const RelaxedNode& node) const;
+  void add_ring_chain(Constraints& all, const RelaxedNode& node) const;
   void add_lanes(Constraints& all) const;
   void add_copies(Constraints& all, std::int64_t rounds, Bytes reserve) const;
   [[nodiscard]] static std::vector<Slowing> slowed_updates(const ProfileCostModel& costs,

@@ -32,6 +32,15 @@ std::vector<UnitPlan> all_placements(const Job& job) {
     staged.executor = Executor::gpu;
     staged.when = When::after;
     all.push_back(staged);
+    staged.staging = Staging::ring;
+    for (const Tier gradients : {Tier::host, Tier::hbm}) {
+      staged.gradients = gradients;
+      staged.when = When::after;
+      all.push_back(staged);
+      if (job.optimizer.clip) continue;
+      staged.when = When::backward;
+      all.push_back(staged);
+    }
   }
   UnitPlan resident;
   resident.weights = resident.gradients = resident.state = Tier::hbm;
@@ -118,7 +127,8 @@ void PlanRelaxation::allow(const Pins& pins) {
         } else {
           *kept = unit.weights == placement.weights && unit.gradients == placement.gradients &&
                   unit.state == placement.state && unit.executor == placement.executor &&
-                  unit.when == placement.when;
+                  unit.when == placement.when &&
+                  (!stages_state(placement) || unit.staging == placement.staging);
         }
       });
       if (allowed) placed_[kind].push_back(placement);

@@ -5,6 +5,12 @@
 #include "planner/relaxation/plan_relaxation.hpp"
 
 namespace sluice::planner {
+namespace {
+
+/// Seconds of slack in a constraint that is to hold of every plan.
+constexpr double kNever = 1e6;
+
+}  // namespace
 
 /// With clipping all CPU updates come between norm and loss, in the first forward part F.
 void PlanRelaxation::add_updates(Constraints& all, const RelaxedNode& node) const {
@@ -56,6 +62,46 @@ void PlanRelaxation::add_updates(Constraints& all, const RelaxedNode& node) cons
       put(Limit::update_cores, Use::forward, 1 / (times * cores));
     }
   }
+}
+
+/// State in a ring whose update waits for the norm is there at the norm or comes behind it, and the
+/// next step's passes wait for it. At the norm slots hold it, and so at most the device's memory.
+void PlanRelaxation::add_ring_chain(Constraints& all, const RelaxedNode& node) const {
+  if (!has_rings()) {
+    for (const Limit limit : {Limit::ring_chain, Limit::late_chain}) {
+      all[constraint_index(limit)].constant = -kNever;
+    }
+    return;
+  }
+  const Job& job = predictor_->job();
+  // rotated_late/H + (forward + forward_waits)/r <= t_F
+  Constraint& late = all[constraint_index(Limit::late_chain)];
+  late.weights[static_cast<std::size_t>(Use::forward)] = 1 / static_cast<double>(node.rounds);
+  late.weights[static_cast<std::size_t>(Use::forward_waits)] = 1 / static_cast<double>(node.rounds);
+  late.weights[static_cast<std::size_t>(Use::rotated_late)] = 1 / h2d_rate_;
+  Constraint& chain = all[constraint_index(Limit::ring_chain)];
+  const auto put = [&chain](Use use, double weight) {
+    chain.weights[static_cast<std::size_t>(use)] += weight;
+  };
+  const double down = 1 / h2d_rate_;
+  const auto times = static_cast<double>(node.rounds);
+  put(Use::forward, 1 / times);
+  put(Use::forward_waits, 1 / times);
+  put(Use::rotated, down);
+  if (node.state_slots) {
+    // (rotated - slots)/H + (forward + forward_waits)/r <= t_F
+    const auto state = [&job](std::int64_t parameters) {
+      return (job.master_bytes(parameters) + job.moment_bytes(parameters) * 2).count();
+    };
+    const std::int64_t slots = *node.state_slots * state(parameters_[1]);
+    chain.constant = -static_cast<double>(slots) * down;
+    return;
+  }
+  // (rotated + resident + waiting + staged + fixed - V)/H + (forward + forward_waits)/r <= t_F
+  for (const Use use : {Use::resident, Use::waiting, Use::staged}) put(use, down);
+  const DeviceFixed fixed = device_fixed(node.rounds);
+  const auto hbm = static_cast<double>((predictor_->machine().hbm - node.reserve).count());
+  chain.constant = (fixed.always - fixed.workspace - hbm) * down;
 }
 
 /// Without clipping all CPU updates come in the update span: they begin when the last round's

@@ -27,8 +27,9 @@ std::vector<UnitPlan> unit_choices(bool block) {
               for (const Tier tier : {Tier::hbm, Tier::host}) {
                 if (!block && (keep != Keep::input || tier != Tier::hbm)) continue;
                 const UnitPlan unit{weights, gradients, state, keep, tier, executor, when};
-                // Gradients that follow their state over the link are predicted, never searched.
-                if (stages_state(unit) && gradients == Tier::host) continue;
+                UnitPlan ring = unit;
+                ring.staging = Staging::ring;
+                if (stages_state(unit)) all.push_back(ring);
                 all.push_back(unit);
               }
             }
@@ -172,6 +173,12 @@ std::optional<std::vector<Plan>> every_plan(const Predictor& predictor, const Pi
     Plan plan = visited;
     if (pins) pins(plan);
     if (!is_valid(plan, predictor.job())) return;
+    // A ring serves gradients that follow their state over the link at least as well.
+    if (std::ranges::any_of(plan.units, [](const UnitPlan& unit) {
+          return rotates_state(unit) && unit.staging == Staging::whole;
+        })) {
+      return;
+    }
     if (seen.insert(plan_hash(canonical(plan))).second) plans.push_back(std::move(plan));
   });
   return plans;

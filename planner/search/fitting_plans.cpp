@@ -46,7 +46,7 @@ std::vector<std::int64_t> few_of(std::vector<std::int64_t> rounds) {
 FittingPlans::FittingPlans(const Predictor& predictor, const SearchSettings& settings)
     : predictor_(predictor),
       settings_(settings),
-      relaxation_(predictor, settings.pins),
+      relaxation_(PlanRelaxation(predictor, settings.pins).without_rings()),
       estimator_(predictor),
       steps_(predictor),
       rounds_(rounds_in(all_room())) {}

@@ -6,6 +6,7 @@
 
 #include "planner/effort/search_settings.hpp"
 #include "planner/guided/guided_search.hpp"
+#include "planner/guided/ring_gain.hpp"
 #include "planner/layout/laid_out.hpp"
 #include "planner/search/every_plan.hpp"
 #include "planner/search/fitting_plans.hpp"
@@ -107,17 +108,12 @@ Planned concluded(const Predictor& predictor, const Tournament& tournament, Seco
   return planned;
 }
 
-}  // namespace
-
-std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
-                                                   const SearchSettings& settings) {
+/// Searches plans without state in a ring, unless pins leave nothing else, for one that is faster
+/// than those of the tournament. The bound is of these plans.
+std::variant<Planned, Infeasible> search_without_rings(const Predictor& predictor,
+                                                       const SearchSettings& settings,
+                                                       Tournament tournament) {
   const std::int64_t effort = settings.effort > 0 ? settings.effort : kUsualEffort;
-  Tournament tournament(predictor, settings);
-  if (const auto whole = every_plan(predictor, settings.pins, settings.exhaustive)) {
-    if (!whole->empty() && tournament.run_all(*whole, settings.pins)) {
-      return concluded(predictor, tournament, tournament.left_bound(), tournament.least_bound());
-    }
-  }
   SearchSettings inner = settings;
   inner.effort = std::max<std::int64_t>(1, effort / 2);
   inner.until = settings.until.part(kGuidedPart);
@@ -204,6 +200,72 @@ std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
     tournament.run(std::move(refined), share);
   }
   return concluded(predictor, tournament, bound, bound);
+}
+
+/// The best of what was found and of plans with state in a ring, with the bound of all of them.
+std::variant<Planned, Infeasible> search_rings(const Predictor& predictor,
+                                               const SearchSettings& settings,
+                                               std::variant<Planned, Infeasible> found) {
+  SearchSettings inner = settings;
+  inner.effort =
+      std::max<std::int64_t>(1, (settings.effort > 0 ? settings.effort : kUsualEffort) / 2);
+  const GuidedSearch guided(predictor, inner, StartFrom::rings);
+  auto* best = std::get_if<Planned>(&found);
+  Tournament tournament(predictor, settings);
+  const auto is_near = [&] {
+    return best != nullptr &&
+           to_seconds(best->best.prediction.step) * (1 - kNearEnough) <= *guided.bound();
+  };
+  if (!guided.bound()) return found;
+  if (!is_near() && !settings.is_late()) {
+    // Plans of rings alone: mixtures with other updates start from a sketch that is no faster.
+    inner.pins = [&settings, clips = predictor.job().optimizer.clip.has_value()](Plan& plan) {
+      for (UnitPlan& unit : plan.units) {
+        unit.executor = Executor::gpu;
+        unit.state = unit.gradients = Tier::host;
+        unit.staging = Staging::ring;
+        unit.when = clips ? When::after : When::backward;
+      }
+      if (settings.pins) settings.pins(plan);
+    };
+    tournament.try_in_order(GuidedSearch(predictor, inner).run(), kTried);
+  }
+  const Seconds bound = *guided.bound();
+  if (!tournament.ranked().empty()) {
+    Planned ringed = concluded(predictor, tournament, bound, bound);
+    if (best == nullptr) return ringed;
+    ringed.considered += best->considered;
+    ringed.simulated += best->simulated;
+    if (ringed.best.prediction.step < best->best.prediction.step) return ringed;
+    best->considered = ringed.considered;
+    best->simulated = ringed.simulated;
+  }
+  if (best == nullptr) return found;
+  const Seconds step = to_seconds(best->best.prediction.step);
+  best->bound = std::min(bound, step);
+  best->relaxed_bound = bound;
+  best->optimality_gap = (step - best->bound) / step;
+  return found;
+}
+
+}  // namespace
+
+std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
+                                                   const SearchSettings& settings) {
+  Tournament tournament(predictor, settings);
+  if (const auto whole = every_plan(predictor, settings.pins, settings.exhaustive)) {
+    if (!whole->empty() && tournament.run_all(*whole, settings.pins)) {
+      return concluded(predictor, tournament, tournament.left_bound(), tournament.least_bound());
+    }
+  }
+  auto found = search_without_rings(predictor, settings, std::move(tournament));
+  std::optional<Seconds> step;
+  if (const auto* planned = std::get_if<Planned>(&found)) {
+    if (settings.is_late()) return found;
+    step = to_seconds(planned->best.prediction.step);
+  }
+  if (!rings_may_gain(predictor, settings.pins, step)) return found;
+  return search_rings(predictor, settings, std::move(found));
 }
 
 }  // namespace sluice::planner

@@ -230,10 +230,10 @@ double space_log10(const Predictor& predictor) {
   const bool state_on_disk =
       predictor.machine().state_on_disk && job.optimizer.state == StateType::fp32;
   // cpu: weights and gradients each in two tiers, `when` also forward; with state on the disk both
-  // in a third, where gradients wait for the norm; gpu: everything in HBM, or staged with weights
-  // in two tiers.
+  // in a third, where gradients wait for the norm; gpu: everything in HBM, or state staged with
+  // weights in two tiers, whole or with gradients in two tiers through a ring.
   const double by_cpu = 4 * (times + 1) + (state_on_disk ? 3 * (2 * (times + 1) + 2) : 0);
-  const double executor = by_cpu + (state_in_hbm ? times : 0) + 2;
+  const double executor = by_cpu + (state_in_hbm ? times : 0) + 2 + 4 * times;
   const double block = executor * 3 * 2;
   const auto layers = static_cast<double>(job.model.layers);
   const auto micro = static_cast<double>(job.micro_batches());

@@ -45,8 +45,8 @@ struct Axes {
 
 Plan with_when(Plan plan, When when) {
   for (UnitPlan& unit : plan.units) {
-    const bool only_after =
-        stages_state(unit) || (unit.executor == Executor::gpu && when == When::forward);
+    const bool only_after = (stages_state(unit) && unit.staging == Staging::whole) ||
+                            (unit.executor == Executor::gpu && when == When::forward);
     unit.when = only_after ? When::after : when;
   }
   return plan;
@@ -116,7 +116,10 @@ void vary_staging(const Plan& base, const Predictor& predictor, CandidateSet& fo
 std::vector<Candidate> variations(const Plan& base, const PlanEstimator& estimator,
                                   const Predictor& predictor, const Pins& pins) {
   CandidateSet found(estimator, predictor, pins);
-  if (any_unit(base, stages_state)) vary_staging(base, predictor, found);
+  const auto whole = [](const UnitPlan& unit) {
+    return stages_state(unit) && !rotates_state(unit);
+  };
+  if (any_unit(base, whole) && !any_unit(base, rotates_state)) vary_staging(base, predictor, found);
   vary_buffers(base, predictor, found);
   if (any_unit(base, [](const UnitPlan& unit) { return unit.keep_tier == Tier::host; })) {
     // Up to the records of a block's pass, so that a block that keeps little makes up for another.

@@ -166,7 +166,8 @@ std::string describe(const planner::Plan& plan) {
   for (const planner::UnitPlan& unit : plan.units) {
     text += std::string(" [") + to_string(unit.weights) + ' ' + to_string(unit.gradients) + ' ' +
             to_string(unit.state) + ' ' + to_string(unit.keep) + ' ' + to_string(unit.keep_tier) +
-            ' ' + to_string(unit.executor) + ' ' + to_string(unit.when) + ']';
+            ' ' + to_string(unit.executor) + ' ' + to_string(unit.when) + ' ' +
+            to_string(unit.staging) + ']';
   }
   return text;
 }

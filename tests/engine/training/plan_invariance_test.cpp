@@ -95,6 +95,45 @@ TEST_P(PlanInvariance, GradientsThatWaitNowhereGiveTheBitsOfThePlainPlan) {
   EXPECT_EQ(run_plan(unclipped, plan, kSteps), expected) << describe(plan);
 }
 
+TEST_P(PlanInvariance, StateThatPassesThroughARingGivesTheBitsOfThePlainPlan) {
+  planner::Job ringed = job();
+  const auto expect_bits = [&](planner::When when) {
+    const Outcome expected = run_plan(ringed, plain_plan(ringed), kSteps);
+    for (const planner::Tier weights : {planner::Tier::hbm, planner::Tier::host}) {
+      for (const planner::Tier gradients : {planner::Tier::hbm, planner::Tier::host}) {
+        for (const std::int64_t rounds : {std::int64_t{1}, ringed.micro_batches()}) {
+          planner::Plan plan = planner::uniform_plan(ringed,
+                                                     {.weights = weights,
+                                                      .gradients = gradients,
+                                                      .executor = planner::Executor::gpu,
+                                                      .when = when,
+                                                      .staging = planner::Staging::ring},
+                                                     rounds);
+          plan.state_buffers = weights == planner::Tier::hbm ? 1 : 2;
+          plan.copy_chunk = Bytes(4096);
+          EXPECT_EQ(run_plan(ringed, plan, kSteps), expected) << describe(plan);
+          plan.units[2] = {};  // The CPU updates a block between.
+          if (ringed.model.tied_head || gradients == planner::Tier::hbm) plan.units[1] = {};
+          EXPECT_EQ(run_plan(ringed, plan, kSteps), expected) << describe(plan);
+        }
+      }
+    }
+  };
+  expect_bits(planner::When::after);
+  ringed.optimizer.clip.reset();
+  expect_bits(planner::When::backward);
+}
+
+TEST_P(PlanInvariance, GradientsThatFollowTheirStateGiveTheBitsOfThePlainPlan) {
+  const Outcome expected = run_plan(job(), plain_plan(job()), kSteps);
+  planner::Plan plan = planner::uniform_plan(
+      job(), {.executor = planner::Executor::gpu, .when = planner::When::after}, 1);
+  for (const std::int64_t slots : {0, 2}) {
+    plan.state_buffers = slots;
+    EXPECT_EQ(run_plan(job(), plan, kSteps), expected) << describe(plan);
+  }
+}
+
 TEST_P(PlanInvariance, TwoRunsOfOnePlanAreEqual) {
   const planner::Plan plan = planner::random_plan(job(), first_seed());
   EXPECT_EQ(run_plan(job(), plan, kSteps), run_plan(job(), plan, kSteps));
@@ -133,6 +172,7 @@ TEST(RunPlan, ThePlansOfThisSuiteCoverEveryValueOfEveryUnitField) {
   std::set<planner::Keep> keep;
   std::set<planner::Executor> executor;
   std::set<planner::When> when;
+  std::set<planner::Staging> staging;
   std::set<std::int64_t> rounds;
   for (const NamedJob& each : small_jobs()) {
     for (std::uint64_t i = 0; i < kPlansOfAJob; ++i) {
@@ -146,6 +186,7 @@ TEST(RunPlan, ThePlansOfThisSuiteCoverEveryValueOfEveryUnitField) {
         keep.insert(unit.keep);
         executor.insert(unit.executor);
         when.insert(unit.when);
+        staging.insert(unit.staging);
       }
     }
   }
@@ -155,6 +196,7 @@ TEST(RunPlan, ThePlansOfThisSuiteCoverEveryValueOfEveryUnitField) {
   EXPECT_EQ(keep.size(), 3U);
   EXPECT_EQ(executor.size(), 2U);
   EXPECT_EQ(when.size(), 3U);
+  EXPECT_EQ(staging.size(), 2U);
   EXPECT_GE(rounds.size(), 3U);
 }
 

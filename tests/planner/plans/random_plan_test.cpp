@@ -18,6 +18,7 @@ TEST(RandomPlan, FortyDrawsHoldEveryValueOfEveryUnitField) {
   std::set<Keep> keep;
   std::set<Executor> executor;
   std::set<When> when;
+  std::set<Staging> staging;
   for (std::uint64_t seed = 0; seed < kDraws; ++seed) {
     for (const UnitPlan& unit : random_plan(job, seed).units) {
       weights.insert(unit.weights);
@@ -27,6 +28,7 @@ TEST(RandomPlan, FortyDrawsHoldEveryValueOfEveryUnitField) {
       keep.insert(unit.keep);
       executor.insert(unit.executor);
       when.insert(unit.when);
+      staging.insert(unit.staging);
     }
   }
   const std::set<Tier> tiers{Tier::hbm, Tier::host};
@@ -37,6 +39,7 @@ TEST(RandomPlan, FortyDrawsHoldEveryValueOfEveryUnitField) {
   EXPECT_EQ(keep.size(), 3u);
   EXPECT_EQ(executor.size(), 2u);
   EXPECT_EQ(when.size(), 3u);
+  EXPECT_EQ(staging.size(), 2u);
 }
 
 TEST(RandomPlan, FortyDrawsHoldEveryCountNearItsLimits) {

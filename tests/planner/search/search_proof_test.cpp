@@ -68,6 +68,7 @@ Problem problem(std::uint64_t seed) {
       plan.micro_batches_per_round = 2 / rounds;
     }
     for (UnitPlan& unit : plan.units) {
+      unit.staging = Staging::whole;
       if (unit.executor == Executor::cpu) unit.when = when;
       if (unit.executor == Executor::gpu) unit.when = When::after;
     }
@@ -89,7 +90,7 @@ std::vector<UnitPlan> block_choices() {
           for (const Tier state : {Tier::hbm, Tier::host}) {
             for (const Executor executor : {Executor::cpu, Executor::gpu}) {
               UnitPlan unit{weights, gradients, state, keep, keep_tier, executor, When::after};
-              if (stages_state(unit) && gradients == Tier::host) continue;  // Only predicted.
+              if (rotates_state(unit)) continue;  // Only in a ring is it searched.
               all.push_back(unit);
             }
           }

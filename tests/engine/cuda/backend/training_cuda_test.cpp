@@ -124,6 +124,30 @@ TEST_F(CudaTraining, RandomPlansGiveTheBitsOfThePlainPlan) {
   }
 }
 
+TEST_F(CudaTraining, StateThatPassesThroughARingGivesTheBitsOfThePlainPlan) {
+  planner::Job job = training_job();
+  job.optimizer.clip.reset();
+  const Outcome expected =
+      train_on_cuda(job, planner::uniform_plan(job, planner::UnitPlan{}, 1), 3);
+  for (const planner::Tier weights : {planner::Tier::hbm, planner::Tier::host}) {
+    for (const planner::Tier gradients : {planner::Tier::hbm, planner::Tier::host}) {
+      for (const planner::When when : {planner::When::backward, planner::When::after}) {
+        planner::Plan plan = planner::uniform_plan(job,
+                                                   {.weights = weights,
+                                                    .gradients = gradients,
+                                                    .executor = planner::Executor::gpu,
+                                                    .when = when,
+                                                    .staging = planner::Staging::ring},
+                                                   gradients == weights ? 1 : job.micro_batches());
+        plan.state_buffers = 2;
+        expect_bits(
+            train_on_cuda(job, plan, 3), expected,
+            std::string(to_string(weights)) + " " + to_string(gradients) + " " + to_string(when));
+      }
+    }
+  }
+}
+
 TEST_F(CudaTraining, RandomPlansOfAMixtureOfExpertsGiveTheBitsOfThePlainPlan) {
   expect_plans_give_equal_bits(routed_job(8), 8);
   expect_plans_give_equal_bits(routed_job(6), 4);

@@ -1,0 +1,17 @@
+// Whether a search of plans whose state passes through a ring is worth its time.
+#pragma once
+
+#include <optional>
+
+#include "planner/plans/pins.hpp"
+#include "planner/predictions/predict.hpp"
+
+namespace sluice::planner {
+
+/// Whether plans with the pins whose state passes through a ring (Staging::ring) may be faster than
+/// `step`, the best step of others, by the relaxation's bound for a usual number of slots. Where no
+/// other plan fits (`step` is none), whether they may fit.
+[[nodiscard]] bool rings_may_gain(const Predictor& predictor, const Pins& pins,
+                                  std::optional<Seconds> step);
+
+}  // namespace sluice::planner
