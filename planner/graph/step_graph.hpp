@@ -85,8 +85,11 @@ enum class Role : std::uint8_t {
   /// int32 [batch_size, seq_len]: inputs, then as many targets. Where a document begins inside a
   /// sequence, the input is ~token.
   tokens,
-  /// uint16 [padded]: high halves of a unit's weights; for fp32 compute its low halves follow,
-  /// uint16 [padded]. `padded` is the unit's number of parameters with padding.
+  /// uint16 [padded]: high halves of a unit's weights (of a piece, in updates of state on the
+  /// disk);
+  /// in passes of fp32 compute its low halves follow, uint16 [padded]. `padded` is the unit's
+  /// number
+  /// of parameters with padding.
   weights,
   /// uint16 [padded]: high halves of the embedding's weights, as the loss of a tied head reads
   /// them.

@@ -62,7 +62,9 @@ class HostTraffic {
   [[nodiscard]] Bytes whole(Bytes bytes) const;
 
  private:
-  /// Bytes or elements that a step sends through one part: the largest access, and the sum of all.
+  /// Sizes of the accesses of one step that go through one part of the host window: the largest,
+  /// and the sum of all. Bytes in parts for copies; elements in those for the optimizer's operands,
+  /// which share one Passing.
   struct Passing {
     std::int64_t largest = 0, all = 0;
     void add(std::int64_t size) {
