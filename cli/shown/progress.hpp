@@ -24,7 +24,8 @@ class Progress {
   void finish() const;
 
  private:
-  /// Parts of a line, in fixed memory.
+  /// Parts of the line that shows a step, each as zero-terminated text in an array of its own;
+  /// longer text is cut off.
   struct Words {
     char step[96] = "", rate[64] = "", time[32] = "", predicted[48] = "", left[48] = "";
   };

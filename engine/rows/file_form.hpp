@@ -9,7 +9,7 @@ namespace sluice::engine {
 
 /// Form of a data file, once it is unpacked.
 enum class FileForm {
-  text,     ///< UTF-8 text.
+  text,     ///< A file of plain UTF-8 text, without fields.
   json,     ///< Objects: one a line, a JSON list, or an object that holds one list.
   csv,      ///< Fields between commas, tabs or semicolons, with a header (RFC 4180).
   parquet,  ///< Apache Parquet.

@@ -103,6 +103,24 @@ def read(text, ledger, texts=()):
     return list(promises.values())
 
 
+KINDS = {"catalogue": "catalogue", "stated": "catalogue, host stated", "quick": "quick probe", "full": "full probe"}
+
+
+def beside(text, ledger, promises):
+    """Predictions of the same plans from other knowledge, written before the runs of a ledger whose promises are `promises`:
+    lines "job kind seconds low high" (experiments/unseen_jobs). Raises ValueError for a job that the ledger lacks."""
+    found = []
+    for line in text.splitlines()[1:]:
+        job, kind, *numbers = line.split("\t")
+        run = [one for one in promises if one.job == job or one.job.startswith(job + ",")]
+        if len(run) != 1:
+            raise ValueError(f"{ledger}: predictions.tsv names {job}, of which the ledger has {len(run)} predictions")
+        digest = hashlib.sha256(f"{ledger}\t{line}".encode()).hexdigest()[:SHORT]
+        predicted, low, high = (rounded(float(number)) for number in numbers)
+        found.append(dataclasses.replace(run[0], line=digest, knowledge=KINDS[kind], predicted=predicted, low=low, high=high))
+    return found
+
+
 def name_of(path):
     """Name of a ledger by its path below experiments/results."""
     return re.sub(r"/?\.?ledger\.jsonl$", "", path)
@@ -155,7 +173,11 @@ def committed(earlier):
             for other in [folder / "study.json", *sorted(folder.glob("*output")), *sorted(folder.glob("cells/*.json"))]
             if other.is_file()
         ]
-        for one in read(path.read_text(), name_of(str(path.relative_to(RESULTS))), texts):
+        ledger = name_of(str(path.relative_to(RESULTS)))
+        promises = read(path.read_text(), ledger, texts)
+        if (folder / "predictions.tsv").is_file():
+            promises += beside((folder / "predictions.tsv").read_text(), ledger, promises)
+        for one in promises:
             found[one.line] = one
     for one in earlier:
         found.setdefault(one.line, one)

@@ -42,7 +42,8 @@ struct BuyRequest {
 
 enum class RowKind {
   machine,  ///< A machine as its catalogue entry or its file states it.
-  /// A machine that does not hold the job, with the smallest memory kit with which it does.
+  /// A machine whose host memory is too small for the job, with the smallest memory kit that is
+  /// large enough.
   more_memory,
   /// A node of eight GPUs that holds the whole model, by roofline
   /// (planner/buying/resident_node.hpp).

@@ -89,7 +89,7 @@ struct TaskCost {
   /// core-seconds) go with one unit of `amount`.
   std::vector<std::pair<std::string, double>> uses;
   /// Share (0 to 1) of the compute lane's boost by which the task gets faster, where the machine
-  /// has a boost (boost_share); 0 for work without matrix products.
+  /// has a boost (boost_share); 0 for work without products and attention.
   double boosts = 0;
   Evidence evidence = Evidence::datasheet;
   double relative_deviation = 0;  ///< Standard deviation of the task's time over that time.
@@ -105,7 +105,7 @@ enum class CopyDirection { h2d, d2h, disk_read, disk_write };
 class CostModel {
  public:
   virtual ~CostModel() = default;
-  /// The device for which costs are: it decides which scratch and kernels they describe.
+  /// Kind of device that the costs are of; it decides which kernels and scratch compute tasks have.
   [[nodiscard]] virtual DeviceKind device() const { return DeviceKind::host; }
   /// A link of the machine and its capacity in units per second; every step graph declares all
   /// links.

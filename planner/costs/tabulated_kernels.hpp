@@ -12,8 +12,8 @@ namespace sluice::planner {
 struct TabulatedTime {
   Seconds time{0};
   double relative_deviation = 0;
-  /// Fitted where the device's own kernels were tabulated, datasheet where the model was scaled
-  /// from another device's.
+  /// `fitted` where the device's own kernels were tabulated, `datasheet` where the kernel model was
+  /// scaled from another device's.
   Evidence evidence = Evidence::fitted;
 };
 
@@ -27,7 +27,8 @@ struct TabulatedTime {
                                                           const Gemm& gemm);
 inline constexpr double kInStep = 1.03, kInStepDeviation = 0.05;
 
-/// Time of attention. None where the profile has no model of attention or is of the host backend.
+/// Time of one pass of attention by the profile's kernel model. None where the profile has no model
+/// of attention or is of the host backend.
 [[nodiscard]] std::optional<TabulatedTime> tabulated_time(const MachineProfile& profile,
                                                           const AttentionWork& attention);
 

@@ -27,7 +27,9 @@ class DataDependencies {
   /// Accesses of one lane to one tensor, all reading or all writing adjacent ranges, as the chunks
   /// of a copy do. A task whose access covers them all waits only for the last.
   struct Run {
-    std::int64_t begin, end;  ///< The smallest range of bytes that covers all touches.
+    /// The smallest range that covers all touches of the run, in bytes from the start of the
+    /// tensor.
+    std::int64_t begin, end;
     LaneKind lane;
     bool writes;
     std::vector<Touch> touches;

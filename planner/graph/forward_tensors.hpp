@@ -25,7 +25,8 @@ struct ForwardUnit {
   /// go to.
   bool routed = false;
 
-  /// Offset of each plane in the unit's weights, in bytes.
+  /// Offset, in bytes from the start of the unit's weights, of each plane: of the high halves and,
+  /// for fp32 compute, of the low halves.
   [[nodiscard]] std::vector<Bytes> planes() const;
 };
 
@@ -43,7 +44,8 @@ struct ForwardTensors {
   /// Residual stream that a unit reads, by the unit's number modulo 2, then by micro-batch.
   std::vector<TensorIndex> streams[2];
   std::optional<TensorIndex> loss_sum, logits;
-  /// Keys and values by block; empty unless the goal is ForwardGoal::next_token.
+  /// Tensors of the keys and values of the context, one for each block; empty unless the goal is
+  /// ForwardGoal::next_token.
   std::vector<TensorIndex> key_values;
   /// Data for loading only the chosen experts: the tensor of routes, where the experts lie in a
   /// block's weights, how many experts a block has, and how many of them tokens use on average.

@@ -21,7 +21,8 @@ struct Range {
   Bytes bytes{0};
 };
 
-/// The fields of a StepTask that the caller decides; GraphWriter adds id, cost and edges.
+/// The fields of a StepTask that the caller of GraphWriter decides; the writer adds the step's
+/// prefix to the id, the cost and the edges.
 struct TaskPlace {
   TaskKind kind;
   LaneKind lane;
@@ -125,14 +126,15 @@ class GraphWriter {
   std::map<std::pair<CopyDirection, Bytes>, PricedCopy> copies_;
   /// Tasks that the task being added waits for, possibly repeated.
   std::vector<sim::TaskId> before_;
-  std::vector<LaneKind> lanes_;  ///< Lane of every task, by task id.
+  std::vector<LaneKind> lanes_;  ///< Lane of every task of the graph, by TaskId.
   std::vector<std::optional<sim::TaskId>> last_access_;
   struct PassWork {
     Work work;
     CostKey key;
     sim::Task timed;
   };
-  /// Costs of passes by kind of pass, kind of unit, and position of the chunk in its sequence.
+  /// Work and costs of the passes of this job that were asked for so far, by kind of pass, kind of
+  /// unit, and position of the chunk in its sequence.
   std::map<std::tuple<Pass, std::size_t, std::int64_t>, PassWork> passes_;
   int step_ = 1;
 };

@@ -85,8 +85,11 @@ enum class Role : std::uint8_t {
   /// int32 [batch_size, seq_len]: inputs, then as many targets. Where a document begins inside a
   /// sequence, the input is ~token.
   tokens,
-  /// uint16 [padded]: high halves of a unit's weights; for fp32 compute its low halves follow,
-  /// uint16 [padded]. `padded` is the unit's number of parameters with padding.
+  /// uint16 [padded]: high halves of a unit's weights (of a piece, in updates of state on the
+  /// disk);
+  /// in passes of fp32 compute its low halves follow, uint16 [padded]. `padded` is the unit's
+  /// number
+  /// of parameters with padding.
   weights,
   /// uint16 [padded]: high halves of the embedding's weights, as the loss of a tied head reads
   /// them.
@@ -170,8 +173,8 @@ struct Access {
   Mode mode = Mode::read;
 };
 
-/// Work of the engine for one task of the graph; tasks[i] belongs to task i of the simulator's
-/// graph.
+/// One task of the step graph as the engine executes it: StepGraph::tasks[i] is task i of
+/// StepGraph::graph.
 struct StepTask {
   TaskKind kind;
   LaneKind lane;
@@ -183,7 +186,7 @@ struct StepTask {
   /// Whether this is a unit's first backward pass in the step, which overwrites the gradient
   /// instead of adding to it.
   bool first = false;
-  Bytes bytes{0};  ///< Bytes moved over the link (for load_experts, on average); zero for compute.
+  Bytes bytes{0};  ///< Bytes that a copy moves (for load_experts, on average); zero for compute.
   /// Range of the unit's parameters that an update task updates: the first one's index, and their
   /// number.
   std::int64_t first_parameter = 0, parameters = 0;

@@ -47,7 +47,8 @@ struct UnitTensorSet {
   /// embedding or head.
   std::optional<TensorIndex> device_gradient;
   std::optional<TensorIndex> host_gradient;
-  /// Gradient that waits for its update on the disk, in pieces.
+  /// Gradient on the disk, in pieces (StepGraph::disk): between rounds the running sum, at the end
+  /// of a step the gradient that waits there for its update.
   std::optional<TensorIndex> disk_gradient;
   /// Records on the device, by micro-batch of the round; empty where records are kept on the host.
   std::vector<TensorIndex> records;

@@ -8,7 +8,8 @@
 
 namespace sluice::planner {
 
-/// Head dimensions whose FLOP/s is a constant of the model; the rates of others are interpolated.
+/// Head dimensions for which the model of attention has a constant of its own, their FLOP/s; rates
+/// of others are interpolated.
 inline constexpr std::array kHeadDims = {64.0, 128.0, 192.0, 256.0, 512.0};
 inline constexpr std::size_t kAttentionScalars = 11;
 /// Number of queries in one block of work, which one multiprocessor computes.

@@ -47,8 +47,8 @@ class HostTraffic {
   /// Number of elements in each of the parts for the CPU optimizer's operands that hold the share
   /// `share` (0 to 1) of a step's updates, and at least the largest update.
   [[nodiscard]] std::int64_t elements(double share) const;
-  /// Bytes that `access` takes of a part for copies: its bytes, rounded up to the arena's
-  /// alignment.
+  /// Bytes that `access`, one of a copy, takes in the part of the host window that it goes through:
+  /// its bytes, rounded up to the arena's alignment.
   [[nodiscard]] static Bytes size_of(const Access& access);
   [[nodiscard]] static std::int64_t elements_of(const Access& high);
   [[nodiscard]] std::int64_t gradient_element() const { return gradient_element_; }
@@ -62,7 +62,9 @@ class HostTraffic {
   [[nodiscard]] Bytes whole(Bytes bytes) const;
 
  private:
-  /// Bytes or elements that a step sends through one part: the largest access, and the sum of all.
+  /// Sizes of the accesses of one step that go through one part of the host window: the largest,
+  /// and the sum of all. Bytes in parts for copies; elements in those for the optimizer's operands,
+  /// which share one Passing.
   struct Passing {
     std::int64_t largest = 0, all = 0;
     void add(std::int64_t size) {

@@ -76,7 +76,8 @@ struct MachineProfile {
   /// Bytes/s of copies to the device (from it) while others run in the other direction.
   Fact h2d_duplex, d2h_duplex;
   Fact copy_latency;  ///< Seconds from the start of a copy until its bytes flow.
-  /// Seconds between copies that follow each other on one lane; 0 where nobody measured it.
+  /// Seconds from the end of a copy to the start of the next one on the same lane, where nothing
+  /// else delays that; 0 where nobody measured it.
   Fact copy_gap{.value = 0,
                 .deviation = 0,
                 .count = 0,

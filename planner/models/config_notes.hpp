@@ -29,8 +29,8 @@ namespace sluice::planner {
 [[nodiscard]] std::vector<std::string> config_notes(const std::string& json_text,
                                                     const ModelShape& shape);
 
-/// Element type that the config.json states ("bfloat16"), under either name; empty where it states
-/// none.
+/// Element type that the config.json states as dtype or torch_dtype, such as "bfloat16"; empty
+/// where it states none.
 [[nodiscard]] std::string stated_dtype(const std::string& json_text);
 
 }  // namespace sluice::planner

@@ -16,16 +16,17 @@ enum class Family { llama, mistral, qwen2, qwen3, qwen3_moe, mixtral, gpt_oss };
 struct RopeScaling {
   enum class Kind { none, linear, llama3, yarn } kind = Kind::none;
   double factor = 1;
-  /// Used by llama3: pairs that rotate less often than this over the original positions have their
-  /// frequency divided by `factor`.
+  /// Used by llama3: pairs of elements that RoPE rotates fewer times than this over the original
+  /// positions have their frequency divided by `factor`.
   double low_freq_factor = 1;
-  /// Used by llama3: pairs that rotate more often than this over the original positions keep their
-  /// frequency.
+  /// Used by llama3: pairs of elements that RoPE rotates more times than this over the original
+  /// positions keep their frequency.
   double high_freq_factor = 4;
   /// Positions that the model was trained with before scaling; used by llama3 and yarn.
   std::int64_t original_max_positions = 0;
-  /// Used by yarn: pairs that rotate more than `beta_fast` times over the original positions keep
-  /// their frequency; pairs that rotate less than `beta_slow` times have it divided by `factor`.
+  /// Used by yarn: pairs of elements that RoPE rotates more than `beta_fast` times over the
+  /// original positions keep their frequency; those that it rotates less than `beta_slow` times
+  /// have it divided by `factor`.
   double beta_fast = 32, beta_slow = 1;
   /// Used by yarn: widens the range between beta_slow and beta_fast to whole pairs.
   bool truncate = true;
@@ -70,7 +71,8 @@ struct ModelShape {
   /// Keys visible to a query, itself included; none for all keys before it.
   std::optional<std::int64_t> sliding_window;
   double init_std = 0.02;
-  /// Positions that the model was made for, which bounds no step; none where nothing states it.
+  /// Number of positions that the model was made for; longer sequences are allowed, with a warning.
+  /// None where nothing states it.
   std::optional<std::int64_t> max_positions{};
   friend bool operator==(const ModelShape&, const ModelShape&) = default;
 };

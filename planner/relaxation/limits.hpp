@@ -37,8 +37,9 @@ enum class Use : std::uint8_t {
   /// (its gradient's store, CPU update and copy, divided by the number of blocks, and the
   /// embedding's update).
   between,
-  /// Without clipping: the most seconds that a round's passes of the blocks that the CPU updates
-  /// take, with any recomputation.
+  /// Of blocks that the CPU updates: seconds of a round's forward and backward passes, each block
+  /// with the longest recomputation of any choice of records. Only block_cycle counts them, a
+  /// constraint without clipping.
   block_passes,
   /// Where the CPU updates the head: seconds that surely follow the last CPU update, of a copy of
   /// the head's weights, or of another unit's and its forward passes of a round.

@@ -15,7 +15,8 @@
 
 namespace sluice::profiler {
 
-/// Times copies between two buffers of `bytes` each, on `threads` threads.
+/// Copies between two buffers of `bytes` each in host memory, for a caller to time: copy() on
+/// `threads` threads, paced() on the calling one.
 class CopyBench {
  public:
   CopyBench(Bytes bytes, int threads);

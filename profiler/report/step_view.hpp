@@ -36,7 +36,8 @@ struct TaskLimit {
 struct TierView {
   std::string tier;
   Bytes predicted{0}, capacity{0};
-  Bytes arena{0};  ///< Part of `predicted` that an arena reserves before the first task.
+  Bytes arena{
+      0};  ///< Bytes of this tier's arena, all reserved before the first task; in `predicted`.
   std::optional<Bytes> measured;
   std::vector<std::pair<std::string, Bytes>> parts;
 };

@@ -11,8 +11,9 @@
 
 namespace sluice::profiler {
 
-/// What a run's passes over its data take with one document in a sequence, and what they would take
-/// with several packed into one.
+/// Padding of a run whose sequences hold one document each, with its numbers of sequences and steps
+/// and its predicted time; and what these would be (`packed_`) with several documents in a sequence
+/// and as many passes over the data.
 struct PackingAdvice {
   double padding = 0;  ///< Share of the sequences' positions that hold no token.
   std::int64_t sequences = 0, packed_sequences = 0;

@@ -47,7 +47,8 @@ def test_results_repeat_to_the_byte_and_are_what_predict_says(run_sluice, small,
     assert first["beside_first"] == {"ratio": 1, "low": 1, "high": 1}
     for cell, row in zip(out["cells"], rows):
         beside = cell["beside_first"]
-        assert beside["low"] <= beside["ratio"] == pytest.approx(cell["tokens_per_s"] / first["tokens_per_s"]) <= beside["high"]
+        assert beside["ratio"] == pytest.approx(cell["tokens_per_s"] / first["tokens_per_s"])
+        assert beside["low"] <= beside["ratio"] <= beside["high"]
         assert [float(row[f"beside_first{end}"]) for end in ("", "_low", "_high")] == pytest.approx(list(beside.values()))
         # Both cells rest on one machine, so their ratio is surer than either step.
         apart = sum((one["step_s_high"] / one["step_s"] - 1) ** 2 for one in (first, cell)) ** 0.5
