@@ -132,6 +132,8 @@ class Renderer:
             return {"stop": "takes more memory than a template may"}
         except TookTooLong:
             return {"stop": f"takes more than {self.seconds} s of processor time for one conversation"}
+        except Exception as error:  # A template may change the messages that it is given.
+            return {"x": f"fails: {type(error).__name__}: {line_of(error)}"}
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
 

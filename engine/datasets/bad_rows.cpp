@@ -1,6 +1,7 @@
 #include "engine/datasets/bad_rows.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "sim/error.hpp"
 
@@ -24,7 +25,13 @@ std::string kind_of_reason(const std::string& reason) {
     if (i < reason.size()) kind += reason[i];
   }
   if (const auto byte = kind.find(" (at byte )"); byte != std::string::npos) kind.erase(byte, 11);
-  if (const auto colon = kind.find(": "); colon != std::string::npos) kind.erase(colon, 1);
+  // "field: must be text" reads as a sentence; any other colon stays.
+  constexpr std::array kVerbs = {"is ", "must ", "has ", "holds ", "asks "};
+  const auto colon = kind.find(": ");
+  if (colon == std::string::npos || colon > kind.find(' ')) return kind;
+  const std::string_view after = std::string_view(kind).substr(colon + 2);
+  const auto follows = [&](const char* verb) { return after.starts_with(verb); };
+  if (std::ranges::any_of(kVerbs, follows)) kind.erase(colon, 1);
   return kind;
 }
 

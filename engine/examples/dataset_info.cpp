@@ -27,17 +27,30 @@ json read_registry(const path& registry) {
   return document;
 }
 
-/// The registry's entry for this file, if any.
+/// The registry's entry for this file, if any: of several the first that can be read. Throws what
+/// the first says where none can.
 std::optional<Dataset> stated_beside(const path& file) {
   const path registry = file.parent_path() / kRegistryName;
   if (!std::filesystem::is_regular_file(registry)) return std::nullopt;
   const json document = read_registry(registry);
+  std::optional<BadRequest> fault;
   for (const auto& [name, entry] : document.items()) {
-    if (entry.is_object() && entry.value("file_name", json()) == file.filename().string()) {
+    if (!entry.is_object() || entry.value("file_name", json()) != file.filename().string())
+      continue;
+    try {
       return registered_dataset(registry, name);
+    } catch (const BadRequest& error) {
+      if (!fault) fault = error;
     }
   }
+  if (fault) throw BadRequest(*fault);
   return std::nullopt;
+}
+
+/// Whether the registry of `folder` has an entry of that name.
+bool has_entry(const path& folder, const std::string& name) {
+  const path registry = folder / kRegistryName;
+  return std::filesystem::is_regular_file(registry) && read_registry(registry).contains(name);
 }
 
 std::optional<path> find_registry(const std::optional<path>& folder) {
@@ -89,6 +102,11 @@ Dataset find_dataset(const path& data, const std::optional<path>& folder) {
   // A folder of that name is no obstacle to a file of the data sets' folder.
   const bool beside = folder && std::filesystem::is_regular_file(*folder / data, unknown);
   if (beside && !std::filesystem::is_regular_file(data, unknown)) return of_file(*folder / data);
+  // Nor is it to an entry of a registry that the run names.
+  const bool is_folder = std::filesystem::is_directory(data, unknown);
+  if (folder && is_folder && has_entry(*folder, data.string())) {
+    return registered_dataset(*folder / kRegistryName, data.string());
+  }
   if (std::filesystem::exists(std::filesystem::symlink_status(data, unknown))) return of_file(data);
   if (folder && std::filesystem::exists(*folder / data, unknown)) return of_file(*folder / data);
   if (is_glob(data)) return {.data = data};

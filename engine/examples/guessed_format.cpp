@@ -35,7 +35,9 @@ std::optional<ExampleFormat> guessed_format(const Json& row) {
     const Json list = list_in(row, field);
     if (!list.is_array()) continue;
     const bool empty = list.empty() || !list.front().is_object();
-    const bool openai = empty ? std::string(field) == "messages" : list.front().contains("role");
+    // A turn without either of the two fields is a fault of that row, whatever the others are.
+    const bool unclear = empty || list.front().contains("role") == list.front().contains("from");
+    const bool openai = unclear ? std::string(field) == "messages" : list.front().contains("role");
     ExampleFormat format = example_format(openai ? DataFormat::messages : DataFormat::sharegpt);
     format.messages = field;
     return format;
@@ -47,6 +49,7 @@ std::optional<ExampleFormat> guessed_format(const Json& row) {
     return settled_format(example_format(DataFormat::prompt_completion), row, false);
   }
   if (row.contains("text")) return example_format(DataFormat::jsonl);
+  if (row.contains("messages")) return example_format(DataFormat::messages);
   return std::nullopt;
 }
 

@@ -9,8 +9,11 @@ namespace sluice::engine {
 namespace {
 
 /// Fields of a turn that say whether it is learnt.
-constexpr std::array kMasks = {"weight",    "loss_weight", "train",    "training",
-                               "trainable", "loss",        "loss_mask"};
+constexpr std::array kMasks = {"weight",        "loss_weight", "train",     "training",
+                               "trainable",     "loss",        "loss_mask", "compute_loss",
+                               "train_on_turn", "is_training", "learn"};
+/// Fields of a turn that may say that it is not learnt, or that it is: programs differ.
+constexpr std::array kUnclear = {"mask", "masked", "is_masked", "ignore", "ignored"};
 /// Fields of a turn that mask parts of it, which is not done.
 constexpr std::array kPartMasks = {"train_detail", "training_detail", "loss_scale"};
 /// Fields of a turn that hold thoughts; an answer may consist of them.
@@ -47,6 +50,11 @@ bool learnt_of(const Json& message, const std::string& field, const std::string&
     const bool of_parts = std::ranges::find(kPartMasks, name) != kPartMasks.end();
     if (of_parts && !value.is_null()) {
       fault_of_file(field + "." + name, "masks of a turn's parts are not done here");
+    }
+    const bool unclear = std::ranges::find(kUnclear, name) != kUnclear.end();
+    if (unclear && name != format.learnt && !value.is_null()) {
+      fault_of_file(field + "." + name,
+                    "does not say whether 1 is learnt or left out: write \"train\": true or false");
     }
     if (!is_mask(name, format)) continue;
     const auto says = mask_value(value, field + "." + name);

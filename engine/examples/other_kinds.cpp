@@ -12,6 +12,14 @@ constexpr const char* kPreference =
     "is preference data, which no method here learns from: to learn the answers as they are, name "
     "the fields (columns: {messages: ";
 
+/// Fields that say whether the answers of a row are good.
+constexpr std::array kVerdicts = {"label",      "kto_tag",   "preferred", "is_preferred",
+                                  "preference", "is_chosen", "accepted",  "is_good",
+                                  "is_correct", "winner"};
+/// Fields that say how good the answers of a row are.
+constexpr std::array kRatings = {"score", "scores",  "reward", "rewards", "rank",
+                                 "ranks", "ranking", "rating", "ratings"};
+
 BadExample preference(const std::string& field, const std::string& messages) {
   return {.reason = field + ": " + kPreference + messages + "}, or prompt and response)",
           .of_file = true};
@@ -26,11 +34,16 @@ bool is_set(const Json& row, const char* field) {
 
 std::optional<BadExample> other_kind_of_data(const Json& row) {
   if (is_set(row, "chosen") && is_set(row, "rejected")) return preference("chosen", "chosen");
-  for (const char* field : {"label", "kto_tag"}) {
-    if (is_set(row, field) && row[field].is_boolean()) return preference(field, "messages");
+  for (const char* field : kVerdicts) {
+    if (is_set(row, field) && !row[field].is_object()) return preference(field, "messages");
   }
-  for (const char* field : {"score", "scores", "reward", "rewards", "rank", "ranking", "ranks"}) {
+  for (const char* field : kRatings) {
     if (is_set(row, field) && (row[field].is_number() || row[field].is_array())) {
+      return preference(field, "messages");
+    }
+  }
+  for (const auto& [field, value] : row.items()) {
+    if (field.starts_with("rejected") && !value.is_null() && !value.empty()) {
       return preference(field, "messages");
     }
   }

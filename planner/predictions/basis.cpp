@@ -107,14 +107,14 @@ class BasisMaker {
   /// whose paths are alike share what differs between runs, others share less of it.
   void add_of_run(const CriticalCost& cost) {
     const double of_lane = lane_time(cost.lane);
-    const double relative = run_deviation(profile_, cost.lane);
+    const double relative = run_deviation(profile_, cost.lane, cost.errs_alone);
     BasisLine line;
     line.name = "between runs: " + lane_name(cost.lane);
     line.cause = "run/" + cost.key.name;
     line.group = "run/" + lane_name(cost.lane) + "/" + cost.key.name;
     line.relative_deviation = relative;
     line.deviation = Seconds(relative * std::sqrt(of_lane * cost.time.count()));
-    line.note = run_deviation_note(profile_, cost.lane);
+    line.note = run_deviation_note(profile_, cost.lane, cost.errs_alone);
     lines_.push_back(std::move(line));
   }
 

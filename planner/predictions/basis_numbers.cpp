@@ -338,11 +338,14 @@ BasisNumber slowing_number(const ProfileCostModel& costs, LaneKind lane) {
   return number;
 }
 
-std::string run_deviation_note(const MachineProfile& profile, LaneKind lane) {
+std::string run_deviation_note(const MachineProfile& profile, LaneKind lane, bool learnt) {
   if (lane == LaneKind::cpu &&
-      run_deviation(profile, lane) > run_deviation(MachineProfile(), lane)) {
+      run_deviation(profile, lane, learnt) > run_deviation(MachineProfile(), lane, learnt)) {
     return "0.7 of what the probe's repetitions differ by";
   }
+  const bool of_host = lane == LaneKind::cpu || lane == LaneKind::h2d || lane == LaneKind::d2h;
+  if (!learnt && of_host)
+    return "what 127 runs on three H200 hosts showed, nothing being learnt here";
   return "half of what 127 runs on three H200 hosts showed";
 }
 

@@ -53,7 +53,8 @@ struct BasisNumber {
 /// are set.
 [[nodiscard]] BasisNumber slowing_number(const ProfileCostModel& costs, LaneKind lane);
 
-/// Text that says where run_deviation(profile, lane) comes from.
-[[nodiscard]] std::string run_deviation_note(const MachineProfile& profile, LaneKind lane);
+/// Text that says where run_deviation(profile, lane, learnt) comes from.
+[[nodiscard]] std::string run_deviation_note(const MachineProfile& profile, LaneKind lane,
+                                             bool learnt);
 
 }  // namespace sluice::planner

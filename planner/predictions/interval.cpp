@@ -108,16 +108,19 @@ std::vector<CriticalCost> critical_costs(const StepGraph& graph, const sim::Time
   return all;
 }
 
-double run_deviation(const MachineProfile& profile, LaneKind lane) {
-  constexpr double kLeastOfUpdates = 0.035, kOfRounds = 0.7;
+double run_deviation(const MachineProfile& profile, LaneKind lane, bool learnt) {
+  constexpr double kUpdates = 0.035, kUpdatesUntaught = 0.07, kOfRounds = 0.7;
+  constexpr double kCopies = 0.015, kCopiesUntaught = 0.03;
   switch (lane) {
     case LaneKind::cpu:
-      return std::max(kLeastOfUpdates, kOfRounds * update_rate_deviation(profile));
+      return std::max(learnt ? kUpdates : kUpdatesUntaught,
+                      kOfRounds * update_rate_deviation(profile));
     case LaneKind::h2d:
     case LaneKind::d2h:
+      return learnt ? kCopies : kCopiesUntaught;
     case LaneKind::disk_read:
     case LaneKind::disk_write:
-      return 0.015;
+      return kCopies;
     case LaneKind::compute:
     case LaneKind::launch:
       break;
@@ -128,10 +131,11 @@ double run_deviation(const MachineProfile& profile, LaneKind lane) {
 Seconds period_deviation(const std::vector<CriticalCost>& costs, Seconds period,
                          const MachineProfile& profile) {
   double variance = std::pow(kModelDeviation * period.count(), 2);
-  std::array<double, kLaneKinds> common{}, of_run{};
+  std::array<double, kLaneKinds> common{}, of_lane{}, of_run{};
   for (const CriticalCost& cost : costs) {
-    of_run[static_cast<std::size_t>(cost.lane)] +=
-        cost.time.count() * run_deviation(profile, cost.lane);
+    const double relative = run_deviation(profile, cost.lane, cost.errs_alone);
+    of_lane[static_cast<std::size_t>(cost.lane)] += cost.time.count();
+    of_run[static_cast<std::size_t>(cost.lane)] += cost.time.count() * relative * relative;
     const double deviation = cost.time.count() * cost.relative_deviation;
     if (cost.errs_alone) {
       variance += deviation * deviation;
@@ -140,7 +144,7 @@ Seconds period_deviation(const std::vector<CriticalCost>& costs, Seconds period,
     }
   }
   for (const double deviation : common) variance += deviation * deviation;
-  for (const double deviation : of_run) variance += deviation * deviation;
+  for (std::size_t lane = 0; lane < kLaneKinds; ++lane) variance += of_lane[lane] * of_run[lane];
   return Seconds(std::sqrt(variance));
 }
 

@@ -39,10 +39,11 @@ struct CriticalCost {
 /// relative deviation and S a sum:
 ///
 ///   variance = S over keys that err alone (t d)^2 + S over lanes (S over other keys t d)^2
-///              + S over lanes (r(lane) x S over its keys t)^2 + (kModelDeviation x period)^2
+///              + S over lanes (S over its keys t) (S over its keys r^2 t)
+///              + (kModelDeviation x period)^2
 ///
-/// r: run_deviation() on the machine of `profile`. First order: the critical path is taken to stay
-/// where it is.
+/// r: run_deviation() of the key's lane on the machine of `profile`. First order: the critical path
+/// is taken to stay where it is.
 [[nodiscard]] Seconds period_deviation(const std::vector<CriticalCost>& costs, Seconds period,
                                        const MachineProfile& profile);
 
@@ -51,8 +52,11 @@ struct CriticalCost {
 /// neighbours. Source: half of what updates, passes and copies showed in 127 runs on three H200
 /// hosts (history: 2026-11-23-prediction-study-even). For updates on the CPU it is at least 0.7 of
 /// the deviation that the probe saw between its repetitions, which tells a busy host (history:
-/// 2026-11-26-prediction-study-family, replayed.output).
-[[nodiscard]] double run_deviation(const MachineProfile& profile, LaneKind lane);
+/// 2026-11-26-prediction-study-family, replayed.output). Where nothing was learnt from runs
+/// (`learnt` is false), a quarter of an hour and more lies between what was measured and the run,
+/// in which a shared host's memory changes more: twice as much
+/// (experiments/results/current/unseen-jobs).
+[[nodiscard]] double run_deviation(const MachineProfile& profile, LaneKind lane, bool learnt);
 
 /// Standard deviation of the simulated period, relative to it, if every cost were known exactly:
 /// hand-offs between threads and their wake-ups are not simulated.

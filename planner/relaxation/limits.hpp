@@ -37,8 +37,8 @@ enum class Use : std::uint8_t {
   /// (its gradient's store, CPU update and copy, divided by the number of blocks, and the
   /// embedding's update).
   between,
-  /// Of blocks that the CPU updates: seconds of a round's forward and backward passes, each block
-  /// with the longest recomputation of any choice of records. Only block_cycle counts them, a
+  /// Seconds of a round's forward and backward passes of the blocks that the CPU updates, each
+  /// block with the longest recomputation of any choice of records. Only block_cycle counts them, a
   /// constraint without clipping.
   block_passes,
   /// Where the CPU updates the head: seconds that surely follow the last CPU update, of a copy of

@@ -62,6 +62,11 @@ void fill_foreign_defaults(RunConfig& config, const std::set<Program>& seen,
         "finetuning_type is not stated, for which LLaMA-Factory trains LoRA: all weights are "
         "trained here");
   }
+  if (program == Program::trl && !keys.contains("assistant_only_loss")) {
+    config.notes.emplace_back(
+        "assistant_only_loss is not stated, for which TRL learns every token of a conversation: "
+        "the assistant's answers alone are learnt here");
+  }
   std::string filled;
   for (const auto& [path, value] : defaults_of(*program)) {
     if (is_stated(config, path)) continue;

@@ -61,6 +61,18 @@ void set_stage(RunConfig&, Text value, Text key) {
                  "rewards wait for a method that uses them");
 }
 
+void set_default_system(RunConfig&, Text value, Text key) {
+  if (is_none(value)) return;
+  throw BadRequest(key + ": templates write their own: give the rows a system turn with this text");
+}
+
+void set_thinking(RunConfig&, Text value, Text key) {
+  if (is_none(value) || parse_yes_or_no(value, key)) return;
+  throw BadRequest(key + ": \"" + value +
+                   "\" is not done here: give the rows chat_template_kwargs: {enable_thinking: "
+                   "false}, which a template that knows the word reads");
+}
+
 constexpr std::array kLlamaFactoryKeys = {
     alias("model_name_or_path", "model"),
     alias("cutoff_len", "seq_len"),
@@ -72,6 +84,8 @@ constexpr std::array kLlamaFactoryKeys = {
          [](RunConfig& run, Text v, Text k) {
            if (parse_yes_or_no(v, k)) set_path(run, "packing", "documents");
          }),
+    rule("default_system", set_default_system),
+    rule("enable_thinking", set_thinking),
     rule("stage", set_stage),
     rule("pure_bf16", set_pure_bf16),
     rule("model_revision", set_revision),
@@ -103,6 +117,7 @@ constexpr std::array kLlamaFactoryKeys = {
     moot("cache_dir", "models are found in the local Hugging Face cache (HF_HOME)"),
     moot("compute_accuracy", kMeanLoss),
     moot("crop_to_patches", kNoPicture),
+    moot("data_shared_file_system", kNoLoader),
     moot("disable_gradient_checkpointing", kPlanned),
     moot("do_sample", kGenerates),
     moot("dpo_*", kStages),

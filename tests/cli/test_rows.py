@@ -31,10 +31,15 @@ def test_an_answer_that_is_masked_is_not_learnt(read, tmp_path, mask):
 @pytest.mark.parametrize(
     "row, texts",
     [
-        (chat("q", "a", weight=0.5), ["messages[].weight 0.5", "write 0 or 1"]),
+        (chat("q", "a", weight=0.5), ["messages[].weight: 0.5", "write 0 or 1"]),
         ({"messages": [{"role": "user", "content": "q", "train": True}, *chat("q", "a")["messages"]]}, ["only the assistant's are learnt"]),
         (chat("q", "a", train_detail=[{"begin_offset": 0}]), ["train_detail"]),
+        (chat("q", "a", ignore=True), ["ignore", "does not say whether 1 is learnt"]),
         ({**chat("q", "a"), "label": False}, ["label", "preference data"]),
+        ({**chat("q", "a"), "label": 0}, ["label", "preference data"]),
+        ({**chat("q", "a"), "is_correct": False}, ["is_correct", "preference data"]),
+        ({**chat("q", "a"), "rating": 1}, ["rating", "preference data"]),
+        ({**chat("q", "a"), "rejected_response": "b"}, ["rejected_response", "preference data"]),
         ({**chat("q", "a"), "score": 2}, ["score", "preference data"]),
         ({**chat("q", "a"), "chosen": [], "rejected": []}, ["chosen", "preference data", "columns"]),
         ({"prompt": "q", "chosen": "good", "rejected": "bad"}, ["chosen", "preference data"]),
@@ -87,6 +92,16 @@ def test_rows_without_known_fields_are_refused_with_the_fields_found(refused, tm
     write_jsonl(tmp_path / "rows.jsonl", [first, *GOOD])
     names = ", ".join(first) or "none"
     refused("rows.jsonl", "rows.jsonl:1: ", f"its fields are {names}", "columns: {prompt: ", "data_format: text")
+
+
+@pytest.mark.parametrize(
+    "first", [{"messages": None}, {"messages": "hello"}, {"messages": [{"content": "no role"}, {"role": "assistant", "content": "a"}]}]
+)
+def test_a_bad_first_row_is_left_out_as_any_other(read, tmp_path, first):
+    write_jsonl(tmp_path / "rows.jsonl", [first, *GOOD])
+    found = read("rows.jsonl").all["sets"][0]
+    assert (found["format"], found["rows_read"], found["rows_used"]) == ("messages", 9, 8)
+    assert found["left_out"][0]["first"].endswith("rows.jsonl:1")
 
 
 def test_question_and_answer_are_read_where_they_are_named(read, tmp_path):
@@ -165,8 +180,7 @@ def test_parts_of_text_are_joined_and_others_refused_by_type(read, tmp_path):
     write_jsonl(tmp_path / "rows.jsonl", rows)
     found = read("rows.jsonl")
     assert "user\none, two<" in found.texts()[0] and found.learnt()[0] == f"ok{END}"
-    assert sorted(each["reason"].split(": ")[0] for each in found.left_out) == [
-        "messages[].content[] a part of type image_url", "messages[].content[] a part of type input_audio"]
+    assert sorted(each["reason"].split(": ")[1] for each in found.left_out) == ["a part of type image_url", "a part of type input_audio"]
 
 
 # Data sets by name, and several of them.
@@ -190,7 +204,11 @@ def test_dataset_info_as_llama_factory_ships_it(read, refused, tmp_path):
         "seen": {"file_name": "qa.jsonl", "formatting": "sharegpt", "columns": {"images": "i"}},
         "hub": {"hf_hub_url": "someone/thing", "split": "train"},
         "script": {"script_url": "thing.py"},
+        "own_seen": {"file_name": "own.jsonl", "formatting": "sharegpt", "columns": {"images": "i"}},
+        "own": {"file_name": "own.jsonl", "columns": columns},
     }
+    (folder / "own.jsonl").write_bytes((folder / "qa.jsonl").read_bytes())
+    (tmp_path / "v1").mkdir()  # A folder of an entry's name is no data set where the registry is named.
     (folder / "dataset_info.json").write_text(json.dumps(info))
     more = ["dataset_dir=sets"]
     qa = read("qa", *more)
@@ -199,6 +217,8 @@ def test_dataset_info_as_llama_factory_ships_it(read, refused, tmp_path):
     wiki = read("wiki", *more, "packing=documents", "--seq-len", "16")
     assert [text.removesuffix("<|endoftext|>") for text in wiki.texts()] == ["first line", "second line", "third line", "fourth"]
     assert read("v1", *more).learnt() == [f"a{i}{END}" for i in range(4)]
+    own = read("sets/own.jsonl")  # By the first of its entries that can be read.
+    assert own.all["sets"][0]["rows_used"] == 6 and set(own.learnt()) <= {f"a{i}{END}" for i in range(6)}
     for name, texts in {
         "ranked": ["ranking", "preference data"], "kto": ["columns.kto_tag", "preference data"],
         "seen": ["columns.images", "text alone"], "hub": ["hf_hub_url", "hf download someone/thing"],

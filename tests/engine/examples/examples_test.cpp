@@ -97,8 +97,9 @@ TEST(Example, ShareGptsCallsAndObservationsAreCallsOfToolsAndTheirResults) {
 }
 
 TEST(Example, MasksOfTurnsAreReadAndDoNotReachTheTemplate) {
-  for (const char* mask : {"\"weight\":0", "\"weight\":0.0", "\"train\":false", "\"loss\":false",
-                           "\"loss_mask\":0", "\"loss_weight\":0.0", "\"training\":false"}) {
+  for (const char* mask :
+       {"\"weight\":0", "\"weight\":0.0", "\"train\":false", "\"loss\":false", "\"loss_mask\":0",
+        "\"loss_weight\":0.0", "\"training\":false", "\"compute_loss\":false", "\"learn\":0"}) {
     const std::string row = std::string(R"({"messages":[{"role":"user","content":"q"},)") +
                             R"({"role":"assistant","content":"a",)" + mask +
                             R"(},{"role":"assistant","content":"b","weight":1}]})";

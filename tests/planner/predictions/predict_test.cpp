@@ -173,7 +173,7 @@ TEST(PeriodDeviation, CostsThatErrAloneAreIndependentAndOthersOfALaneGoTogether)
   const MachineProfile profile = test::round_profile();
   // 0.1 and 0.1: sqrt(0.02) when independent, 0.2 together; a zero period adds no model error.
   // Deviations between runs of one lane go together in both cases.
-  const double of_run = 2 * run_deviation(profile, LaneKind::compute);
+  const double of_run = 2 * run_deviation(profile, LaneKind::compute, true);
   EXPECT_NEAR(period_deviation({cost("a", true), cost("b", true)}, Seconds(0), profile).count(),
               std::sqrt(0.02 + of_run * of_run), 1e-12);
   EXPECT_NEAR(period_deviation({cost("a", false), cost("b", false)}, Seconds(0), profile).count(),
@@ -181,16 +181,32 @@ TEST(PeriodDeviation, CostsThatErrAloneAreIndependentAndOthersOfALaneGoTogether)
   EXPECT_NEAR(period_deviation({}, Seconds(2), profile).count(), 2 * kModelDeviation, 1e-12);
 }
 
+TEST(PeriodDeviation, UpdatesAndCopiesOfWhichNothingWasLearntAreLessSure) {
+  const MachineProfile profile = test::round_profile();
+  for (const LaneKind lane : {LaneKind::cpu, LaneKind::h2d, LaneKind::d2h}) {
+    EXPECT_NEAR(run_deviation(profile, lane, false), 2 * run_deviation(profile, lane, true), 1e-12);
+    // Alone on its lane, each cost brings its own share; both together what neither averages out.
+    const CriticalCost learnt{CostKey{"a"}, lane, Seconds(1), Evidence::fitted, 0, true};
+    const CriticalCost probed{CostKey{"b"}, lane, Seconds(1), Evidence::fitted, 0, false};
+    const double least = run_deviation(profile, lane, true);
+    EXPECT_NEAR(period_deviation({probed}, Seconds(0), profile).count(), 2 * least, 1e-12);
+    EXPECT_NEAR(period_deviation({learnt, probed}, Seconds(0), profile).count(),
+                std::sqrt(2 * (1 + 4)) * least, 1e-12);
+  }
+  EXPECT_EQ(run_deviation(profile, LaneKind::compute, false),
+            run_deviation(profile, LaneKind::compute, true));
+}
+
 TEST(PeriodDeviation, WhereAProbesRoundsDifferUpdatesAreLessSure) {
   MachineProfile profile = test::round_profile();
-  const double usual = run_deviation(profile, LaneKind::cpu);
+  const double usual = run_deviation(profile, LaneKind::cpu, true);
   profile.update = {{1, test::measured(1e6, 0.01)}, {2, test::measured(2e6, 0.01)}};
-  EXPECT_EQ(run_deviation(profile, LaneKind::cpu), usual);
+  EXPECT_EQ(run_deviation(profile, LaneKind::cpu, true), usual);
   profile.update = {{1, test::measured(1e6, 0.10)}, {2, test::measured(2e6, 0.10)}};
-  EXPECT_NEAR(run_deviation(profile, LaneKind::cpu), 0.07, 1e-12);
+  EXPECT_NEAR(run_deviation(profile, LaneKind::cpu, true), 0.07, 1e-12);
   profile.update.at(1).count = 1;  // Nothing to compare it with.
   profile.update.at(2).deviation = 0;
-  EXPECT_EQ(run_deviation(profile, LaneKind::cpu), usual);
+  EXPECT_EQ(run_deviation(profile, LaneKind::cpu, true), usual);
 }
 
 }  // namespace
