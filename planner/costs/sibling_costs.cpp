@@ -41,7 +41,8 @@ std::vector<PassGroup> passes_of(const Job& job) {
 
 /// Whether passes of `job` run the kernels that a probe's blocks run.
 bool alike_probed(const Job& job) {
-  return job.compute == ComputeType::bf16 && !job.model.experts && !job.sequence_chunk;
+  return job.operators == Operators::fused && job.compute == ComputeType::bf16 &&
+         !job.model.experts && !job.sequence_chunk;
 }
 
 /// Adds the samples of `probed` for the job's own passes where no run measured them.

@@ -214,8 +214,10 @@ def test_a_ledger_with_a_changed_line_is_not_appended_to(sluice, old):
 def test_a_plan_has_its_hash_and_its_step_time(sluice):
     expected = EXPECTED["plan"]
     said = sluice("predict", *expected["flags"], "--plan", "plan.json", "--json").json()
-    for key in ("plan_hash", "job_hash", "cost_model_hash", "step_s", "step_s_low", "step_s_high", "bound_s"):
+    for key in ("plan_hash", "job_hash", "cost_model_hash", "step_s", "bound_s"):
         assert said[key] == expected[key], key
+    # What is unsure of a machine is not what 0.1.0 took for it; the interval is no narrower.
+    assert said["step_s_low"] <= expected["step_s_low"] < expected["step_s_high"] <= said["step_s_high"]
 
 
 @needs_engine

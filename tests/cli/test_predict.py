@@ -66,7 +66,7 @@ def test_an_explanation_fits_the_terminal_and_names_sources(run_sluice, tiny):
     text = run_sluice("predict", *tiny, "--explain").out
     basis = text[text.index("basis "):]
     assert max(map(len, basis.splitlines())) <= 100
-    for word in ["kernel starts", "smaller numbers", "= step", "90 % interval", "narrow"]:
+    for word in ["backward", "smaller numbers", "= step", "90 % interval", "narrow"]:
         assert word in basis, word
 
 

@@ -1,9 +1,10 @@
 """Steps that take turns: their mean is the prediction, in text, in JSON and in the graph that is written."""
 
 import pytest
+from conftest import REPOSITORY
 
 # With so few sequences stores of one step's state hold up the next step's gradients.
-RUN = ["--model", "qwen2.5-0.5b", "--machine", "h200", "--seq-len", "1024", "--batch-size", "2", "--micro-batch", "2",
+RUN = ["--model", "qwen2.5-0.5b", "--machine", REPOSITORY / "tests/fixtures/machines/h200.json", "--seq-len", "1024", "--batch-size", "2", "--micro-batch", "2",
        "--residency", "host", "--hbm", "12GiB"]  # fmt: skip
 
 
