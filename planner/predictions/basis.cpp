@@ -67,12 +67,13 @@ class BasisMaker {
     }
     for (BasisNumber& number : numbers) {
       // Parts of one cost err independently: each causes its share of the cost's variance.
-      const double part = time > 0 ? number.time / time : 1.0 / std::size(numbers);
+      const double part =
+          time > 0 ? number.time / time : 1.0 / static_cast<double>(std::size(numbers));
       const double of_error =
           variance > 0 ? std::pow(number.time * number.relative_deviation, 2) / variance : part;
       BasisLine line;
       line.name = std::move(number.name);
-      line.cause = cost.errs_alone ? cost.key.name : std::move(number.cause);
+      line.cause = cost.errs_alone ? cost.key.name : number.cause;
       line.group = group_of(cost);
       line.origin = std::move(number.origin);
       line.value = number.value;

@@ -52,7 +52,7 @@ std::string origin_on_host(const MachineProfile& profile, const Fact& fact) {
 
 /// Name of a pass in words, such as "block forward", from its cost key ("forward/block|...").
 std::string pass_name(const std::string& key) {
-  const std::string pass = key.substr(0, key.find('|'));
+  std::string pass = key.substr(0, key.find('|'));
   const auto slash = pass.find('/');
   if (slash == std::string::npos) return pass;
   const std::string what = pass.substr(0, slash), of = pass.substr(slash + 1);
