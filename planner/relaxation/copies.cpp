@@ -17,9 +17,10 @@ void PlanRelaxation::add_copies(Constraints& all, std::int64_t rounds, Bytes res
   const double at_loss = device_fixed(rounds).at_loss;
   const double hbm = static_cast<double>((predictor_->machine().hbm - reserve).count());
   // over = records + resident + scratch + loss_slots + summed + [r > 1] s + fixed - V: what the
-  // device cannot hold when a loss begins. Staged state has its own memory beside all that several
-  // rounds use, or is stored before the records whose place it took, so the first of several losses
-  // leaves no more room than the others.
+  // device cannot hold when a loss begins, of any round. State is added to it: a byte of state
+  // either takes a record's place or a ring's slot for a while, and is then copied in that part; or
+  // it has device memory of its own, and then one byte more of records leaves before the loss and
+  // comes back after it.
   const auto not_held = [&](Limit limit, double rate) {
     for (const Use use : {Use::records, Use::resident, Use::scratch, Use::loss_slots}) {
       put(limit, use, rate);

@@ -56,9 +56,10 @@ void PlanRelaxation::add_memory(Constraints& all, const RelaxedNode& node) const
   hold(Limit::hbm_at_backward,
        {Use::device_records, Use::resident, Use::scratch, Use::record_slots},
        fixed.at_backward - hbm);
-  // tables: page tables of the host's arena, which the device maps as a whole. It holds state and,
-  // with several rounds, records and gradients; with one round the larger of these, whichever can
-  // be.
+  // tables: bytes of device memory for the page tables with which the device maps the host's arena,
+  // a fixed share of the arena. It holds state and, with several rounds, records and gradients.
+  // With one round these two use the same bytes one after the other, so only that one of them
+  // counts which is larger where all of it is on the host.
   const double tables = page_table_share(predictor_->machine());
   const Job& job = predictor_->job();
   const Bytes record = block_record(job).all_bytes;

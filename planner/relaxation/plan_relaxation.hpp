@@ -209,9 +209,9 @@ class PlanRelaxation {
   [[nodiscard]] static RelaxedNode node_of(const Plan& plan);
   void add_gradient_slots(Constraints& all, const RelaxedNode& node) const;
   /// Splits `node` by k, its least number of slots for gradients, into three nodes: at most k
-  /// blocks with gradients on the host; more blocks and exactly k slots; more blocks and more
-  /// slots. Empty where that gains nothing: with one round, where k is as large as it may become,
-  /// or where the solution `relaxed` has at most k such blocks or at least k + 1 slots.
+  /// blocks have their gradients on the host; more than k, and exactly k slots; more than k, and
+  /// more than k slots. Empty where that gains nothing: with one round, where k is as large as it
+  /// may become, or where the solution `relaxed` has at most k such blocks or at least k + 1 slots.
   [[nodiscard]] std::vector<RelaxedNode> split_gradients(const RelaxedNode& node,
                                                          const RelaxedPlan& relaxed) const;
   /// Bytes of the plan's device slots for gradients, less a share (slot / number of blocks) for

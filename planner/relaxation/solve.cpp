@@ -51,9 +51,10 @@ void make_times_sound(std::array<double, kLimits>& prices, double together, std:
   }
 }
 
-/// Lowers prices of copies: a second of copies in a part is worth what the part's and the update
-/// span's constraints of time pay for it, and constraints of those copies (the part's, the span's
-/// and those of all parts) may cost no more than that together.
+/// Lowers prices of constraints of copies until a second of copies costs at least 0 in each part.
+/// For each part p, with w_p the sum of price times factor of down_p over the constraints of time
+/// of p and of the update span (where p is in it): n_p all_loads + prices of the span's and of p's
+/// constraints of copies to the device <= w_p. For up_p likewise, with all_stores.
 template <class Constraints>
 void make_copies_sound(std::array<double, kLimits>& prices, const Constraints& constraints,
                        std::int64_t rounds) {
