@@ -1,6 +1,7 @@
 #include "fabric.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <sstream>
 #include <stdexcept>
 
@@ -100,6 +101,7 @@ void Fabric::map_peers() {
   check(cudaGetDriverEntryPointByVersion("cuStreamBatchMemOp", &function, 12000, cudaEnableDefault,
                                          &found),
         "cuStreamBatchMemOp");
+  if (function == nullptr) throw std::runtime_error("the driver has no cuStreamBatchMemOp");
   batch_memory_operations_ = reinterpret_cast<decltype(batch_memory_operations_)>(function);
   void* memory = arena_;
   Board& board = rank_.board;
@@ -185,28 +187,33 @@ Fabric::Copies Fabric::pushes(Operation operation, std::size_t bytes, std::size_
 
 /// Tells every peer by a flag in its memory that this stream has come here, and waits for theirs.
 void Fabric::meet_on_streams(int row) {
-  std::array<CUstreamBatchMemOpParams, 2 * kMostRanks> operations{};
+  std::array<CUstreamBatchMemOpParams, kMostRanks> writes{}, waits{};
   const auto flag = [&](int memory, int source) {
-    return reinterpret_cast<CUdeviceptr>(peers_[memory] + 2 * half_) +
-           4 * (row * kMostRanks + source);
+    return peers_[memory] + 2 * half_ + 4 * (row * kMostRanks + source);
   };
   unsigned count = 0;
   for (int id = 0; id < rank_.of; ++id) {
     if (id == rank_.id) continue;
-    auto& write = operations[count++].writeValue;
+    auto& write = writes[count].writeValue;
     write.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
-    write.address = flag(id, rank_.id);
+    write.address = reinterpret_cast<CUdeviceptr>(flag(id, rank_.id));
     write.value = sequence_;
-  }
-  for (int id = 0; id < rank_.of; ++id) {
-    if (id == rank_.id) continue;
-    auto& wait = operations[count++].waitValue;
+    auto& wait = waits[count++].waitValue;
     wait.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
-    wait.address = flag(rank_.id, id);
+    wait.address = reinterpret_cast<CUdeviceptr>(flag(rank_.id, id));
     wait.value = sequence_;
     wait.flags = CU_STREAM_WAIT_VALUE_GEQ;
   }
-  if (count > 0) check(batch_memory_operations_(stream_, count, operations.data(), 0), "flags");
+  if (!copy_flags_ && batch_memory_operations_(stream_, count, writes.data(), 0) != CUDA_SUCCESS) {
+    copy_flags_ = true;
+    std::fprintf(stderr, "several_gpus: streams cannot write peers' flags; 4-byte copies do\n");
+  }
+  for (int id = 0; copy_flags_ && id < rank_.of; ++id) {
+    if (id == rank_.id) continue;
+    check(cudaMemcpyAsync(flag(id, rank_.id), &sequence_, 4, cudaMemcpyHostToDevice, stream_),
+          "copy a flag");
+  }
+  check(batch_memory_operations_(stream_, count, waits.data(), 0), "wait for flags");
 }
 
 void Fabric::meet_by_events(int row) {

@@ -77,6 +77,7 @@ class Fabric {
       events_{};  ///< Ready and done events of all ranks.
   std::array<cudaEvent_t, kMostRanks> joins_{};
   std::uint32_t sequence_ = 0;
+  bool copy_flags_ = false;  ///< Whether flags are set by copies, as NCCL sets its own.
   CUresult (*batch_memory_operations_)(CUstream, unsigned, CUstreamBatchMemOpParams*,
                                        unsigned) = nullptr;
 };

@@ -1,5 +1,8 @@
-#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "check.hpp"
 #include "kernels.hpp"
@@ -26,6 +29,28 @@ std::uint64_t taken(std::uint64_t* digest, cudaStream_t stream) {
   check(cudaMemsetAsync(digest, 0, sizeof value, stream), "digest");
   check(cudaStreamSynchronize(stream), "digest");
   return value;
+}
+
+/// Whether the first elements of the sum are what the processor adds up, split at the largest power
+/// of two below the count.
+bool as_the_processor_adds(const Slices& slices, int count, const char* sum) {
+  constexpr std::size_t kElements = 16 * kBlock;
+  std::vector<std::vector<float>> rows(count + 1, std::vector<float>(kElements));
+  for (int i = 0; i <= count; ++i) {
+    const void* from = i < count ? static_cast<const void*>(slices[i]) : sum;
+    check(cudaMemcpy(rows[i].data(), from, 4 * kElements, cudaMemcpyDefault), "read back");
+  }
+  const std::function<float(std::size_t, int, int)> fold = [&](std::size_t at, int low, int high) {
+    if (high - low == 1) return rows[low][at];
+    const int middle =
+        low + static_cast<int>(std::bit_floor(static_cast<unsigned>(high - low - 1)));
+    return fold(at, low, middle) + fold(at, middle, high);
+  };
+  for (std::size_t at = 0; at < kElements; ++at) {
+    const float wanted = fold(at, 0, count);
+    if (std::memcmp(&wanted, &rows[count][at], 4) != 0) return false;
+  }
+  return true;
 }
 
 float* floats(char* at) { return reinterpret_cast<float*>(at); }
@@ -131,6 +156,13 @@ void equality(const Rank& rank, const Options& options) {
   const std::uint64_t one_gpu = taken(bits, stream);
   digest(squares, 2 * kElements / kBlock, 0, bits, stream);
   const std::uint64_t one_gpu_squares = taken(bits, stream);
+  const bool right = as_the_processor_adds(from, rank.of, expected);
+  print({.part = "equality",
+         .rank = &rank,
+         .operation = "one GPU",
+         .way = "none",
+         .beside = "nothing",
+         .note = right ? "bits of the processor" : "OTHER BITS THAN THE PROCESSOR'S"});
 
   for (const Way way : options.ways) {
     char* gradient = fabric.memory(way);
