@@ -55,7 +55,9 @@ Fabric::Fabric(const Rank& rank, const std::vector<Way>& ways, std::size_t half)
   nccl.check(nccl.allocate(&memory, 2 * half + kTail), "ncclMemAlloc");
   arena_ = static_cast<char*>(memory);
   check(cudaMemset(arena_, 0, 2 * half + kTail), "memset");
-  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "stream");
+  int least = 0, greatest = 0;  // Blocks of collectives go before those of products.
+  check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "priorities");
+  check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest), "stream");
   check(cudaDeviceSynchronize(), "memset");
   for (const Way way : ways) {
     if (!own(way)) make_communicator(way);
