@@ -101,10 +101,8 @@ void DiskStore::open(const std::filesystem::path& folder) {
   if (!unknown && space.available < static_cast<std::uintmax_t>(bytes_)) {
     refuse(planner::format_bytes(Bytes(static_cast<std::int64_t>(space.available))) + " are free");
   }
-  std::string name = (folder / ".sluice-state-XXXXXX").string();
-  descriptor_ = mkostemp(name.data(), O_CLOEXEC);
+  descriptor_ = open_nameless_file(folder, ".sluice-state-");
   if (descriptor_ < 0) refuse(std::strerror(errno));
-  unlink(name.c_str());
   const int refused = posix_fallocate(descriptor_, 0, bytes_);
   if (refused == 0) return;
   close(descriptor_);

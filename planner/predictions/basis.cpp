@@ -46,7 +46,11 @@ class BasisMaker {
       add_model(cost);
     }
     // A period without tasks still has the model's own error.
-    if (inputs_.critical.empty()) add_model_of(inputs_.period.count(), "");
+    if (inputs_.critical.empty()) {
+      CriticalCost whole;
+      whole.time = inputs_.period;
+      add_model(whole);
+    }
     share_variance();
     return std::move(lines_);
   }
@@ -119,17 +123,18 @@ class BasisMaker {
     lines_.push_back(std::move(line));
   }
 
-  void add_model(const CriticalCost& cost) { add_model_of(cost.time.count(), cost.key.name); }
-
-  void add_model_of(double time, const std::string& key) {
+  void add_model(const CriticalCost& cost) {
+    const double relative = model_deviation(cost);
     BasisLine line;
     line.name = "what is not simulated";
-    line.cause = "model/" + key;
-    line.group = "model/" + key;
-    line.relative_deviation = kModelDeviation;
-    line.deviation = Seconds(kModelDeviation * std::sqrt(inputs_.period.count() * time));
+    line.cause = "model/" + cost.key.name;
+    line.group = "model/" + cost.key.name;
+    line.relative_deviation = relative;
+    line.deviation = Seconds(relative * std::sqrt(inputs_.period.count() * cost.time.count()));
     line.grounds = Grounds::estimated;
-    line.note = "hand-offs and wake-ups";
+    line.note = cost.errs_alone && cost.evidence == Evidence::measured
+                    ? "hand-offs and wake-ups"
+                    : "hand-offs and wake-ups; tasks that were never run here";
     lines_.push_back(std::move(line));
   }
 

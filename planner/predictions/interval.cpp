@@ -128,12 +128,19 @@ double run_deviation(const MachineProfile& profile, LaneKind lane, bool learnt) 
   return 0.01;
 }
 
+double model_deviation(const CriticalCost& cost) {
+  constexpr double kOfRuns = 0.0075, kOfOthers = 0.04;
+  return cost.errs_alone && cost.evidence == Evidence::measured ? kOfRuns : kOfOthers;
+}
+
 Seconds period_deviation(const std::vector<CriticalCost>& costs, Seconds period,
                          const MachineProfile& profile) {
-  double variance = std::pow(kModelDeviation * period.count(), 2);
+  double variance = costs.empty() ? std::pow(model_deviation({}) * period.count(), 2) : 0;
   std::array<double, kLaneKinds> common{}, of_lane{}, of_run{};
   for (const CriticalCost& cost : costs) {
     const double relative = run_deviation(profile, cost.lane, cost.errs_alone);
+    const double model = model_deviation(cost);
+    variance += period.count() * cost.time.count() * model * model;
     of_lane[static_cast<std::size_t>(cost.lane)] += cost.time.count();
     of_run[static_cast<std::size_t>(cost.lane)] += cost.time.count() * relative * relative;
     const double deviation = cost.time.count() * cost.relative_deviation;

@@ -13,7 +13,7 @@ namespace sluice::planner {
 /// The part of the critical path within the period that tasks of one cost key take.
 struct CriticalCost {
   CostKey key;
-  LaneKind lane;
+  LaneKind lane{};
   Seconds time{0};
   Evidence evidence = Evidence::measured;
   double relative_deviation = 0;
@@ -40,10 +40,10 @@ struct CriticalCost {
 ///
 ///   variance = S over keys that err alone (t d)^2 + S over lanes (S over other keys t d)^2
 ///              + S over lanes (S over its keys t) (S over its keys r^2 t)
-///              + (kModelDeviation x period)^2
+///              + period x S over keys (m^2 t)
 ///
-/// r: run_deviation() of the key's lane on the machine of `profile`. First order: the critical path
-/// is taken to stay where it is.
+/// r: run_deviation() of the key's lane on the machine of `profile`; m: its model_deviation().
+/// First order: the critical path is taken to stay where it is.
 [[nodiscard]] Seconds period_deviation(const std::vector<CriticalCost>& costs, Seconds period,
                                        const MachineProfile& profile);
 
@@ -58,9 +58,13 @@ struct CriticalCost {
 /// (experiments/results/current/unseen-jobs).
 [[nodiscard]] double run_deviation(const MachineProfile& profile, LaneKind lane, bool learnt);
 
-/// Standard deviation of the simulated period, relative to it, if every cost were known exactly:
-/// hand-offs between threads and their wake-ups are not simulated.
-inline constexpr double kModelDeviation = 0.0075;
+/// Standard deviation of the simulated period, relative to it, if all its time were of costs like
+/// `cost` and they were known exactly: hand-offs between threads and their wake-ups are not
+/// simulated. It is larger for a cost that was not measured in runs of the same task: what the task
+/// finds in a step differs from what the cost rests on (48 jobs on machines just met,
+/// experiments/results/current/unseen-jobs-again).
+[[nodiscard]] double model_deviation(const CriticalCost& cost);
+
 /// Half the width of a 90 % interval of a normal distribution, in standard deviations.
 inline constexpr double kInterval90 = 1.645;
 

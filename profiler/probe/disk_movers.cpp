@@ -101,10 +101,8 @@ class Mover : private engine::BlockWork {
 }  // namespace
 
 ScratchFile::ScratchFile(const std::filesystem::path& folder, Bytes size) : folder_(folder) {
-  std::string name = (folder / ".sluice-probe-XXXXXX").string();
-  descriptor_ = mkostemp(name.data(), O_CLOEXEC);
+  descriptor_ = engine::open_nameless_file(folder, ".sluice-probe-");
   if (descriptor_ < 0) fail(std::strerror(errno));
-  unlink(name.c_str());
   pieces_ = std::max<std::int64_t>(size.count() / kPiece, 1);
   if (ftruncate(descriptor_, this->size().count()) != 0) fail(std::strerror(errno));
   direct_ = engine::pass_page_cache(descriptor_);

@@ -19,10 +19,11 @@ TIERS = {"none": RATES, "half": HALF, "all": ALL, "waiting": WAITING, "rounds": 
 
 
 def state_file(process):
-    """The unlinked file that a training process holds open; none before it has one, and after it has ended."""
+    """The file without a name that a training process holds open; none before it has one, and after it has ended."""
     with contextlib.suppress(FileNotFoundError):
         for entry in pathlib.Path(f"/proc/{process.pid}/fd").iterdir():
             with contextlib.suppress(FileNotFoundError):
-                if ".sluice-state-" in os.readlink(entry):
+                file = os.readlink(entry)
+                if file.endswith(" (deleted)") and ("/#" in file or ".sluice-state-" in file):
                     return entry
     return None

@@ -171,14 +171,30 @@ TEST(PeriodDeviation, CostsThatErrAloneAreIndependentAndOthersOfALaneGoTogether)
                         0.1,          errs_alone};
   };
   const MachineProfile profile = test::round_profile();
-  // 0.1 and 0.1: sqrt(0.02) when independent, 0.2 together; a zero period adds no model error.
+  // 0.1 and 0.1: sqrt(0.02) when independent, 0.2 together; a period of 0 adds no model error.
   // Deviations between runs of one lane go together in both cases.
   const double of_run = 2 * run_deviation(profile, LaneKind::compute, true);
   EXPECT_NEAR(period_deviation({cost("a", true), cost("b", true)}, Seconds(0), profile).count(),
               std::sqrt(0.02 + of_run * of_run), 1e-12);
   EXPECT_NEAR(period_deviation({cost("a", false), cost("b", false)}, Seconds(0), profile).count(),
               std::sqrt(0.04 + of_run * of_run), 1e-12);
-  EXPECT_NEAR(period_deviation({}, Seconds(2), profile).count(), 2 * kModelDeviation, 1e-12);
+}
+
+TEST(PeriodDeviation, TasksThatNeverRanHereAreLessSureThanTheSimulationAlone) {
+  const MachineProfile profile = test::round_profile();
+  const CriticalCost ran{CostKey{"a"}, LaneKind::compute, Seconds(1), Evidence::measured, 0, true};
+  const CriticalCost scaled{CostKey{"b"}, LaneKind::compute, Seconds(1), Evidence::fitted, 0, true};
+  const CriticalCost probed{CostKey{"c"}, LaneKind::compute, Seconds(1), Evidence::measured, 0,
+                            false};
+  EXPECT_LT(model_deviation(ran), 0.01);
+  for (const CriticalCost& other : {scaled, probed}) EXPECT_GT(model_deviation(other), 0.03);
+  // Half the period each: the variances are dealt by time.
+  const double of_run = 2 * run_deviation(profile, LaneKind::compute, true);
+  EXPECT_NEAR(period_deviation({ran, scaled}, Seconds(2), profile).count(),
+              std::sqrt(2 * std::pow(model_deviation(ran), 2) +
+                        2 * std::pow(model_deviation(scaled), 2) + of_run * of_run),
+              1e-12);
+  EXPECT_NEAR(period_deviation({}, Seconds(2), profile).count(), 2 * model_deviation({}), 1e-12);
 }
 
 TEST(PeriodDeviation, UpdatesAndCopiesOfWhichNothingWasLearntAreLessSure) {
