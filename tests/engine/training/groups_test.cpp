@@ -15,7 +15,7 @@
 namespace sluice::engine::test {
 namespace {
 
-constexpr std::int64_t kSteps = 2;
+constexpr std::int64_t kGroupedSteps = 2;
 constexpr std::int64_t kMicroBatches = 8;
 
 /// The small jobs with eight micro-batches in `groups` groups.
@@ -29,7 +29,7 @@ std::vector<NamedJob> grouped_jobs(std::int64_t groups) {
   return jobs;
 }
 
-planner::Plan plain_plan(const planner::Job& job) {
+planner::Plan streamed_plan(const planner::Job& job) {
   return planner::uniform_plan(job, planner::UnitPlan{}, 1);
 }
 
@@ -39,11 +39,11 @@ TEST_P(Groups, RandomPlansGiveTheBitsOfThePlainPlan) {
   std::set<std::int64_t> rounds;
   std::uint64_t seed = static_cast<std::uint64_t>(GetParam()) * 1000;
   for (const auto& [name, job] : grouped_jobs(GetParam())) {
-    const Outcome expected = run_plan(job, plain_plan(job), kSteps);
+    const Outcome expected = run_plan(job, streamed_plan(job), kGroupedSteps);
     for (int i = 0; i < 4; ++i, ++seed) {
       const planner::Plan plan = planner::random_plan(job, seed);
       rounds.insert(plan.rounds);
-      EXPECT_EQ(run_plan(job, plan, kSteps), expected)
+      EXPECT_EQ(run_plan(job, plan, kGroupedSteps), expected)
           << name << ", seed " << seed << ": " << describe(plan);
     }
   }
@@ -136,12 +136,12 @@ TEST_P(Groups, StateOnTheDiskGivesTheBitsOfNone) {
   int on_disk = 0;
   for (const std::size_t which : {0, 1, 3, 6}) {
     const auto [name, job] = grouped_jobs(GetParam())[which];
-    const Outcome expected = run_plan(job, plain_plan(job), kSteps);
+    const Outcome expected = run_plan(job, streamed_plan(job), kGroupedSteps);
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
       const planner::Plan plan = planner::test::random_disk_plan(job, seed, ~0ull);
       if (!planner::is_valid(plan, job)) continue;  // Gradients cannot wait on the disk.
       on_disk += planner::uses_disk(plan) ? 1 : 0;
-      EXPECT_EQ(run_plan(job, plan, kSteps, {.folder = folder.path()}), expected)
+      EXPECT_EQ(run_plan(job, plan, kGroupedSteps, {.folder = folder.path()}), expected)
           << name << ", seed " << seed << ": " << describe(plan);
     }
   }
@@ -154,7 +154,7 @@ TEST(GroupsOfAJob, ChangeBitsWithTheirNumberAlone) {
   std::set<std::string> weights;
   for (const std::int64_t groups : {1, 2, 3, 4, 6, 8}) {
     const planner::Job job = grouped_jobs(groups)[0].job;
-    weights.insert(run_plan(job, plain_plan(job), kSteps).weights_sha256);
+    weights.insert(run_plan(job, streamed_plan(job), kGroupedSteps).weights_sha256);
   }
   EXPECT_EQ(weights.size(), 6U);
 }
