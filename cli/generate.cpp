@@ -142,7 +142,7 @@ double tokens_per_s(const Generated& result) {
 /// Sets the sizes of a run to one sequence that holds the prompt and the new tokens.
 void set_sizes(planner::RunConfig& config, std::int64_t tokens) {
   config.seq_len = tokens;
-  config.batch_size = config.micro_batch = 1;
+  config.batch_size = config.micro_batch = config.groups = 1;
   config.packing = planner::Packing::stream;
 }
 

@@ -33,6 +33,7 @@ constexpr Comment kComments[] = {
     {"micro_batch",
      "Sequences that go through a layer at once; changes bits, never the loss's "
      "meaning."},
+    {"groups", "Groups of micro-batches whose gradients are added up by a fixed tree."},
     {"loss_chunk", "Tokens whose logits exist at one time."},
     {"mlp_chunk", "Tokens that pass an MLP at one time: matters to micro-batches of more."},
     {"router_aux_loss_coef", "Weight of the loss that evens out the tokens of experts, or off."},

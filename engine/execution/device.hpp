@@ -34,8 +34,8 @@ struct BoundTask {
   int unit = 0;
   int round = 0;
   int micro_batch = 0;
-  /// Whether this backward task is the first of its unit in the step: it overwrites the unit's
-  /// gradient, and later ones add to it.
+  /// Whether this backward task is the first of its unit in a group of micro-batches: it overwrites
+  /// the group's gradient, and later ones add to it.
   bool first = false;
   /// Number of bytes that a copy moves; zero for compute tasks.
   Bytes bytes{0};

@@ -91,6 +91,8 @@ void HostDevice::run(const BoundTask& task, const AdamWStep& step, Pace pace) {
       return backward(task);
     case TaskKind::combine:
       return add_tied(task);
+    case TaskKind::sum_groups:
+      return sum_groups(task);
     case TaskKind::norm:
       return norm(task);
     case TaskKind::update:

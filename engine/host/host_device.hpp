@@ -62,6 +62,7 @@ class HostDevice : public Device {
   void recompute(const BoundTask& task) const;
   void backward(const BoundTask& task) const;
   static void add_tied(const BoundTask& task);
+  static void sum_groups(const BoundTask& task);
   void norm(const BoundTask& task) const;
   void update(const BoundTask& task, const AdamWStep& step);
 

@@ -144,6 +144,12 @@ void HostDevice::add_tied(const BoundTask& task) {
   combine(as<float>(task.access(Role::gradient)), as<float>(addend), floats(addend));
 }
 
+/// Adds the sum of later groups of micro-batches to that of the groups before them.
+void HostDevice::sum_groups(const BoundTask& task) {
+  const BoundAccess& later = task.access(Role::later_gradient);
+  combine(as<float>(task.access(Role::gradient)), as<float>(later), floats(later));
+}
+
 /// Computes the norm of the fp32 gradient. For a bf16 wire the gradient is then rounded in place,
 /// so that the update reads the same halves wherever the gradient waits.
 void HostDevice::norm(const BoundTask& task) const {

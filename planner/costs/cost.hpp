@@ -53,12 +53,14 @@ enum class Pass {
   block_backward,
   embed_backward,
   combine,
+  sum_groups,  ///< Addition of the sums of two groups of micro-batches, or of more.
   norm
 };
 
 /// Work of `pass` for one micro-batch; of combine and norm, work on the whole of `unit`, once a
-/// step. `unit` is a plan's unit, of which its kind matters; `position` is the number of the
-/// micro-batch's chunk in its sequence, where sequences are split.
+/// step; of sum_groups, work of one addition on the whole of `unit`. `unit` is a plan's unit, of
+/// which its kind matters; `position` is the number of the micro-batch's chunk in its sequence,
+/// where sequences are split.
 [[nodiscard]] Work work_of(const Job& job, Pass pass, std::size_t unit, std::int64_t position = 0);
 
 /// Number of different experts of one block that `tokens` tokens use on average with a router that

@@ -29,6 +29,7 @@ constexpr std::array kPassNames{
     PassName{Pass::block_backward, "backward/block", UnitKind::block},
     PassName{Pass::embed_backward, "backward/embed", UnitKind::embed},
     PassName{Pass::combine, "combine/embed", UnitKind::embed},
+    PassName{Pass::sum_groups, "sum_groups", UnitKind::embed},
     PassName{Pass::norm, "norm", UnitKind::embed},
 };
 
@@ -81,7 +82,7 @@ std::string cost_signature(const Job& job) {
 
 }  // namespace
 
-bool per_unit_kind(Pass pass) { return pass == Pass::norm; }
+bool per_unit_kind(Pass pass) { return pass == Pass::norm || pass == Pass::sum_groups; }
 
 CostKey compute_key(const Job& job, Pass pass, std::size_t unit, std::int64_t position) {
   std::string name = name_of(pass);

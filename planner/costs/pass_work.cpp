@@ -269,6 +269,10 @@ Work work_of(const Job& job, Pass pass, std::size_t unit, std::int64_t position)
       work.streamed = Bytes(job.model.vocab * s.hidden * 3 * 4);
       work.kernels = 1;
       return work;
+    case Pass::sum_groups:  // a sum of gradients += another
+      work.streamed = job.gradient_element() * (3 * unit_padded_size(job.model, unit));
+      work.kernels = 1;
+      return work;
     case Pass::norm:
       work.streamed = job.gradient_element() * unit_padded_size(job.model, unit);
       work.kernels = 1;

@@ -75,7 +75,8 @@ void try_micro_batches(Trials& trials) {
   const std::int64_t batch = trials.best().batch_size;
   const std::int64_t chunk = trials.best().loss_chunk;
   for (std::int64_t micro = 1; micro <= batch; ++micro) {
-    if (batch % micro == 0) trials.attempt(micro, chunk);
+    const bool whole = batch % micro == 0 && batch / micro >= trials.best().groups;
+    if (whole) trials.attempt(micro, chunk);
   }
 }
 

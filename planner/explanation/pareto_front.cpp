@@ -135,6 +135,7 @@ std::vector<FrontPoint> along_tokens(const Request& run, const std::vector<Plan>
   for (const std::int64_t batch : batches) {
     RunConfig other = run.config;
     other.batch_size = batch;
+    other.groups = std::min(other.groups, batch / asked.micro_batch);
     const bool as_asked = batch == asked.batch_size;
     const Request there = run.with(other);
     const Job& job = there.job();

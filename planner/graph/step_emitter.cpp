@@ -19,6 +19,7 @@ StepEmitter::StepEmitter(GraphWriter& writer, const Job& job, const Plan& plan)
       plan_(plan),
       tensors_(writer, job, plan),
       record_(block_record(job)),
+      groups_(job.groups),
       staged_(staged_loads(job, plan)),
       staged_stores_(plan.units.size()) {
   gradient_slot_.assign(plan.units.size(), 0);
@@ -240,8 +241,8 @@ TensorIndex StepEmitter::gradient_tensor(std::size_t unit) const {
                              : tensors_.gradient_ring.slot(gradient_slot_[unit]);
 }
 
-Access StepEmitter::gradient_access(std::size_t unit, bool first) const {
-  return {Role::gradient, gradient_tensor(unit), Bytes(0), gradient_bytes(unit),
+Access StepEmitter::gradient_access(std::size_t unit, bool first, std::int64_t place) const {
+  return {Role::gradient, sum_tensor(unit, place), Bytes(0), gradient_bytes(unit),
           first ? Mode::write : Mode::update};
 }
 

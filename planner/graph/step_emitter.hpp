@@ -9,6 +9,7 @@
 #include "planner/graph/buffer_schedule.hpp"
 #include "planner/graph/staged_state.hpp"
 #include "planner/graph/step_tensors.hpp"
+#include "planner/models/group_tree.hpp"
 
 namespace sluice::planner {
 
@@ -66,6 +67,25 @@ class StepEmitter {
   void emit_loads_ahead(std::size_t use);
   [[nodiscard]] std::string load_id(const UnitUse& use) const;
   void emit_gradient_load(std::size_t unit, int round);
+  /// Group of a micro-batch: its place on the stack of sums, and whether the micro-batch is the
+  /// group's first or last (planner/graph/step_groups.cpp).
+  struct InGroup {
+    std::int64_t group, place;
+    bool first, last;
+  };
+  [[nodiscard]] InGroup in_group(std::int64_t micro_batch) const;
+  /// Device tensor of the sum at place `place` of a unit's stack.
+  [[nodiscard]] TensorIndex sum_tensor(std::size_t unit, std::int64_t place) const;
+  [[nodiscard]] TensorIndex tied_tensor(std::int64_t place) const;
+  /// Emits the additions that follow a group whose last micro-batch has passed the unit.
+  void emit_group_sums(std::size_t unit, const InGroup& group, int round);
+  /// Emits the same for the gradient of a tied head.
+  void emit_tied_group_sums(const InGroup& group, int round);
+  void emit_sum(const TaskPlace& place, TensorIndex sum, TensorIndex later);
+  /// Number of sums on the stacks when round `round` begins.
+  [[nodiscard]] std::int64_t sums_before(int round) const;
+  void emit_group_sums_load(std::size_t unit, int round);
+  void emit_group_sums_store(std::size_t unit, int round);
   void emit_gradient_loads_ahead(const UnitUse& use);
   /// Emits the copies of what is kept of a record to the host (planner/graph/step_records.cpp).
   void emit_record_save(std::size_t unit, int round, std::int64_t m);
@@ -146,7 +166,7 @@ class StepEmitter {
                                 Role role) const;
   [[nodiscard]] Access weights_access(const UnitUse& use) const;
   [[nodiscard]] Bytes norm_blocks_bytes(std::size_t unit) const;
-  [[nodiscard]] Access gradient_access(std::size_t unit, bool first) const;
+  [[nodiscard]] Access gradient_access(std::size_t unit, bool first, std::int64_t place = 0) const;
   [[nodiscard]] std::vector<Access> master_accesses(std::size_t unit) const;
   [[nodiscard]] std::vector<StagedPart> staged_parts(std::size_t unit) const;
   /// Stores of staged state that must end before the record of block `unit` is written again,
@@ -191,6 +211,7 @@ class StepEmitter {
   const Plan& plan_;
   StepTensors tensors_;
   BlockRecord record_;
+  GroupWalk groups_;
   std::vector<UnitUse> uses_;  ///< Uses of weights in one step, in the order of the compute lane.
   /// One record that is kept on the host between the forward and the backward pass of its round.
   struct OffloadedRecord {

@@ -32,6 +32,8 @@ const char* to_string(TaskKind kind) {
       return "backward";
     case TaskKind::combine:
       return "combine";
+    case TaskKind::sum_groups:
+      return "sum_groups";
     case TaskKind::norm:
       return "norm";
     case TaskKind::grads:

@@ -42,6 +42,9 @@ enum class TaskKind : std::uint8_t {
   /// On compute: adds the gradient of a tied head to that of the embedding, whose weights it
   /// shares.
   combine,
+  /// On compute: adds the sum of later groups of micro-batches to that of the groups before them
+  /// (planner/models/group_tree.hpp).
+  sum_groups,
   /// On compute: sums of squares of a unit's gradient, for the gradient norm, by fixed blocks of
   /// elements.
   norm,
@@ -107,6 +110,9 @@ enum class Role : std::uint8_t {
   /// fp32 [padded of the embedding]: gradient of a tied head, a running sum of its own; written by
   /// `loss` tasks, added by `combine` to the embedding's gradient.
   tied_gradient,
+  /// fp32 [padded]: sum of the gradients of later groups of micro-batches, which `sum_groups` adds
+  /// to `gradient`.
+  later_gradient,
   /// [tokens, hidden]: x, the residual stream that a unit reads, inside its record or in a stream
   /// buffer.
   input,
@@ -183,8 +189,8 @@ struct StepTask {
   int unit = 0;         ///< Index of the task's unit in the plan's units.
   int micro_batch = 0;  ///< Number of the micro-batch within the step, 0 to micro_batches - 1.
   int chunk = 0;        ///< Number of the chunk among those of its copy, from 0.
-  /// Whether this is a unit's first backward pass in the step, which overwrites the gradient
-  /// instead of adding to it.
+  /// Whether this is a unit's first backward pass in a group of micro-batches, which overwrites the
+  /// group's gradient instead of adding to it.
   bool first = false;
   Bytes bytes{0};  ///< Bytes that a copy moves (for load_experts, on average); zero for compute.
   /// Range of the unit's parameters that an update task updates: the first one's index, and their

@@ -76,17 +76,17 @@ void StepEmitter::emit_loss(const UnitUse& use) {
   emit_gradient_loads_ahead(use);
   for (std::int64_t m = 0; m < plan_.micro_batches_per_round; ++m) {
     const std::int64_t micro = micro_batch(use.round, m);
-    const bool first = micro == 0;
+    const InGroup group = in_group(micro);
     std::vector<Access> accesses;
     accesses.reserve(kMostAccesses);
     accesses.push_back(weights_access(use));
-    accesses.push_back(gradient_access(use.unit, first));
+    accesses.push_back(gradient_access(use.unit, group.first, group.place));
     if (tied) {
       const UnitUse& embed = uses_.front();
       accesses.push_back(weights_access(embed));
       accesses.back().role = Role::tied_weights;
-      accesses.push_back(
-          whole(Role::tied_gradient, *tensors_.tied_gradient, first ? Mode::write : Mode::update));
+      accesses.push_back(whole(Role::tied_gradient, tied_tensor(group.place),
+                               group.first ? Mode::write : Mode::update));
     }
     accesses.push_back(input_access(use.unit, m, Mode::read, Role::input));
     accesses.push_back(tokens_access(micro, true));
@@ -105,9 +105,11 @@ void StepEmitter::emit_loss(const UnitUse& use) {
                           use.round,
                           static_cast<int>(use.unit),
                           static_cast<int>(micro),
-                          first};
+                          group.first};
     const sim::TaskId task =
         writer_.add_compute(place, Pass::loss, std::move(accesses), only_for_first(m, launch));
+    if (tied) emit_tied_group_sums(group, use.round);
+    emit_group_sums(use.unit, group, use.round);
     if (m + 1 == plan_.micro_batches_per_round) use_ends_.push_back(task);
   }
   emit_gradient_finish(use.unit, use.round);
@@ -124,6 +126,7 @@ void StepEmitter::emit_gradient_load(std::size_t unit, int round) {
       {tensors_.units[unit].host_gradient.value(), Bytes(0), bytes}, {destination, Bytes(0), bytes},
       plan_.copy_chunk);
   if (in_ring) writer_.acquire(copied, *tensors_.gradient_ring.pool);
+  emit_group_sums_load(unit, round);
 }
 
 /// Loads running sums ahead: while a block computes, the ring's other slots take the sums of the
@@ -155,7 +158,7 @@ void StepEmitter::emit_backward(const UnitUse& use) {
   emit_gradient_loads_ahead(use);
   for (std::int64_t m = 0; m < plan_.micro_batches_per_round; ++m) {
     const std::int64_t micro = micro_batch(use.round, m);
-    const bool first = micro == 0;
+    const InGroup group = in_group(micro);
     const TensorIndex record = record_for_backward(use, m);
     std::vector<Access> read;
     read.reserve(kMostAccesses);
@@ -181,15 +184,16 @@ void StepEmitter::emit_backward(const UnitUse& use) {
     }
     extend(read, context_accesses(m, Direction::backward));
     extend(read, document_accesses(micro));
-    read.push_back(gradient_access(unit, first));
+    read.push_back(gradient_access(unit, group.first, group.place));
     read.push_back(whole(Role::stream_gradient,
                          tensors_.stream_gradient[static_cast<std::size_t>(m)], Mode::update));
     read.push_back(whole(Role::workspace, tensors_.workspace, Mode::write));
     TaskPlace place =
         pass_place(TaskKind::backward, LaneKind::compute, "bwd", unit, use.round, micro);
-    place.first = first;
+    place.first = group.first;
     const sim::TaskId task = writer_.add_compute(place, Pass::block_backward, std::move(read),
                                                  only_for_first(m, launch));
+    emit_group_sums(unit, group, use.round);
     if (m == 0 && gradient_streams && use.round == 0) {
       writer_.acquire(task, *tensors_.gradient_ring.pool, gradient_bytes(unit));
     }
@@ -203,16 +207,17 @@ void StepEmitter::emit_embed_backward(int round) {
   if (stores_gradient(plan_.units[0]) && round > 0) emit_gradient_load(0, round);
   for (std::int64_t m = 0; m < plan_.micro_batches_per_round; ++m) {
     const std::int64_t micro = micro_batch(round, m);
-    const bool first = micro == 0;
+    const InGroup group = in_group(micro);
     std::vector<Access> accesses{
         tokens_access(micro, false),
         whole(Role::stream_gradient, tensors_.stream_gradient[static_cast<std::size_t>(m)],
               Mode::read),
-        gradient_access(0, first)};
+        gradient_access(0, group.first, group.place)};
     TaskPlace place = pass_place(TaskKind::backward, LaneKind::compute, "bwd", 0, round, micro);
-    place.first = first;
+    place.first = group.first;
     writer_.add_compute(place, Pass::embed_backward, std::move(accesses),
                         only_for_first(m, launch));
+    emit_group_sums(0, group, round);
   }
   if (job_.model.tied_head && last_round(round)) {
     writer_.add_compute({TaskKind::combine, LaneKind::compute, "combine/embed", round, 0},

@@ -46,6 +46,7 @@ StepTensors::StepTensors(GraphWriter& writer, const Job& job, const Plan& plan) 
   add_streams(writer, job, plan);
   add_slots(writer, job, plan);
   add_rings(writer, job, plan);
+  if (job.groups > 1) add_group_sums(writer, job, plan);
 }
 
 void StepTensors::add_units(GraphWriter& writer, const Job& job, const Plan& plan) {

@@ -46,7 +46,13 @@ struct UnitTensorSet {
   /// Gradient on the device outside the gradient ring: one that waits in HBM, or that of the
   /// embedding or head.
   std::optional<TensorIndex> device_gradient;
+  /// Sums of later groups of micro-batches on the device, by their place on the stack of sums less
+  /// one (the gradient is at place 0); none where they pass through a ring with the gradient.
+  std::vector<std::optional<TensorIndex>> group_sums;
   std::optional<TensorIndex> host_gradient;
+  /// Sums of later groups that wait on the host between rounds beside the gradient, by place less
+  /// one.
+  std::vector<TensorIndex> host_group_sums;
   /// Gradient on the disk, in pieces (StepGraph::disk): between rounds the running sum, at the end
   /// of a step the gradient that waits there for its update.
   std::optional<TensorIndex> disk_gradient;
@@ -71,6 +77,8 @@ struct StepTensors {
   std::optional<TensorIndex> balance_loss;
   std::optional<TensorIndex> full_record;
   std::optional<TensorIndex> tied_gradient;
+  /// Sums of later groups of a tied head's gradient, by place less one.
+  std::vector<TensorIndex> tied_group_sums;
   /// The residual streams that units read and that are in no record, by the unit's number modulo
   /// the plan's stream_buffers, then by micro-batch of the round.
   std::array<std::vector<TensorIndex>, kMostStreams> stream;
@@ -78,6 +86,9 @@ struct StepTensors {
   /// micro-batch of the round.
   std::vector<TensorIndex> stream_gradient;
   Ring weight_ring, gradient_ring, activation_ring, host_gradient_ring;
+  /// Slots for sums of later groups that travel to and from the host between rounds, by place less
+  /// one; slot i belongs to slot i of gradient_ring.
+  std::vector<Ring> group_rings;
   /// Host buffers for pieces of state (with their gradients and weights) that come from the disk
   /// for their update and go back.
   Ring disk_ring;
@@ -97,6 +108,8 @@ struct StepTensors {
   void add_slots(GraphWriter& writer, const Job& job,
                  const Plan& plan);  // Defined in planner/graph/step_rings.cpp.
   void add_rings(GraphWriter& writer, const Job& job, const Plan& plan);
+  /// Adds the sums of later groups (planner/graph/step_groups.cpp).
+  void add_group_sums(GraphWriter& writer, const Job& job, const Plan& plan);
 };
 
 /// Elements that one partial sum of squares of the gradient norm covers.

@@ -24,6 +24,7 @@ void StepEmitter::emit_gradient_finish(std::size_t unit, int round) {
   const bool used_in_place = last_round(round) && rotates_under_backward(choice);
   if (choice.gradients == Tier::host && !used_in_place) {
     emit_store(unit, round, set.host_gradient.value(), {});
+    if (!last_round(round)) emit_group_sums_store(unit, round);
   }
   if (choice.gradients == Tier::disk) emit_gradient_to_disk(unit, round);
   if (last_round(round) && choice.when == When::backward) emit_update(unit, {});

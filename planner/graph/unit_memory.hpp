@@ -26,6 +26,9 @@ struct UnitMemory {
   /// Device bytes of the unit's gradient from the backward pass until it has been stored to the
   /// host.
   Bytes passing_gradient{0};
+  /// Device and host bytes of sums of later groups of micro-batches that wait between rounds,
+  /// beside the gradient's running sum; the number of rounds decides how many there are.
+  Bytes group_sums{0}, host_group_sums{0};
   /// Host bytes that the unit takes throughout: of master weights, m and v, of which some may live
   /// on the disk.
   Bytes host_state{0};

@@ -91,11 +91,15 @@ std::int64_t CoarseSteps::together(const Plan& plan) const {
   const std::int64_t all = plan.micro_batches_per_round;
   const std::int64_t apart = offloads(plan) ? kApartWithCopies : kApart;
   std::int64_t most = 1;
-  if (predictor_->job().sequence_chunk) return 1;  // Chunks of a sequence take unequal times.
+  const Job& job = predictor_->job();
+  if (job.sequence_chunk) return 1;  // Chunks of a sequence take unequal times.
+  // Micro-batches that go together are of one group.
+  if (job.groups > 1 && job.micro_batches() % job.groups != 0) return 1;
+  const std::int64_t group = job.groups > 1 ? job.micro_batches() / job.groups : all;
   const std::int64_t most_together =
       offloads(plan) && plan.activation_buffers < kManySlots ? 1 : all;
   for (std::int64_t each = 1; each <= std::min(all, most_together); ++each) {
-    if (all % each == 0 && all / each >= std::min(apart, all)) most = each;
+    if (all % each == 0 && group % each == 0 && all / each >= std::min(apart, all)) most = each;
   }
   return most;
 }

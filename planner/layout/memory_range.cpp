@@ -5,6 +5,7 @@
 #include "planner/graph/staged_state.hpp"
 #include "planner/graph/unit_memory.hpp"
 #include "planner/layout/memory.hpp"
+#include "planner/models/group_tree.hpp"
 
 namespace sluice::planner {
 
@@ -16,6 +17,7 @@ struct MemoryRanges::Sums {
   Bytes weight_slot{0}, gradient_slot{0}, record_slot{0};
   Bytes transient{0};  ///< Bytes of streamed weights and gradients of embedding and head.
   Bytes waiting{0}, largest_waiting{0}, host_gradients{0};
+  Bytes group_sums{0}, host_group_sums{0};  ///< Bytes of sums of later groups between rounds.
   /// Bytes of host_gradients of units whose state passes through the ring under the backward pass,
   /// and of all units whose state passes through it.
   Bytes swept_gradients{0}, rotating_gradients{0};
@@ -59,6 +61,8 @@ MemoryRanges::Sums MemoryRanges::sums(const Plan& plan) const {
     sum.host += memory.host_state;
     sum.host_gradients += memory.host_gradient;
     sum.waiting += memory.waiting_gradient;
+    sum.group_sums += memory.group_sums;
+    sum.host_group_sums += memory.host_group_sums;
     sum.largest_waiting = std::max(sum.largest_waiting, memory.waiting_gradient);
     if (memory.gradient_stage > Bytes(0)) {
       sum.stage = std::max(sum.stage, memory.gradient_stage);
@@ -94,6 +98,19 @@ MemoryRanges::Sums MemoryRanges::sums(const Plan& plan) const {
   return sum;
 }
 
+/// Device bytes of sums of later groups while their units are at work: of embedding and head each,
+/// of a tied head, and of blocks in as many slots as a ring may have.
+Bytes MemoryRanges::group_slots(const Plan& plan) const {
+  const std::int64_t places = GroupWalk(job_->groups).depth();
+  if (places == 0) return Bytes(0);
+  const std::int64_t kept = sums_between_rounds(job_->micro_batches(), job_->groups, plan.rounds);
+  const std::int64_t outer =
+      parameters_.front() * (job_->model.tied_head ? 2 : 1) + parameters_.back();
+  const std::int64_t blocks =
+      parameters_[1] * (places + kept * std::max<std::int64_t>(0, plan.gradient_buffers));
+  return job_->gradient_element() * (outer * places + blocks);
+}
+
 MemoryRange MemoryRanges::of(const Plan& plan) const {
   const Sums sum = sums(plan);
   const bool one_round = plan.rounds == 1;
@@ -101,7 +118,8 @@ MemoryRange MemoryRanges::of(const Plan& plan) const {
   const Bytes always = sum.resident + outside_arena_bytes(*job_, machine_->profile) + workspace_;
   // When the forward pass of a round ends, all its records are there, and the gradients of earlier
   // rounds; when the norm is known, all staged state and every gradient that waits for it.
-  const Bytes at_forward = sum.records + streams + (one_round ? Bytes(0) : sum.waiting);
+  const Bytes at_forward =
+      sum.records + streams + (one_round ? Bytes(0) : sum.waiting + sum.group_sums);
   const Bytes in_records = sum.staged - sum.staged_apart + (one_round ? sum.waiting : Bytes(0));
   const Bytes beside_records =
       std::max(in_records - sum.records, one_round ? sum.largest_waiting : Bytes(0));
@@ -109,10 +127,12 @@ MemoryRange MemoryRanges::of(const Plan& plan) const {
       sum.weight_slot * plan.weight_buffers + sum.gradient_slot * plan.gradient_buffers +
       sum.record_slot * plan.activation_buffers + sum.transient +
       sum.state_slot * std::max<std::int64_t>(1, plan.state_buffers) + sum.outer_state_slot +
-      streams * (sum.host_records > Bytes(0) ? plan.stream_buffers : kFewestStreams);
+      streams * (sum.host_records > Bytes(0) ? plan.stream_buffers : kFewestStreams) +
+      group_slots(plan);
   // Gradients of a single round come as its records go; with several rounds the slots for those on
   // their way to updates come on top.
-  const Bytes at_loss = sum.host_records + (one_round ? Bytes(0) : sum.host_gradients);
+  const Bytes at_loss =
+      sum.host_records + (one_round ? Bytes(0) : sum.host_gradients + sum.host_group_sums);
   const std::int64_t slots = sum.in_order ? std::min(plan.gradient_buffers, sum.stages) : 1;
   // Gradients of units in the ring have gone to the device before the norm, or may have gone
   // before other units use the slots.

@@ -36,6 +36,7 @@ class MemoryRanges {
  private:
   struct Sums;  ///< Sums over a plan's units of bytes by content.
   [[nodiscard]] Sums sums(const Plan& plan) const;
+  [[nodiscard]] Bytes group_slots(const Plan& plan) const;
 
   const Job* job_;
   const ResolvedMachine* machine_;

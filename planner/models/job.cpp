@@ -86,6 +86,11 @@ void validate(const Job& job) {
           "optimizer.state", "bf16 needs compute bf16");
   require(static_cast<double>(job.seq_len) * static_cast<double>(job.batch_size) <= 0x1p31,
           "batch_size", "seq_len x batch_size is more than 2147483648 tokens a step");
+  require(job.groups >= 1 && job.groups <= job.micro_batches(), "groups",
+          std::to_string(job.groups) + " must be between 1 and the step's " +
+              std::to_string(job.micro_batches()) + " micro-batches: lower it, or micro_batch");
+  require(job.groups == 1 || !job.sequence_chunk, "groups",
+          "above 1 does not go with sequence_chunk: set it to 1");
   require(!job.router_aux_loss_coef || job.model.experts, "router_aux_loss_coef",
           "this model has no experts to balance: leave it out");
   require(!job.router_aux_loss_coef ||
@@ -116,6 +121,7 @@ std::string job_hash(const Job& job) {
   if (job.optimizer.state != StateType::fp32) text.add("state", to_string(job.optimizer.state));
   // One chunk is no chunk.
   if (job.chunks_mlp()) text.add("mlp_chunk", job.mlp_chunk);
+  if (job.groups != 1) text.add("groups", job.groups);
   if (job.sequence_chunk) text.add("sequence_chunk", *job.sequence_chunk);
   if (job.attention == AttentionSpan::document) text.add("attention", "document");
   if (job.operators == Operators::eager) text.add("operators", "eager");

@@ -70,6 +70,10 @@ struct Job {
   /// Coefficient of the loss that balances how many tokens each expert gets (docs/design/moe.md);
   /// none: that loss is not computed.
   std::optional<double> router_aux_loss_coef;
+  /// Number of groups of consecutive micro-batches. Gradients are added up within each group, in
+  /// order, and the groups' sums along a fixed tree (planner/models/group_tree.hpp): 1 to
+  /// micro_batches().
+  std::int64_t groups = 1;
   /// Tokens of a sequence that pass a layer at one time, for a job that splits sequences (predicted
   /// only). A micro-batch is then one such chunk, which attends to the keys of the chunks before
   /// it.
@@ -141,8 +145,8 @@ void require_executable(const Job& job);
 void validate(const Job& job);
 
 /// Hash of what a plan depends on and what fixes a step's bits: all of the job but the learning
-/// rate, and mlp_chunk only where it splits a micro-batch. Runs of one plan may differ in lr, seed,
-/// data and number of steps.
+/// rate, mlp_chunk only where it splits a micro-batch, and groups only where there are several.
+/// Runs of one plan may differ in lr, seed, data and number of steps.
 [[nodiscard]] std::string job_hash(const Job& job);
 
 }  // namespace sluice::planner

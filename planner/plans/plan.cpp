@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/files/hash.hpp"
+#include "planner/models/group_tree.hpp"
 #include "planner/plans/disk_block.hpp"
 #include "sim/error.hpp"
 
@@ -113,6 +114,21 @@ void validate_records(const Plan& plan, const Job& job) {
                       " records of a round");
 }
 
+/// Sums of a job's groups need the order of micro-batches that saved_records turns round, and wait
+/// between rounds in memory alone.
+void validate_groups(const Plan& plan, const Job& job) {
+  if (job.groups == 1) return;
+  require_in_plan(plan.saved_records.empty(), "saved_records",
+                  "does not go with groups above 1: leave it out, or set groups of the job to 1");
+  if (sums_between_rounds(job.micro_batches(), job.groups, plan.rounds) == 0) return;
+  for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
+    require_in_plan(plan.units[unit].gradients != Tier::disk,
+                    "layers[" + std::to_string(unit) + "].gradients",
+                    "disk does not go with rounds that leave several sums of the job's " +
+                        std::to_string(job.groups) + " groups: set it to host, or rounds to 1");
+  }
+}
+
 void validate_unit(const Plan& plan, const Job& job, std::size_t index) {
   const UnitPlan& unit = plan.units[index];
   const std::string at = "layers[" + std::to_string(index) + "].";
@@ -162,6 +178,7 @@ void validate(const Plan& plan, const Job& job) {
   validate_counts(plan, job);
   for (std::size_t index = 0; index < units; ++index) validate_unit(plan, job, index);
   validate_records(plan, job);
+  validate_groups(plan, job);
   validate_checkpoints(plan);
   for (const HostPass& pass : plan.host_passes) validate(pass, "plan: host_passes: ");
   if (job.model.tied_head) {

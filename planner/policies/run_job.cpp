@@ -48,6 +48,7 @@ Job to_job(const RunConfig& config, const std::optional<Policy>& policy,
   job.seq_len = stated.seq_len;
   job.batch_size = stated.batch_size;
   job.micro_batch = stated.micro_batch;
+  job.groups = stated.groups;
   job.loss_chunk = stated.loss_chunk;
   job.mlp_chunk = stated.mlp_chunk;
   job.compute = stated.compute;

@@ -45,8 +45,8 @@ class MachineLimits {
     const PassTimes times = pass_times(job, costs);
     const double micro = static_cast<double>(job.micro_batches());
     const double layers = static_cast<double>(job.model.layers);
-    tail_ =
-        micro * (times.loss + layers * times.block_backward + times.embed_backward) + times.once;
+    tail_ = micro * (times.loss + layers * times.block_backward + times.embed_backward) +
+            times.once + times.group_sums;
     compute_ = micro * (times.embed_forward + layers * times.block_forward) + tail_;
     hbm_ = static_cast<double>(machine.hbm.count());
     resident_ = residency == Residency::host ? 0 : hbm_ / kState;
@@ -159,6 +159,12 @@ PassTimes pass_times(const Job& job, const CostModel& costs) {
   times.once = times.embed_norm + of(Pass::norm, head) +
                of(Pass::norm, 1) * static_cast<double>(job.model.layers);
   if (job.model.tied_head) times.once += of(Pass::combine, 0);
+  if (job.groups > 1) {
+    const double embeds = job.model.tied_head ? 2 : 1;
+    times.group_sums = (of(Pass::sum_groups, 0) * embeds + of(Pass::sum_groups, head) +
+                        of(Pass::sum_groups, 1) * static_cast<double>(job.model.layers)) *
+                       static_cast<double>(job.groups - 1);
+  }
   return times;
 }
 

@@ -29,6 +29,7 @@ struct PassTimes {
   /// Seconds of work that is done once a step: gradient norms of all units, and adding a tied
   /// head's gradient.
   Seconds once{0};
+  Seconds group_sums{0};  ///< Seconds of adding up the sums of all groups of micro-batches.
 };
 /// Seconds of the passes of the job's step by `costs`.
 [[nodiscard]] PassTimes pass_times(const Job& job, const CostModel& costs);
@@ -46,7 +47,7 @@ struct Bound {
 /// on the host, their update on the device) and u = n - s updated on the CPU; e bytes of a streamed
 /// weight, g of a gradient, each at the fastest rate that profile or calibration has:
 ///
-///   compute  all passes of all micro-batches, no recomputation
+///   compute  all passes of all micro-batches and sums of groups, no recomputation
 ///   h2d      e u (after every update) + (12 - e) s + max(0, e (n_blocks - s) - H) (backward: not
 ///            everything stayed)
 ///   d2h      g u + 12 s

@@ -113,6 +113,12 @@ Ceilings ceilings_of(const Job& job, const ResolvedMachine& machine, const Calib
   of(Pass::norm, head, 1);
   of(Pass::norm, 1, layers);
   if (job.model.tied_head) of(Pass::combine, 0, 1);
+  if (job.groups > 1) {
+    const auto sums = static_cast<double>(job.groups - 1);
+    of(Pass::sum_groups, 0, job.model.tied_head ? 2 * sums : sums);
+    of(Pass::sum_groups, head, sums);
+    of(Pass::sum_groups, 1, layers * sums);
+  }
   return ceilings;
 }
 

@@ -50,6 +50,7 @@ TaskCost cost_of(const StepTask& task, const CostModel& costs) {
     case TaskKind::recompute:
     case TaskKind::backward:
     case TaskKind::combine:
+    case TaskKind::sum_groups:
     case TaskKind::norm:
       break;
   }

@@ -48,7 +48,8 @@ PlanEstimator::Amounts PlanEstimator::amounts(const Plan& plan) const {
   const auto wire = static_cast<double>(job.gradient_wire_element().count());
   Amounts sum;
   sum.compute =
-      (micro * (pass.embed_forward + pass.loss + pass.embed_backward) + pass.once).count();
+      (micro * (pass.embed_forward + pass.loss + pass.embed_backward) + pass.once + pass.group_sums)
+          .count();
   double streamed = 0;
   const std::size_t head = plan.units.size() - 1;
   const auto copies_of = [&](double bytes) {

@@ -134,6 +134,7 @@ Predictor Predictor::with_host(Bytes host) const {
 Predictor Predictor::with_batch(std::int64_t batch_size) const {
   Predictor other = *this;
   other.job_.batch_size = batch_size;
+  other.job_.groups = std::min(other.job_.groups, other.job_.micro_batches());
   validate(other.job_);
   other.bound_ = other.bound_on(other.machine_);
   return other;

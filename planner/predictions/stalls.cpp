@@ -47,6 +47,7 @@ std::optional<Stall> stall_of(const StepTask& task) {
     case TaskKind::recompute:
     case TaskKind::backward:
     case TaskKind::combine:
+    case TaskKind::sum_groups:
     case TaskKind::norm:
     case TaskKind::grads:
       return std::nullopt;

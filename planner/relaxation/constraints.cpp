@@ -81,21 +81,23 @@ void PlanRelaxation::add_passes(Constraints& all, std::int64_t rounds) const {
   };
   const auto times = static_cast<double>(rounds);
   const double once = predictor_->pass_times().once.count();
+  const double sums = predictor_->pass_times().group_sums.count();
   // (forward + forward_waits)/r + lost(compute,h2d) down_p + lost(compute,d2h) up_p <= t_p,
   //     p = F, F'
   for (const Limit limit : {Limit::first_forward, Limit::later_forward}) {
     put(limit, Use::forward, 1 / times);
     put(limit, Use::forward_waits, 1 / times);
   }
-  // (tail + backward_waits - once)/r + [p = B, r = 1] once + [p = E] rested once
+  // (tail + backward_waits - once - sums)/r + [p = B, r = 1] (once + sums) + [p = E] rested once
   //     + lost(compute,h2d) down_p + lost(compute,d2h) up_p <= t_p, p = B, B', E
+  // The sums of groups lie in some of several rounds.
   for (const Limit limit : {Limit::first_backward, Limit::later_backward, Limit::last_backward}) {
     put(limit, Use::tail, 1 / times);
     put(limit, Use::backward_waits, 1 / times);
-    constraint(limit).constant = -once / times;
+    constraint(limit).constant = -(once + sums) / times;
   }
   constraint(rounds > 1 ? Limit::last_backward : Limit::first_backward).constant +=
-      rounds > 1 ? once * least_share(predictor_->costs().boost()) : once;
+      rounds > 1 ? once * least_share(predictor_->costs().boost()) : once + sums;
   for (const Slowing& each : slowed("compute")) {
     for (const Limit limit : kPasses) {
       if (each.from == "h2d") constraint(limit).down += each.lost;

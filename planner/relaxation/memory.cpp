@@ -1,6 +1,7 @@
 // Constraints of memory: what device and host hold at some time of a step.
 #include "planner/costs/lane_boost.hpp"
 #include "planner/graph/record.hpp"
+#include "planner/models/group_tree.hpp"
 #include "planner/relaxation/plan_relaxation.hpp"
 
 namespace sluice::planner {
@@ -41,7 +42,13 @@ void PlanRelaxation::add_memory(Constraints& all, const RelaxedNode& node) const
     constraint.constant = beyond;
   };
   const auto hbm = static_cast<double>((predictor_->machine().hbm - node.reserve).count());
+  const Job& job = predictor_->job();
   DeviceFixed fixed = device_fixed(rounds);
+  // In one round some loss, perhaps not the first, has all of the head's stack of group sums.
+  if (rounds == 1) {
+    const std::int64_t summed = parameters_[2] + (job.model.tied_head ? parameters_[0] : 0);
+    fixed.at_loss += bytes(job.gradient_element() * (summed * GroupWalk(job.groups).depth()));
+  }
   // Slots are there from the first record to the last.
   const double slots = bytes(slot_bytes(node));
   fixed.at_loss += slots;
@@ -61,7 +68,6 @@ void PlanRelaxation::add_memory(Constraints& all, const RelaxedNode& node) const
   // With one round these two use the same bytes one after the other, so only that one of them
   // counts which is larger where all of it is on the host.
   const double tables = page_table_share(predictor_->machine());
-  const Job& job = predictor_->job();
   const Bytes record = block_record(job).all_bytes;
   const Bytes records = record * job.micro_batches();
   const bool mostly_records = records > job.gradient_wire_element() * parameters_[1];

@@ -32,7 +32,7 @@ UseSum PlanRelaxation::base() const {
   use_of(sum, Use::forward) = micro * (pass.embed_forward + layers * pass.block_forward).count();
   use_of(sum, Use::tail) =
       micro * (pass.loss + layers * pass.block_backward + pass.embed_backward).count() +
-      pass.once.count();
+      (pass.once + pass.group_sums).count();
   use_of(sum, Use::compute) = use_of(sum, Use::forward) + use_of(sum, Use::tail);
   return sum;
 }

@@ -193,7 +193,7 @@ void PlanRelaxation::add_cycles(Constraints& all, std::int64_t rounds) const {
   // first that the CPU updates may come before its first pass and behind its last: block_cycle
   // takes off one round's passes of the embedding and of all blocks, and block_passes puts back
   // those of blocks that the CPU updates.
-  const double once = pass.once.count();
+  const double once = (pass.once + pass.group_sums).count();
   for (const Limit limit : {Limit::embed_cycle, Limit::embed_slowed}) {
     all[constraint_index(limit)].constant = -once;
   }

@@ -30,6 +30,7 @@ constexpr std::array kRunFlags = {
     RunFlag{"--seq-len", "seq_len", "N", "tokens of a sequence"},
     RunFlag{"--batch-size", "batch_size", "N", "sequences a step"},
     RunFlag{"--micro-batch", "micro_batch", "N", "sequences a micro-batch (1)"},
+    RunFlag{"--groups", "groups", "N", "groups of micro-batches, added up by a tree (1)"},
     RunFlag{"--loss-chunk", "loss_chunk", "N", "tokens whose logits exist at one time (1024)"},
     RunFlag{"--mlp-chunk", "mlp_chunk", "N", "tokens that pass an MLP at one time (65536)"},
     RunFlag{"--steps", "steps", "N", "optimizer steps (100)"},

@@ -79,6 +79,7 @@ struct RunConfig {
   std::int64_t seq_len = 0;     ///< Tokens of a sequence; 0 where not given, which to_job refuses.
   std::int64_t batch_size = 0;  ///< Sequences of a step; 0 where not given, which to_job refuses.
   std::int64_t micro_batch = 1;
+  std::int64_t groups = 1;  ///< Groups of micro-batches (Job::groups).
   std::int64_t loss_chunk = 1024;
   std::int64_t mlp_chunk = kMlpChunk;
   /// Coefficient of the loss that balances the load of experts; none for no such loss.

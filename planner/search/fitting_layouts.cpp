@@ -18,6 +18,12 @@ constexpr std::int64_t kFewRounds = 3;
 /// Bytes of one token's input and target, on the device and on the host.
 constexpr std::int64_t kTokenBytes = 8;
 
+/// Number of rounds of the layout that stands for the plan's: sums of groups differ from round to
+/// round.
+std::int64_t laid_out_rounds(const Job& job, const Plan& plan) {
+  return job.groups > 1 ? plan.rounds : std::min(plan.rounds, kFewRounds);
+}
+
 bool all_fit(const Memory& memory, Bytes left = Bytes(0)) {
   return std::ranges::all_of(memory, [left](const TierMemory& tier) {
     return tier.peak == Bytes(0) || tier.peak + left <= tier.capacity;
@@ -36,12 +42,12 @@ bool FittingPlans::is_costly(const Plan& plan) const {
   Plan coarse = plan;
   coarse.copy_chunk = steps_.chunk(plan);
   const std::int64_t tasks = estimator_.estimate(coarse).tasks / steps_.times_fewer(plan);
-  return tasks * std::min(plan.rounds, kFewRounds) / plan.rounds > kManyCoarse;
+  return tasks * laid_out_rounds(predictor_.job(), plan) / plan.rounds > kManyCoarse;
 }
 
 /// Lays out the coarse plan with few rounds: each further round takes as much as the others.
 void FittingPlans::lay_out_few(TimedPlan& found) const {
-  const std::int64_t rounds = std::min(found.plan.rounds, kFewRounds);
+  const std::int64_t rounds = laid_out_rounds(predictor_.job(), found.plan);
   const CoarseStep step = of_few_rounds(found.plan, rounds);
   found.hbm = step.hbm;
   found.host = step.host;
@@ -50,7 +56,7 @@ void FittingPlans::lay_out_few(TimedPlan& found) const {
 
 /// Adds the steps of further rounds to the step of few: each takes as long as the last of the few.
 void FittingPlans::time(TimedPlan& found) const {
-  if (found.plan.rounds <= kFewRounds) return;
+  if (found.plan.rounds == laid_out_rounds(predictor_.job(), found.plan)) return;
   const Duration round = found.step - of_few_rounds(found.plan, kFewRounds - 1).step;
   found.step += round * (found.plan.rounds - kFewRounds);
 }
@@ -82,7 +88,8 @@ Memory FittingPlans::memory_of_few(const Plan& plan) const {
 
 /// Memory of a plan: exact, or for plans with many tasks no less than exact.
 Memory FittingPlans::memory_at_most(const Plan& plan) const {
-  if (plan.rounds <= kFewRounds || estimator_.estimate(plan).tasks <= kManyTasks) {
+  if (plan.rounds == laid_out_rounds(predictor_.job(), plan) ||
+      estimator_.estimate(plan).tasks <= kManyTasks) {
     return layout_memory(predictor_, plan);
   }
   Memory memory = memory_of_few(plan);
@@ -101,7 +108,7 @@ Memory FittingPlans::memory_at_most(const Plan& plan) const {
 bool FittingPlans::really_fits(TimedPlan& found) const {
   throw_if_stopped(settings_.stop);
   if (!is_within(found, all_room())) return false;
-  if (found.plan.rounds > kFewRounds) {
+  if (found.plan.rounds > laid_out_rounds(predictor_.job(), found.plan)) {
     found.memory = memory_of_few(found.plan);
     if (all_fit(found.memory, kLittleLeft)) return true;
   }

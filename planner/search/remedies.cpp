@@ -193,6 +193,8 @@ std::vector<Remedy> remedies_for(const Predictor& predictor, const Infeasible& s
                      [](Job& changed, std::int64_t value) { changed.loss_chunk = value; });
     remedies.try_job("micro_batch", job.micro_batch, smaller_divisors(job.micro_batch),
                      [](Job& changed, std::int64_t value) { changed.micro_batch = value; });
+    remedies.try_job("groups", job.groups, halvings(job.groups, 1),
+                     [](Job& changed, std::int64_t value) { changed.groups = value; });
     // Fewer sequences at a time would cost less than an MLP that is computed again.
     if (job.micro_batch == 1 && !job.model.experts) {
       remedies.try_job("mlp_chunk", job.mlp_chunk, halvings(job.mlp_tokens(), kLeastMlpChunk),

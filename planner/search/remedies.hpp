@@ -11,12 +11,12 @@
 namespace sluice::planner {
 
 /// Up to three changes with which a plan fits where nothing does, in the order in which they are
-/// tried. Where the device is short (`shortage`): smaller loss_chunk, smaller micro_batch, smaller
-/// mlp_chunk (with single sequences), more memory, shorter seq_len. Where the host is: state on the
-/// disk, more memory, gradients as bf16. "More memory" is what the plan nearest to fitting needs,
-/// in whole MiB. A remedy states the step of the plan that was found for it, which a search may
-/// shorten. Of `settings` pins, stop and until count; once `until` has passed only more memory is
-/// tried, and only where there is no remedy yet.
+/// tried. Where the device is short (`shortage`): smaller loss_chunk, smaller micro_batch, fewer
+/// groups, smaller mlp_chunk (with single sequences), more memory, shorter seq_len. Where the host
+/// is: state on the disk, more memory, gradients as bf16. "More memory" is what the plan nearest to
+/// fitting needs, in whole MiB. A remedy states the step of the plan that was found for it, which a
+/// search may shorten. Of `settings` pins, stop and until count; once `until` has passed only more
+/// memory is tried, and only where there is no remedy yet.
 [[nodiscard]] std::vector<Remedy> remedies_for(const Predictor& predictor,
                                                const Infeasible& shortage,
                                                const Calibration& calibration,

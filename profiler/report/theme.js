@@ -34,7 +34,7 @@ function startTheme() {
 }
 // Okabe and Ito's colours, told apart by readers who see few of them.
 const kKindColor = {
-  forward: "--blue", backward: "--sky", loss: "--purple", recompute: "--orange", norm: "--slate", combine: "--slate",
+  forward: "--blue", backward: "--sky", loss: "--purple", recompute: "--orange", norm: "--slate", combine: "--slate", sum_groups: "--slate",
   load_weights: "--yellow", load_gradient: "--rose", store_gradient: "--vermilion", load_activation: "--pink",
   save_activation: "--pink", load_state: "--wine", store_state: "--wine", update: "--green",
   read_weights: "--yellow", write_weights: "--yellow", read_state: "--wine", write_state: "--wine", read_gradient: "--rose", write_gradient: "--vermilion",

@@ -4,9 +4,12 @@
 #include <cstring>
 #include <memory>
 #include <random>
+#include <span>
+#include <utility>
 
 #include "engine/optimizer/master_weights.hpp"
 #include "planner/graph/record.hpp"
+#include "planner/models/group_tree.hpp"
 #include "tests/engine/guarded_buffer.hpp"
 
 namespace sluice::engine::testing {
@@ -43,6 +46,20 @@ struct Planes {
   }
 };
 
+/// Sum of the gradients of all groups of micro-batches along the tree that docs/numerics.md states:
+/// both parts of a split at the largest power of two below the number of groups, then their sum.
+UnitVectors folded(std::span<const UnitVectors> groups) {
+  if (groups.size() == 1) return groups.front();
+  std::size_t left = 1;
+  while (2 * left < groups.size()) left *= 2;
+  UnitVectors sum = folded(groups.first(left));
+  const UnitVectors later = folded(groups.subspan(left));
+  for (std::size_t unit = 0; unit < sum.size(); ++unit) {
+    for (std::size_t i = 0; i < sum[unit].size(); ++i) sum[unit][i] = sum[unit][i] + later[unit][i];
+  }
+  return sum;
+}
+
 /// One training step's buffers.
 class Step {
  public:
@@ -67,7 +84,18 @@ class Step {
   }
 
   StepResult run() {
-    for (std::int64_t micro = 0; micro < job_.micro_batches(); ++micro) micro_batch(micro);
+    const std::int64_t micro_batches = job_.micro_batches();
+    std::vector<UnitVectors> sums;
+    for (std::int64_t group = 0; group < job_.groups; ++group) {
+      const std::int64_t begin = planner::first_of_group(micro_batches, job_.groups, group);
+      const std::int64_t end = planner::first_of_group(micro_batches, job_.groups, group + 1);
+      for (std::int64_t micro = begin; micro < end; ++micro) micro_batch(micro, micro == begin);
+      sums.push_back(result_.gradients);
+      sums.back().push_back(tied_);
+    }
+    result_.gradients = folded(sums);
+    tied_ = std::move(result_.gradients.back());
+    result_.gradients.pop_back();
     if (job_.model.tied_head) {
       combine(result_.gradients[0].data(), tied_.data(), static_cast<std::int64_t>(tied_.size()));
     }
@@ -98,10 +126,9 @@ class Step {
             .documents = marked ? tokens_ : nullptr};
   }
 
-  void micro_batch(std::int64_t micro) {
+  void micro_batch(std::int64_t micro, bool first) {
     const std::int32_t* tokens = model_.tokens.data() + micro * job_.micro_tokens();
     tokens_ = tokens;
-    const bool first = micro == 0;
     const std::size_t layers = records_.size();
     for (auto& record : records_) record->poison();
     templates_.embed_forward(weights(0), tokens, records_[0]->data());

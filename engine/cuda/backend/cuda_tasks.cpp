@@ -152,6 +152,11 @@ void CudaDevice::compute(const BoundTask& task, cudaStream_t lane) {
       return cuda::combine(lane, as<float>(task.access(Role::gradient)), as<float>(addend),
                            floats(addend));
     }
+    case TaskKind::sum_groups: {
+      const BoundAccess& later = task.access(Role::later_gradient);
+      return cuda::combine(lane, as<float>(task.access(Role::gradient)), as<float>(later),
+                           floats(later));
+    }
     case TaskKind::norm: {
       const BoundAccess& gradient = task.access(Role::gradient);
       const BoundAccess& blocks = task.access(Role::norm_blocks);

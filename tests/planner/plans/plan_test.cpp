@@ -2,11 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/plans/plan_file.hpp"
 #include "planner/plans/plan_overrides.hpp"
 #include "planner/runs/run_config.hpp"
 #include "tests/planner/refusal.hpp"
+#include "tests/planner/step_jobs.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -28,6 +32,20 @@ TEST(Job, RefusesSizesThatMakeNoStep) {
   job.seq_len = 0;
   EXPECT_REFUSED(validate(job), "seq_len: 0");
   job = small_job();
+  job.groups = 8;
+  EXPECT_NO_THROW(validate(job));
+  job.groups = 9;
+  EXPECT_REFUSED(validate(job), "groups: 9 must be between 1 and the step's 8 micro-batches");
+  job.micro_batch = 4;
+  job.groups = 3;
+  EXPECT_REFUSED(validate(job), "groups: 3 must be between 1 and the step's 2 micro-batches");
+  job.groups = 0;
+  EXPECT_REFUSED(validate(job), "groups: 0");
+  job = small_job();
+  job.sequence_chunk = 32;
+  job.groups = 2;
+  EXPECT_REFUSED(validate(job), "groups: above 1 does not go with sequence_chunk");
+  job = small_job();
   job.optimizer.beta2 = 1;
   EXPECT_REFUSED(validate(job), "optimizer.betas");
 }
@@ -44,6 +62,21 @@ TEST(JobHash, ChangesWithWhatChangesBitsAndWithNothingElse) {
   other = job;
   other.optimizer.clip.reset();
   EXPECT_NE(job_hash(other), job_hash(job));
+}
+
+// Job hashes of runs, plans and checkpoints that were made before jobs had groups.
+TEST(JobHash, OfOneGroupIsThatOfAJobWithoutGroups) {
+  EXPECT_EQ(job_hash(test::tiny_job()),
+            "dde859173c478cdd636ab6d0fcc43dd4d0cb5b8e2b9a725b49745301e06c3522");
+  EXPECT_EQ(job_hash(test::tiny_job(true)),
+            "dd38c6fa7ebb036dad09a4eeeede355e4b131142eb98eead14c2faeae45442f7");
+  std::set<std::string> hashes;
+  for (std::int64_t groups = 1; groups <= 4; ++groups) {
+    Job job = test::tiny_job();
+    job.groups = groups;
+    hashes.insert(job_hash(job));
+  }
+  EXPECT_EQ(hashes.size(), 4U);
 }
 
 TEST(Plan, TheCombinationsThatRunAreAccepted) {

@@ -96,15 +96,17 @@ struct TightPlan {
 
 /// Calls `body` with the tight plans of `seeds` seeds on each uneven machine, for jobs with and
 /// without clipping and a tied head, that run at all. `batch_size` is the jobs', where it is not
-/// the usual one. Returns the number of plans.
+/// the usual one, and `groups` the jobs' groups of micro-batches. Returns the number of plans.
 template <class Body>
-int for_tight_plans(std::uint64_t seeds, std::optional<std::int64_t> batch_size, Body body) {
+int for_tight_plans(std::uint64_t seeds, std::optional<std::int64_t> batch_size, Body body,
+                    std::int64_t groups = 1) {
   Job unclipped = tiny_job();
   unclipped.optimizer.clip.reset();
   int count = 0;
   for (const ResolvedMachine& machine : uneven_machines()) {
     for (Job job : {tiny_job(), tiny_job(true), unclipped}) {
       job.batch_size = batch_size.value_or(job.batch_size);
+      job.groups = groups;
       const Predictor predictor(job, machine, {});
       for (std::uint64_t seed = 0; seed < seeds; ++seed) {
         const Plan plan = random_plan(job, seed);
@@ -132,6 +134,26 @@ TEST(PlanRelaxation, NoRandomPlanThatFitsBeatsTheBoundOfItsRounds) {
     EXPECT_LE(bound.count(), tight.step.count() * (1 + 1e-9)) << tight.text;
   });
   EXPECT_GT(checked, 1000);
+}
+
+/// Sums of groups take time and memory that differ from round to round.
+TEST(PlanRelaxation, NoRandomPlanOfGroupsBeatsItsBoundsOrExceedsItsOwnMemory) {
+  for (const std::int64_t groups : {2, 3, 6}) {
+    const int checked = for_tight_plans(
+        12, 6,
+        [](const TightPlan& tight) {
+          const Seconds bound = least_bound(tight.predictor, tight.plan.rounds);
+          EXPECT_LE(bound.count(), tight.step.count() * (1 + 1e-9)) << tight.text;
+          const PlanRelaxation relaxation(tight.predictor, {});
+          const auto exceeded = relaxation.exceeded(tight.plan);
+          EXPECT_FALSE(exceeded.has_value())
+              << tight.text << " of " << (exceeded ? to_string(*exceeded) : "");
+          EXPECT_LE(relaxation.bound_of(tight.plan).count(), tight.step.count() * (1 + 2e-3))
+              << tight.text;
+        },
+        groups);
+    EXPECT_GT(checked, 200);
+  }
 }
 
 /// Far sharper than the bound of a space: each plan against the constraints of its own counts.

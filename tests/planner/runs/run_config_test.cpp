@@ -44,6 +44,20 @@ TEST(RunYaml, FillsTheConfigAndLeavesDefaults) {
   EXPECT_EQ(run.plan_overrides.at("weight_buffers"), "3");
 }
 
+TEST(RunYaml, StatesGroupsOfMicroBatchesOnlyWhereThereAreSeveral) {
+  RunConfig run = run_from_yaml(kRun, "RUN.yaml");
+  EXPECT_EQ(run.groups, 1);
+  EXPECT_EQ(to_yaml(run).find("groups"), std::string::npos);
+  EXPECT_EQ(to_job(run).groups, 1);
+  set_path(run, "groups", "3");
+  const RunConfig read = run_from_yaml(to_yaml(run), "run.yaml");
+  EXPECT_EQ(read.groups, 3);
+  EXPECT_EQ(to_job(read).groups, 3);
+  EXPECT_REFUSED(set_path(run, "groups", "0"), "groups: ");
+  set_path(run, "groups", "5");
+  EXPECT_REFUSED((void)to_job(run), "groups: 5 must be between 1 and the step's 4 micro-batches");
+}
+
 TEST(RunYaml, ReadsBackWhatItWrites) {
   RunConfig run = run_from_yaml(kRun, "RUN.yaml");
   set_path(run, "plan.layers[2].keep", "all");

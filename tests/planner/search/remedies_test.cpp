@@ -50,6 +50,22 @@ TEST(Remedies, EachReallyFits) {
   EXPECT_TRUE(memory_named);
 }
 
+TEST(Remedies, FewerGroupsOfMicroBatchesTakeLessOfTheDevice) {
+  Job job = tiny_job();
+  job.loss_chunk = 16;
+  ResolvedMachine machine = round_machine();
+  machine.hbm = least_hbm(job);
+  EXPECT_TRUE(std::holds_alternative<Planned>(search(Predictor(job, machine, {}), quick())));
+  job.groups = 4;
+  const auto found = search_or_remedy(Predictor(job, machine, {}), {}, quick());
+  const auto* infeasible = std::get_if<Infeasible>(&found);
+  ASSERT_NE(infeasible, nullptr);
+  EXPECT_EQ(infeasible->tier, Tier::hbm);
+  ASSERT_FALSE(infeasible->remedies.empty());
+  EXPECT_EQ(infeasible->remedies.front().setting.substr(0, 7), "groups=");
+  EXPECT_TRUE(infeasible->remedies.front().changes_bits);
+}
+
 TEST(Remedies, ShortHostMemoryIsNamed) {
   const Job job = tiny_job();
   ResolvedMachine machine = round_machine();

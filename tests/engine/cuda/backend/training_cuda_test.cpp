@@ -184,6 +184,16 @@ TEST_F(CudaTraining, PlansGiveTheSameBitsToAnMlpInChunks) {
   expect_plans_give_equal_bits(job, 6);
 }
 
+TEST_F(CudaTraining, RandomPlansGiveTheSameBitsToGroupsOfMicroBatches) {
+  for (const std::int64_t groups : {2, 3, 4}) {
+    planner::Job job = training_job();
+    job.groups = groups;
+    job.model.tied_head = groups == 3;
+    SCOPED_TRACE(groups);
+    expect_plans_give_equal_bits(job, 6);
+  }
+}
+
 TEST_F(CudaTraining, CopiesThroughARingGiveTheSameBits) {
   expect_plans_give_equal_bits(training_job(), 4, /*staged=*/true);
 }
