@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <thread>
@@ -187,6 +188,10 @@ int run_buy(const Arguments& arguments) {
        {"--budget", Takes::value,
         "US dollars; give several, separated by commas, for advice on each"},
        {"--prices", Takes::value, "YAML or JSON file of dated prices; none is ever guessed"},
+       {"--runs-per-month", Takes::value, "runs of these tokens in a month, for break-even"},
+       {"--use", Takes::value, "share of its time that a bought machine works, such as 0.5"},
+       {"--usd-per-kwh", Takes::value, "price of electricity; none leaves it out"},
+       {"--seconds", Takes::value, "when to begin no further build (30)"},
        {"--rent", Takes::nothing, "price by the hour"},
        {"--own", Takes::nothing, "the run's machine is yours: only orders for it cost"},
        {"--json", Takes::nothing, "one JSON object (docs/schemas/buy.schema.json)"}});
@@ -206,6 +211,19 @@ int run_buy(const Arguments& arguments) {
     throw BadRequest("--budget: give only one with --json");
   }
   if (const auto file = asked.value("--prices")) request.prices = planner::read_prices(*file);
+  request.use.runs_per_month = positive_number(asked, "--runs-per-month");
+  request.use.share = positive_number(asked, "--use");
+  if (request.use.share && *request.use.share > 1) throw BadRequest("--use: must be at most 1");
+  if (request.use.share && request.use.runs_per_month) {
+    throw BadRequest("--use: give it or --runs-per-month, not both");
+  }
+  request.use.usd_per_kwh = positive_number(asked, "--usd-per-kwh");
+  request.use.today = std::chrono::year_month_day(
+      std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()));
+  constexpr double kUsualSeconds = 30;
+  request.until =
+      planner::Deadline::in(Seconds(positive_number(asked, "--seconds").value_or(kUsualSeconds)));
+  if (budgets.size() > 1) request.other_budgets_usd.assign(budgets.begin() + 1, budgets.end());
   if (asked.has("--rent")) request.payment = planner::Payment::rent;
   request.owned = asked.has("--own");
   request.threads = std::max(1U, std::thread::hardware_concurrency());
@@ -220,7 +238,9 @@ int run_buy(const Arguments& arguments) {
   std::fputs(text.c_str(), stdout);
   for (std::size_t i = 1; i < budgets.size(); ++i) {
     request.budget_usd = budgets[i];
-    std::fputs(advice_text(advise(asked.config, request, report.rows), budgets[i]).c_str(), stdout);
+    std::fputs(
+        advice_text(advise(asked.config, request, report.rows, report.builds), budgets[i]).c_str(),
+        stdout);
   }
   return 0;
 }

@@ -15,6 +15,7 @@
 #include "planner/effort/search_settings.hpp"
 #include "planner/explanation/machine_resources.hpp"
 #include "planner/machines/profile_file.hpp"
+#include "planner/policies/run_job.hpp"
 #include "planner/predictions/timed_plan.hpp"
 #include "planner/requests/choose_plan.hpp"
 #include "planner/requests/request.hpp"
@@ -265,7 +266,8 @@ std::vector<std::pair<std::string, Variant>> nudges(const ResolvedMachine& machi
   return all;
 }
 
-void add_base(BuyReport& report, const RunConfig& config, const BuyRequest& request) {
+/// Adds elasticities and, unless the base machine is `rented`, orders for it.
+void add_base(BuyReport& report, const RunConfig& config, const BuyRequest& request, bool rented) {
   require_all_terms(config.terms);
   Request run = resolve(config);
   run.search.effort = kAdviceEffort;
@@ -274,8 +276,10 @@ void add_base(BuyReport& report, const RunConfig& config, const BuyRequest& requ
   const auto* chosen = std::get_if<ChosenPlan>(&found);
   const Planned* planned = chosen == nullptr ? nullptr : &chosen->planned;
   const BaseMachine base(config, run, planned);
-  const auto before = add_upgrades(report, config, request, base, run.predictor, planned);
-  judge_upgrades(report, request, before, run.predictor.job().tokens());
+  if (!rented) {
+    const auto before = add_upgrades(report, config, request, base, run.predictor, planned);
+    judge_upgrades(report, request, before, run.predictor.job().tokens());
+  }
   if (planned == nullptr) return;
   const auto resources = nudges(run.predictor.machine(), planned->best.prediction.plan);
   std::vector<double> values(resources.size());
@@ -309,23 +313,50 @@ const char* to_string(RowKind kind) {
       return "more memory";
     case RowKind::resident_node:
       return "resident node";
+    case RowKind::build:
+      return "build";
   }
   return "";
 }
 
-BuyReport advise(const RunConfig& config, const BuyRequest& request, std::vector<BuyRow> rows) {
-  BuyReport report{.rows = std::move(rows)};
+const char* to_string(EngineOnGpu engine) {
+  switch (engine) {
+    case EngineOnGpu::unknown:
+      return "unknown";
+    case EngineOnGpu::tested:
+      return "tested";
+    case EngineOnGpu::never_run:
+      return "never run";
+    case EngineOnGpu::none:
+      return "none";
+  }
+  return "";
+}
+
+BuyReport advise(const RunConfig& config, const BuyRequest& request, std::vector<BuyRow> rows,
+                 const BuildCounts& builds) {
+  BuyReport report{.rows = std::move(rows), .builds = builds};
   for (BuyRow& row : report.rows) {
     row.within_budget.reset();
     if (row.cost && request.budget_usd) row.within_budget = *row.cost <= *request.budget_usd;
   }
   RunConfig base = config;
+  bool is_rented = false;
   if (base.machine == RunConfig().machine && !request.owned) {
     base.machine = advised_machine(report.rows, request).value_or(base.machine);
+    const BuyRow* rent = row_to_rent(report.rows, request);
+    is_rented = rent != nullptr && rent->machine == base.machine;
   }
   report.base = base.machine;
   set_beside_base(report);
-  add_base(report, base, request);
+  const auto row = std::ranges::find(report.rows, report.base, &BuyRow::machine);
+  if (row != report.rows.end() && row->disk_lent) base.limits.disk = row->disk_lent;
+  add_base(report, base, request, is_rented);
+  try {
+    require_executable(to_job(config));
+  } catch (const BadRequest& refused) {
+    report.untrainable = refused.what();
+  }
   report.verdict = verdict(report, request);
   return report;
 }
@@ -338,7 +369,8 @@ BuyReport buy(const RunConfig& config, const BuyRequest& request) {
                      "= leaves a run's own out); sluice predict says what a given " + what +
                      " does on one");
   }
-  return advise(config, request, buy_rows(config, request));
+  ComparedRows compared = buy_rows(config, request);
+  return advise(config, request, std::move(compared.rows), compared.builds);
 }
 
 }  // namespace sluice::planner

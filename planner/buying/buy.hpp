@@ -14,8 +14,8 @@ namespace sluice::planner {
 [[nodiscard]] BuyReport buy(const RunConfig& config, const BuyRequest& request);
 
 /// Report on `rows`, those of an earlier report for the same run, for another budget or another
-/// number of days.
+/// number of days. `builds` counts the builds that were searched for them.
 [[nodiscard]] BuyReport advise(const RunConfig& config, const BuyRequest& request,
-                               std::vector<BuyRow> rows);
+                               std::vector<BuyRow> rows, const BuildCounts& builds = {});
 
 }  // namespace sluice::planner

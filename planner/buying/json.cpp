@@ -27,6 +27,8 @@ Json to_json(const BuyRow& row) {
           {"kind", to_string(row.kind)},
           {"fits", row.fits},
           {"owned", row.owned},
+          {"engine", to_string(row.engine)},
+          {"disk_lent_bytes", row.disk_lent ? Json(row.disk_lent->count()) : Json(nullptr)},
           {"step_s", seconds_if(row.fits, row.step)},
           {"step_s_low", seconds_if(row.fits, row.step_low)},
           {"step_s_high", seconds_if(row.fits, row.step_high)},
@@ -84,6 +86,9 @@ std::string to_json_text(const BuyReport& report) {
   for (const BuyRow& row : report.rows) json["rows"].push_back(to_json(row));
   for (const Upgrade& upgrade : report.upgrades) json["upgrades"].push_back(to_json(upgrade));
   for (const auto& [resource, value] : report.elasticity) json["elasticity"][resource] = value;
+  json["builds"] = {{"planned", report.builds.planned},
+                    {"ruled_out", report.builds.ruled_out},
+                    {"open", report.builds.open}};
   json["verdict"] = report.verdict;
   return json.dump(1) + "\n";
 }

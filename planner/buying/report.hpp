@@ -1,6 +1,7 @@
 // Request and answer of `sluice buy`: rows by prediction, upgrades, and what the step depends on.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "planner/effort/deadline.hpp"
 #include "planner/predictions/predict.hpp"
 #include "planner/requests/phase_memory.hpp"
 #include "planner/requests/prices.hpp"
@@ -16,6 +18,15 @@
 namespace sluice::planner {
 
 enum class Payment { buy, rent };
+
+/// How much of its time a machine works, by which break-even is counted in months.
+struct MachineUse {
+  std::optional<double> runs_per_month = {};  ///< Runs of the request's tokens in a month.
+  std::optional<double> share = {};  ///< Share (0 to 1] of its time that a bought machine works.
+  std::optional<double> usd_per_kwh = {};  ///< Price of electricity; none leaves it out.
+  /// Date from which months are counted; none where dates are not to be said.
+  std::optional<std::chrono::year_month_day> today = {};
+};
 
 /// Request of `sluice buy`: machines to compare, tokens, days, budget and prices.
 struct BuyRequest {
@@ -26,6 +37,12 @@ struct BuyRequest {
   /// Number of days within which to train on `tokens`; none for no limit.
   std::optional<double> days;
   std::optional<double> budget_usd;
+  /// Further budgets, for which builds are searched too.
+  std::vector<double> other_budgets_usd = {};
+  MachineUse use = {};
+  /// Time after which the search over builds plans no further one; the report then depends on the
+  /// speed of this computer.
+  Deadline until = {};
   PriceList prices;
   Payment payment = Payment::buy;
   /// Whether the user owns the machine that the run names, so that only parts added to it cost
@@ -47,9 +64,20 @@ enum class RowKind {
   more_memory,
   /// A node of eight GPUs that holds the whole model, by roofline
   /// (planner/buying/resident_node.hpp).
-  resident_node
+  resident_node,
+  build  ///< A build of parts that the search over builds found (planner/buying/build_search.hpp).
 };
 const char* to_string(RowKind kind);
+
+/// How far the engine is known to run on a machine's GPU (planner/catalogue/machine_list.hpp).
+enum class EngineOnGpu {
+  unknown,    ///< The row does not say.
+  tested,     ///< It has run on a GPU of this architecture.
+  never_run,  ///< It may run; nothing was ever run on a GPU of this architecture.
+  none        ///< It does not support the architecture.
+};
+
+const char* to_string(EngineOnGpu engine);
 
 struct BuyRow {
   std::string machine = {};
@@ -57,6 +85,10 @@ struct BuyRow {
   bool fits = false;
   /// Whether the user owns the machine, which is then neither bought nor rented.
   bool owned = false;
+  EngineOnGpu engine = EngineOnGpu::unknown;
+  /// Bytes that plans may take of the machine's drives, where the search over builds lends them;
+  /// else none.
+  std::optional<Bytes> disk_lent = {};
   Duration step{0}, step_low{0}, step_high{0};
   double tokens_per_s = 0;
   /// Days that the request's tokens take, with a 90 % interval; none where no tokens were given.
@@ -117,9 +149,19 @@ struct Upgrade {
   std::optional<bool> within_budget = {};
 };
 
+/// Numbers of builds that the search over builds dealt with; all 0 where there was none.
+struct BuildCounts {
+  std::size_t planned = 0;
+  std::size_t ruled_out = 0;  ///< Ruled out by a bound or by a better build.
+  std::size_t open = 0;       ///< Neither planned nor ruled out in the time given.
+};
+
 struct BuyReport {
   /// Machines compared: first those on which the job fits, fastest first.
   std::vector<BuyRow> rows;
+  BuildCounts builds = {};
+  /// Why the engine cannot train the job, as a sentence without a full stop; empty where it can.
+  std::string untrainable = {};
   std::string base = {};  ///< Name of the machine from which upgrades and elasticity start.
   std::vector<Upgrade> upgrades = {};
   /// Elasticities d ln(step) / d ln(resource) of the base machine, by the resource's name: for

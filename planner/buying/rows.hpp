@@ -8,8 +8,14 @@
 
 namespace sluice::planner {
 
-/// Rows of the request's machines, of machines that need more memory with that memory added, and of
-/// resident nodes; first those on which the job fits, fastest first.
-[[nodiscard]] std::vector<BuyRow> buy_rows(const RunConfig& config, const BuyRequest& request);
+struct ComparedRows {
+  std::vector<BuyRow> rows;
+  BuildCounts builds = {};
+};
+
+/// Rows of the request's machines or, where it names none and prices parts, of builds and of the
+/// catalogue's machines that have a price of their own; of machines that need more memory with that
+/// memory added, and of resident nodes; first those on which the job fits, fastest first.
+[[nodiscard]] ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request);
 
 }  // namespace sluice::planner

@@ -67,6 +67,7 @@ CpuPart read_cpu(const sim::JsonObject& json) {
           .module_gib = integers(json, "module_gib"),
           .c2c = json.find_boolean("c2c").value_or(false),
           .server = json.find_boolean("server").value_or(false),
+          .watts = json.find_number("watts"),
           .source = json.text("source")};
 }
 

@@ -56,6 +56,9 @@ struct CpuPart {
   std::vector<std::int64_t> module_gib;  ///< Sizes of modules that the board takes, in GiB.
   bool c2c = false;                      ///< Whether the CPU is joined to its GPU by NVLink-C2C.
   bool server = false;  ///< Whether the CPU is sold on boards of nodes with several GPU modules.
+  /// Rated power in watts: the maker's TDP, or the maximum turbo power where both are stated; none
+  /// where it is not stated here.
+  std::optional<double> watts = {};
   std::string source;
 };
 

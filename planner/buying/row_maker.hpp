@@ -1,0 +1,30 @@
+// One row of `sluice buy`: the prediction of a job on one machine, with its prices.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "planner/buying/report.hpp"
+#include "planner/runs/run_config.hpp"
+#include "planner/search/outcome.hpp"
+
+namespace sluice::planner {
+
+/// Sets the row's days, prices and costs by the request, and whether they are within its limits.
+void add_money(BuyRow& row, const BuyRequest& request);
+
+/// A row, and what is short where the job does not fit.
+struct MadeRow {
+  BuyRow row;
+  std::optional<Infeasible> shortage = {};
+  /// Host memory that the job needs there; none where host memory is not what is short.
+  [[nodiscard]] std::optional<Bytes> host_needed() const;
+};
+
+/// The row of `machine` for the run `config`. With `disk`, plans may keep that much state on the
+/// machine's drives.
+[[nodiscard]] MadeRow make_row(const RunConfig& config, const BuyRequest& request,
+                               const std::string& machine, RowKind kind,
+                               std::optional<Bytes> disk = std::nullopt);
+
+}  // namespace sluice::planner
