@@ -33,14 +33,19 @@ def output(command):
     return done.stdout
 
 
+def sizes_of(cpu):
+    """Sizes in GiB of the modules that the CPU's board takes."""
+    return [size >> 30 for size in cpu["module_bytes"]]
+
+
 def drawn_parts(parts, priced, rng):
     """Names of priced parts of one drawn catalogue: cards, boards, modules and a drive."""
     gpus = rng.sample(sorted(p["name"] for p in parts["gpus"] if f"gpu {p['name']}" in priced), 3)
     cpus = rng.sample(sorted((p for p in parts["cpus"] if f"cpu {p['name']}" in priced), key=lambda p: p["name"]), 2)
     names = [f"gpu {name}" for name in gpus] + [f"cpu {cpu['name']}" for cpu in cpus] + ["ssd gen4"]
     for cpu in cpus:
-        kind = f"{cpu['memory']}-{cpu['speeds'][0]}"
-        modules = sorted(f"{size} GiB {kind}" for size in cpu["module_gib"] if f"{size} GiB {kind}" in priced)
+        kind = f"{cpu['memory']}-{cpu['transfers_per_s'][0] // 10**6}"
+        modules = sorted(f"{size} GiB {kind}" for size in sizes_of(cpu) if f"{size} GiB {kind}" in priced)
         names += rng.sample(modules, min(3, len(modules)))
     return sorted(set(names)), gpus, cpus
 
@@ -49,8 +54,8 @@ def builds_of(sluice, names, gpus, cpus, priced):
     """Every build of the drawn parts that goes together, with its price."""
     builds = []
     for gpu, cpu in itertools.product(gpus, cpus):
-        for count, size in itertools.product(cpu["counts"], cpu["module_gib"]):
-            module = f"{size} GiB {cpu['memory']}-{cpu['speeds'][0]}"
+        for count, size in itertools.product(cpu["modules"], sizes_of(cpu)):
+            module = f"{size} GiB {cpu['memory']}-{cpu['transfers_per_s'][0] // 10**6}"
             if module not in names:
                 continue
             flags = ["--gpu", gpu, "--cpu", cpu["name"], "--ram", f"{count}x{module}", "--ssd", "1x gen4"]

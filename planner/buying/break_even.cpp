@@ -32,9 +32,8 @@ std::string month_text(double months, std::chrono::year_month_day today) {
   constexpr std::array kNames = {"January",   "February", "March",    "April",
                                  "May",       "June",     "July",     "August",
                                  "September", "October",  "November", "December"};
-  const auto end =
-      std::chrono::year_month(today.year(), today.month()) +
-      std::chrono::months(static_cast<int>(std::lround(std::min(months, 12'000.0))));
+  const auto end = std::chrono::year_month(today.year(), today.month()) +
+                   std::chrono::months(static_cast<int>(std::lround(std::min(months, 12'000.0))));
   return std::string(kNames[static_cast<unsigned>(end.month()) - 1]) + " " +
          std::to_string(static_cast<int>(end.year()));
 }
@@ -115,8 +114,7 @@ std::string unless_text(const BuyRow& bought, const BuyRow& rented, const BuyReq
   const std::string kept = decimal(kMonthsKept / 12, 0) + " years";
   if (full <= kMonthsKept) {
     return "unless " + bought.machine + " works more than " +
-           decimal(std::floor(100 * full / kMonthsKept), 0) + " %" +
-           " of the time for " + kept;
+           decimal(std::floor(100 * full / kMonthsKept), 0) + " %" + " of the time for " + kept;
   }
   const double own = pays.run.energy_usd + pays.run.drives_usd;
   return "also where " + bought.machine + " works without a pause for " + kept +

@@ -14,7 +14,8 @@ namespace {
 
 /// Bytes of a build's drives that plans may take: the run's limit, else all but 2 bytes a parameter
 /// for the model's folder and 12 for each of two checkpoints; none where nothing is left.
-std::optional<Bytes> lent(const RunConfig& config, const BuildOffer& offer, std::int64_t parameters) {
+std::optional<Bytes> lent(const RunConfig& config, const BuildOffer& offer,
+                          std::int64_t parameters) {
   if (config.limits.disk) return config.limits.disk;
   if (!offer.lends_drives) return std::nullopt;
   constexpr std::int64_t kFiles = 2 + 2 * 12;
@@ -48,7 +49,8 @@ ComparedRows build_rows(const RunConfig& config, const BuyRequest& request,
                             lent(config, offer, parameters));
     BuildTrial trial;
     if (const auto needed = made.host_needed()) {
-      trial.needed = Bytes(static_cast<std::int64_t>(static_cast<double>(needed->count()) / kUsable));
+      trial.needed =
+          Bytes(static_cast<std::int64_t>(static_cast<double>(needed->count()) / kUsable));
     }
     if (!made.row.fits) return trial;
     trial.step = to_seconds(made.row.step);
@@ -61,8 +63,9 @@ ComparedRows build_rows(const RunConfig& config, const BuyRequest& request,
   if (request.budget_usd) goal.budgets_usd.push_back(*request.budget_usd);
   if (request.progress) {
     goal.progress = [&](std::size_t done, std::size_t open, const BuildOffer* best) {
-      request.progress(done, done + std::max<std::size_t>(open, 1),
-                       best == nullptr ? "builds" : "builds; fastest so far " + to_text(best->parts));
+      request.progress(
+          done, done + std::max<std::size_t>(open, 1),
+          best == nullptr ? "builds" : "builds; fastest so far " + to_text(best->parts));
     };
   }
   const FoundBuilds found = search_builds(groups, trials, goal);
@@ -71,8 +74,7 @@ ComparedRows build_rows(const RunConfig& config, const BuyRequest& request,
     if (one.on_front) front.push_back(rows.at(name_of(one.offer)));
   }
   return {.rows = std::move(front),
-          .builds = {
-              .planned = found.planned, .ruled_out = found.ruled_out, .open = found.open}};
+          .builds = {.planned = found.planned, .ruled_out = found.ruled_out, .open = found.open}};
 }
 
 }  // namespace sluice::planner

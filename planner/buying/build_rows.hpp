@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "planner/buying/build_space.hpp"
-#include "planner/buying/rows.hpp"
+#include "planner/buying/report.hpp"
 #include "planner/runs/run_config.hpp"
 
 namespace sluice::planner {

@@ -87,9 +87,8 @@ class Search {
       const auto has_less = [&](const BuildOffer* other) {
         return has_no_less(*one.offer, *other);
       };
-      if (std::ranges::any_of(most, [&](const BuildOffer* other) {
-            return has_no_less(*other, *one.offer);
-          })) {
+      if (std::ranges::any_of(
+              most, [&](const BuildOffer* other) { return has_no_less(*other, *one.offer); })) {
         continue;
       }
       std::erase_if(most, has_less);

@@ -30,7 +30,7 @@ struct BuildTrials {
 /// What is searched for, and how long.
 struct BuildGoal {
   std::vector<double> budgets_usd = {};  ///< Budgets; empty for none.
-  Deadline until = {};  ///< Time after which no further build is planned.
+  Deadline until = {};                   ///< Time after which no further build is planned.
   std::int64_t threads = 2;
   /// Called after each build planned, with the numbers of builds done and open, and the fastest
   /// within the largest budget so far (null where there is none).

@@ -31,7 +31,7 @@ void keep_front(std::vector<T>& list, const Covers& covers) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     bool beaten = false;
     for (std::size_t j = 0; j < list.size() && !beaten; ++j) {
-      // Of equals the first stays.
+      // Where two are equal the first stays.
       beaten = j != i && covers(list[j], list[i]) && (j < i || !covers(list[i], list[j]));
     }
     if (!beaten) kept.push_back(list[i]);
@@ -89,13 +89,14 @@ void add_offers(BuildGroup& group, double base, const PriceList& prices) {
   const std::vector<PricedDrives> drives = drives_of(cpu, prices);
   for (const PricedKit& kit : kits_of(cpu, prices)) {
     for (const PricedDrives& set : drives) {
-      BuildOffer offer{.parts = {.gpu = group.gpu, .cpu = group.cpu, .ram = kit.kit, .ssd = set.set},
-                       .usd = base + kit.usd + set.usd,
-                       .lends_drives = false,
-                       .memory = kit.kit.total(),
-                       .memory_rate = kit.rate,
-                       .drives = set.size,
-                       .drive_rate = set.rate};
+      BuildOffer offer{
+          .parts = {.gpu = group.gpu, .cpu = group.cpu, .ram = kit.kit, .ssd = set.set},
+          .usd = base + kit.usd + set.usd,
+          .lends_drives = false,
+          .memory = kit.kit.total(),
+          .memory_rate = kit.rate,
+          .drives = set.size,
+          .drive_rate = set.rate};
       if (!go_together(offer.parts)) continue;
       if (&set == &drives.front()) group.offers.push_back(offer);
       offer.lends_drives = true;

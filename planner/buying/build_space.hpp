@@ -15,10 +15,10 @@ struct BuildOffer {
   Composition parts;
   double usd = 0;
   bool lends_drives = false;
-  Bytes memory{0};               ///< Host memory of the whole kit.
+  Bytes memory{0};                ///< Host memory of the whole kit.
   BytesPerSecond memory_rate{0};  ///< Peak rate of host memory (memory_peak).
-  Bytes drives{0};               ///< Size of all drives together.
-  BytesPerSecond drive_rate{0};  ///< Rated reads of all drives together.
+  Bytes drives{0};                ///< Size of all drives together.
+  BytesPerSecond drive_rate{0};   ///< Rated reads of all drives together.
 };
 
 /// Whether each part of `more` is at least as good as that part of `less`, a build of the same GPU

@@ -156,6 +156,12 @@ struct BuildCounts {
   std::size_t open = 0;       ///< Neither planned nor ruled out in the time given.
 };
 
+/// Rows of a comparison, and the numbers of builds that were searched for them.
+struct ComparedRows {
+  std::vector<BuyRow> rows;
+  BuildCounts builds = {};
+};
+
 struct BuyReport {
   /// Machines compared: first those on which the job fits, fastest first.
   std::vector<BuyRow> rows;

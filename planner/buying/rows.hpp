@@ -8,11 +8,6 @@
 
 namespace sluice::planner {
 
-struct ComparedRows {
-  std::vector<BuyRow> rows;
-  BuildCounts builds = {};
-};
-
 /// Rows of the request's machines or, where it names none and prices parts, of builds and of the
 /// catalogue's machines that have a price of their own; of machines that need more memory with that
 /// memory added, and of resident nodes; first those on which the job fits, fastest first.

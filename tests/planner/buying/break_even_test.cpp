@@ -39,7 +39,7 @@ TEST(BreakEven, IsThePriceOverTheRentSavedInAMonth) {
   request.use.runs_per_month = 2;
   const BreakEven pays = break_even(bought(), rented(), request);
   EXPECT_DOUBLE_EQ(*pays.months, 15);
-  EXPECT_DOUBLE_EQ(*pays.months_low, 12.5);        // 2 x 5 x 24 x 1.2 = 288 USD a month
+  EXPECT_DOUBLE_EQ(*pays.months_low, 12.5);           // 2 x 5 x 24 x 1.2 = 288 USD a month
   EXPECT_DOUBLE_EQ(*pays.months_high, 3600 / 216.0);  // 2 x 5 x 24 x 0.9
   EXPECT_TRUE(pays_in_time(pays, request));
 }
@@ -91,8 +91,8 @@ TEST(BreakEven, DrivesThatWearOutAreInTheSumAndBuyingMayNeverPay) {
 TEST(BreakEven, IsSaidInMonthsWithTheMonthInWhichItComes) {
   BuyRequest request;
   request.use.runs_per_month = 2;
-  request.use.today = std::chrono::year_month_day(
-      std::chrono::year(2026), std::chrono::November, std::chrono::day(27));
+  request.use.today = std::chrono::year_month_day(std::chrono::year(2026), std::chrono::November,
+                                                  std::chrono::day(27));
   const std::string text = months_text(break_even(bought(), rented(), request), request);
   EXPECT_EQ(text, "15 months (12 to 17; February 2028)");
 }
@@ -108,8 +108,8 @@ TEST(BreakEven, SaysWhatWouldChangeTheAdvice) {
               testing::HasSubstr("unless it costs 50 % less or rent rises by 100 %"));
 }
 
-// USERS' finding: a break-even of four years was given as "699 runs", for a machine too slow for the
-// days asked for.
+// USERS' finding: a break-even of four years was given as "699 runs", for a machine too slow for
+// the days asked for.
 TEST(BreakEven, IsNotOfAMachineThatIsTooSlowOrTooDear) {
   BuyRequest request;
   request.days = 2;

@@ -107,8 +107,7 @@ TEST(BuildSearch, FindsWhatPlanningEveryBuildFinds) {
   for (const std::int64_t gib : {1, 100, 200, 400, 700, 2000}) {
     const FakeJob job{.needed = Bytes(gib << 30)};
     for (const double budget : {3000.0, 3600.0, 5000.0, 8000.0, 20000.0}) {
-      const FoundBuilds found =
-          search_builds(groups, job.trials(), {.budgets_usd = {budget}});
+      const FoundBuilds found = search_builds(groups, job.trials(), {.budgets_usd = {budget}});
       const auto best = job.best(groups, budget);
       if (!best) continue;
       ASSERT_TRUE(best_of(found, budget)) << gib << " GiB, " << budget << " USD";
@@ -171,8 +170,7 @@ TEST(BuildSearch, DoesNotDependOnTheThreadsAndEndsAtItsDeadline) {
   for (std::size_t i = 0; i < one.builds.size(); ++i) {
     EXPECT_EQ(one.builds[i].offer.parts, three.builds[i].offer.parts);
   }
-  const FoundBuilds late =
-      search_builds(groups, job.trials(), {.until = Deadline::in(Seconds(0))});
+  const FoundBuilds late = search_builds(groups, job.trials(), {.until = Deadline::in(Seconds(0))});
   EXPECT_EQ(late.planned, 0u);
   EXPECT_GT(late.open, 0u);
 }
@@ -189,9 +187,8 @@ TEST(BuildsToShow, HoldTheCheapestAndTheFastestOfEachGpu) {
     EXPECT_TRUE(std::ranges::any_of(shown, [&](const FoundBuild& other) {
       return of_gpu(other) && other.offer.usd <= one.offer.usd;
     }));
-    EXPECT_TRUE(std::ranges::any_of(shown, [&](const FoundBuild& other) {
-      return of_gpu(other) && other.step <= one.step;
-    }));
+    EXPECT_TRUE(std::ranges::any_of(
+        shown, [&](const FoundBuild& other) { return of_gpu(other) && other.step <= one.step; }));
   }
 }
 
