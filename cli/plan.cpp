@@ -32,8 +32,9 @@ std::string search_line(const PlanReport& report) {
   }
   return fmt::format(
       "search       10^{:.1f} plans, {} considered, {} simulated; at most {:.1f} % above the "
-      "best\n",
-      planned.space_log10, planned.considered, planned.simulated, 100 * planned.optimality_gap);
+      "best{}\n",
+      planned.space_log10, planned.considered, planned.simulated, 100 * planned.optimality_gap,
+      planned.leaves_rings_out ? " without a ring of state" : "");
 }
 
 std::string unfitting_policy(const std::string& policy, const planner::Infeasible& infeasible) {

@@ -14,7 +14,7 @@ namespace sluice::cli {
 /// Text of what packing would save, without times, for verbs that predict none.
 [[nodiscard]] std::string padding_text(const engine::WindowedText& text,
                                        const engine::PackedSequences& packed);
-/// What packing would save, as a line of a table; empty without advice.
+/// A table's line that says what packing would save; empty without advice.
 [[nodiscard]] std::string padding_line(const std::optional<profiler::PackingAdvice>& advice);
 
 }  // namespace sluice::cli

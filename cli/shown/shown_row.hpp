@@ -10,7 +10,7 @@
 
 namespace sluice::cli {
 
-/// How a row's learnt parts are told apart from those that are only read.
+/// The way in which a row's learnt parts are told apart from those that are only read.
 enum class LearntMarks {
   colours,   ///< The learnt parts are green, for a terminal.
   brackets,  ///< The learnt parts stand [[in brackets]].

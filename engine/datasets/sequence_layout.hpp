@@ -42,9 +42,9 @@ class SequenceLayout {
   /// Number of places that hold tokens in all sequences; the others, of sequences() * seq_len, are
   /// padding.
   [[nodiscard]] std::int64_t places() const { return places_; }
-  /// Numbers of sequences that Packing::documents would make of these pieces, of which each has a
-  /// sequence of its own and the first `training` are trained; none where pieces are packed
-  /// already.
+  /// Numbers of sequences that Packing::documents would make of these pieces: of the first
+  /// `training` ones, and of the others, which validate. Only with Packing::off, where each piece
+  /// has a sequence of its own; none otherwise.
   [[nodiscard]] std::optional<PackedSequences> if_packed(std::int64_t training) const;
 
   /// Fills the [seq_len] inputs and targets of sequence number `sequence`: `read(piece, inputs,

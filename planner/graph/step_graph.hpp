@@ -92,10 +92,10 @@ enum class Role : std::uint8_t {
   /// of parameters with padding.
   weights,
   /// uint16 [padded]: high halves of the embedding's weights, as the loss of a tied head reads
-  /// them.
+  /// them; `padded` is its number of parameters with padding.
   tied_weights,
-  /// uint16 [padded]: low halves of a unit's weights, which updates access apart from its high
-  /// halves.
+  /// uint16 [padded]: low halves of a unit's weights, which updates access as a range of their own,
+  /// apart from the high halves; `padded` is its number of parameters with padding.
   low,
   /// fp32 [padded]: Adam's m of a unit; `padded` is its number of parameters with padding.
   moment1,

@@ -79,7 +79,6 @@ Plan GuidedSearch::usual_plan() const {
   set_weight_buffers(plan, std::min<std::int64_t>(3, job.model.layers));
   plan.gradient_buffers = 2;
   plan.stream_buffers = kUsualStreams;
-  if (start_ == StartFrom::rings) plan.state_buffers = usual_state_slots(predictor_);
   const GuidedPlan* best = ranking_.best();
   plan.threads = best == nullptr ? usual_threads(predictor_) : best->plan.threads;
   plan.copy_chunk = usual_chunk(predictor_);

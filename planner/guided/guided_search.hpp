@@ -22,8 +22,9 @@ enum class StartFrom : std::uint8_t {
   /// Sketches count how long passes wait for device slots for activation records where slots are
   /// few; some give each block's staged state (stages_state) a device slot of its own.
   few_slots,
-  /// The plan space has plans with state that passes through a ring of slots (Staging::ring), which
-  /// from other starts it has only where pins leave nothing else. So has the bound.
+  /// For the bound alone, without run(): the plan space has plans with state that passes through a
+  /// ring of slots (Staging::ring), which from other starts it has only where pins leave nothing
+  /// else.
   rings
 };
 

@@ -65,10 +65,11 @@ struct PlanSketch {
 [[nodiscard]] Plan to_plan(const PlanSketch& sketch);
 
 /// Rounds `relaxed`, the solution of `node`, to whole counts of blocks. Embedding and head make the
-/// choice with the largest share, and all else is as in `usual`. In the list of records those that
-/// leave the device come first, and of each kind those that keep most last. In the list of
-/// residencies those updated on the device come first, so that the CPU has their forward passes to
-/// update the rest; then those whose gradients stay on the device.
+/// choice with the largest share, rounds are the node's, and all else is as in `usual`. In the list
+/// of records those that leave the device come first, and of each kind those that keep most last.
+/// In the list of residencies those updated on the device come first, so that the CPU has their
+/// forward passes to update the rest; then those with state on the device, then those whose
+/// gradients stay there.
 [[nodiscard]] PlanSketch sketch_of(const PlanRelaxation& relaxation, const RelaxedNode& node,
                                    const RelaxedPlan& relaxed, const Plan& usual);
 

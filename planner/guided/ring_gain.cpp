@@ -28,9 +28,13 @@ std::optional<Seconds> least_bound(const PlanRelaxation& relaxation, std::int64_
 
 }  // namespace
 
+bool has_rings_beside_others(const Predictor& predictor, const Pins& pins) {
+  const PlanRelaxation whole(predictor, pins);
+  return whole.has_rings() && !whole.without_rings().has_rings();
+}
+
 bool rings_may_gain(const Predictor& predictor, const Pins& pins, std::optional<Seconds> step) {
   const PlanRelaxation whole(predictor, pins);
-  if (!whole.has_rings() || whole.without_rings().has_rings()) return false;
   const std::optional<Seconds> least = least_bound(whole, usual_state_slots(predictor));
   return least && (!step || *least < kWorthASearch * *step);
 }

@@ -195,14 +195,8 @@ void GuidedSearch::add_near(const PlanRelaxation& relaxation, RelaxedNode reserv
   const double weight = static_cast<double>(job.weight_element().count());
   const Bytes free =
       predictor_.machine().hbm - outside_arena_bytes(job, predictor_.machine().profile);
-  double rings = block * (weight * static_cast<double>(usual.weight_buffers) +
-                          4 * static_cast<double>(usual.gradient_buffers));
-  if (start_ == StartFrom::rings) {
-    reserved.state_slots = std::max<std::int64_t>(1, usual.state_buffers);
-    const std::int64_t size = parameters_of_block(job);
-    const Bytes slot = job.master_bytes(size) + job.moment_bytes(size) * 2;
-    rings += static_cast<double>((slot * *reserved.state_slots).count());
-  }
+  const double rings = block * (weight * static_cast<double>(usual.weight_buffers) +
+                                4 * static_cast<double>(usual.gradient_buffers));
   reserved.reserve =
       Bytes(static_cast<std::int64_t>(slack * (rings + 0.01 * static_cast<double>(free.count())))) +
       extra + large_page_tables(job, predictor_.machine());

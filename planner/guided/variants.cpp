@@ -30,7 +30,6 @@ Plan GuidedSearch::with_buffers_of(const Plan& plan) const {
   usual.prefetch_depth = plan.prefetch_depth;
   usual.gradient_buffers = plan.gradient_buffers;
   usual.activation_buffers = plan.activation_buffers;
-  if (start_ == StartFrom::rings) usual.state_buffers = plan.state_buffers;
   usual.stream_buffers = std::max(usual.stream_buffers, plan.stream_buffers);
   usual.copy_chunk = plan.copy_chunk;
   return usual;

@@ -32,8 +32,8 @@ inline constexpr Bytes kProcessSpare = Bytes(19ll << 20), kCudaProcessSpare = By
 /// Device memory that a CUDA context and its libraries take outside the arena; an estimate for
 /// profiles that do not say.
 inline constexpr Bytes kCudaContext = Bytes(640ll << 20);
-/// Device memory outside the arena that is the same for all jobs: the profile's `context`; 0 on the
-/// host backend.
+/// Device memory outside the arena that is the same for all jobs: the profile's `context`,
+/// kCudaContext where it has none; 0 on the host backend.
 [[nodiscard]] Bytes context_bytes(const MachineProfile& profile);
 /// All device memory outside the arena: the context and RoPE tables; 0 on the host backend.
 [[nodiscard]] Bytes outside_arena_bytes(const Job& job, const MachineProfile& profile);
@@ -56,7 +56,8 @@ struct TierMemory {
 };
 
 inline constexpr std::size_t kTiers = 3;
-using Memory = std::array<TierMemory, kTiers>;  ///< Memory of every tier, indexed by Tier.
+using Memory = std::array<TierMemory, kTiers>;  ///< What a plan takes of every tier, beside the
+                                                ///< tier's capacity; indexed by Tier.
 
 [[nodiscard]] inline TierMemory& at(Memory& memory, Tier tier) {
   return memory[static_cast<std::size_t>(tier)];

@@ -17,7 +17,9 @@ class PlanRelaxation::Program {
  public:
   Program(const PlanRelaxation& relaxation, const RelaxedNode& node);
 
-  /// Whether every group has a choice, and its ranges of counts allow as many units as it has.
+  /// Whether a solution can exist by counts alone: each group (blocks' records, blocks'
+  /// residencies, embedding, head) has a choice, and where the node has ranges for its counts,
+  /// their lower ends sum to at most its number of units and their upper ends to at least that.
   [[nodiscard]] bool has_choices() const;
   [[nodiscard]] LinearSolution minimized() const { return minimize(program_); }
   /// Whether the constraints of memory at `prices` prove that no plan of the node fits. Only memory

@@ -259,13 +259,16 @@ std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
     }
   }
   auto found = search_without_rings(predictor, settings, std::move(tournament));
+  if (!has_rings_beside_others(predictor, settings.pins)) return found;
+  auto* planned = std::get_if<Planned>(&found);
   std::optional<Seconds> step;
-  if (const auto* planned = std::get_if<Planned>(&found)) {
-    if (settings.is_late()) return found;
-    step = to_seconds(planned->best.prediction.step);
+  if (planned != nullptr) step = to_seconds(planned->best.prediction.step);
+  const bool is_late = planned != nullptr && settings.is_late();
+  if (!is_late && rings_may_gain(predictor, settings.pins, step)) {
+    return search_rings(predictor, settings, std::move(found));
   }
-  if (!rings_may_gain(predictor, settings.pins, step)) return found;
-  return search_rings(predictor, settings, std::move(found));
+  if (planned != nullptr) planned->leaves_rings_out = true;
+  return found;
 }
 
 }  // namespace sluice::planner

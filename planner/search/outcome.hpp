@@ -20,10 +20,15 @@ struct Planned {
   std::int64_t simulated = 0;  ///< Number of plans that were simulated exactly and fit.
   /// (best - bound) / best, 0 to 1: a plan that is so much faster may exist, but no faster one.
   double optimality_gap = 0;
-  Seconds bound{0};  ///< Step time that no plan of the space (with the pins) beats.
+  /// Step time that no plan of the space (with the pins) beats; where `leaves_rings_out`, none
+  /// whose state does not pass through a ring (Staging::ring).
+  Seconds bound{0};
   /// Step time that no plan beats, without what whole simulations prove: as `bound`, but for a
   /// small space of which all plans were tried only by each plan's constraints and chains.
   Seconds relaxed_bound{0};
+  /// Whether the space has plans whose state passes through a ring and the search tried none of
+  /// them: bounds and gap are then of the others.
+  bool leaves_rings_out = false;
 };
 
 /// A change of the request with which a plan fits.

@@ -218,6 +218,7 @@ def test_a_plan_has_its_hash_and_its_step_time(sluice):
         assert said[key] == expected[key], key
     # What is unsure of a machine is not what 0.1.0 took for it; the interval is no narrower.
     assert said["step_s_low"] <= expected["step_s_low"] < expected["step_s_high"] <= said["step_s_high"]
+    assert said["step_s_high"] - said["step_s_low"] <= 1.01 * (expected["step_s_high"] - expected["step_s_low"])
 
 
 @needs_engine
