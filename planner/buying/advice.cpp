@@ -165,8 +165,7 @@ void say_how_tried(std::vector<std::string>& said, const BuyReport& report) {
 void say_what_was_searched(std::vector<std::string>& said, const BuildCounts& builds) {
   if (builds.planned == 0 && builds.open == 0) return;
   std::string text = "Of the builds of parts that have a price, " + std::to_string(builds.planned) +
-                     " were planned and " + std::to_string(builds.ruled_out) +
-                     " ruled out by bounds or better ones";
+                     " were planned and " + std::to_string(builds.ruled_out) + " ruled out";
   if (builds.open > 0) {
     text += "; " + std::to_string(builds.open) +
             " are open, and a better one may be among them (--seconds searches for longer)";
@@ -182,6 +181,10 @@ std::vector<std::string> verdict(const BuyReport& report, const BuyRequest& requ
   compare_nodes(said, report, request);
   say_what_binds(said, report);
   say_what_to_add(said, report, request);
+  if (report.is_cut) {
+    said.emplace_back(
+        "Time was over before it was tried what binds and what to add (--seconds gives more).");
+  }
   say_how_sure(said, report);
   say_what_was_searched(said, report.builds);
   if (request.prices.machines.empty() && request.prices.parts.empty()) {

@@ -95,15 +95,18 @@ void say_break_even(std::vector<std::string>& said, const BuyRow& bought, const 
   if (stated) text += " at " + decimal(pays.runs_per_month, 1) + " such runs a month";
   if (pays.is_capped) text += ", the most that it can do";
   text += ": " + buy_text(bought);
-  if (pays.run.energy_usd > 0) {
-    text += "; a run takes " + dollars(pays.run.energy_usd) + " of electricity at " +
-            decimal(*pays.run.watts, 0) + " W of GPU and CPU";
+  const RunCost& run = pays.run;
+  if (run.energy_usd.usual > 0) {
+    text += "; a run takes " + dollars(run.energy_usd.low) + " to " + dollars(run.energy_usd.high) +
+            " of electricity (" + decimal(run.watts->low, 0) + " to " +
+            decimal(run.watts->high, 0) + " W of GPU and CPU, by a rule)";
   } else {
     text += request.use.usd_per_kwh ? "; its watts are not known, so electricity is left out"
                                     : "; electricity left out (--usd-per-kwh)";
   }
-  if (pays.run.drives_usd > 0) {
-    text += "; a run wears " + dollars(pays.run.drives_usd) + " of drives";
+  if (run.drives_usd > 0) text += "; a run wears " + dollars(run.drives_usd) + " of drives";
+  if (request.use.resale > 0) {
+    text += "; sold again for " + decimal(100 * request.use.resale, 0) + " % of its price";
   }
   said.push_back(text + ".");
   const std::string unless = unless_text(bought, rent, request);

@@ -16,16 +16,21 @@ std::optional<Composition> parts_of(const BuyRow& row) {
   return find_composition(row.machine);
 }
 
-/// Months until buying pays where a run takes `bought_days` and renting one takes `rented_days`.
+/// Times and energy of which the months until buying pays are computed: usual ones, or an end of
+/// their intervals.
+struct Assumed {
+  double bought_days, rented_days, energy_usd;
+};
+
 std::optional<double> months_of(const BreakEven& pays, const BuyRow& bought, const BuyRow& rented,
-                                double bought_days, double rented_days) {
-  const double rent = *rented.rent_usd_per_hour * kHoursPerDay * rented_days;
-  const double own = pays.run.energy_usd * bought_days / *bought.days + pays.run.drives_usd;
+                                double resale, const Assumed& assumed) {
+  const double rent = *rented.rent_usd_per_hour * kHoursPerDay * assumed.rented_days;
+  const double own = assumed.energy_usd * assumed.bought_days / *bought.days + pays.run.drives_usd;
   // Where runs a month follow from the machine's time, a slower machine does fewer of them.
   const bool follows = !pays.is_stated || pays.is_capped;
-  const double runs = pays.runs_per_month * (follows ? *bought.days / bought_days : 1);
+  const double runs = pays.runs_per_month * (follows ? *bought.days / assumed.bought_days : 1);
   if (rent <= own) return std::nullopt;
-  return *bought.buy_usd / (runs * (rent - own));
+  return *bought.buy_usd * (1 - resale) / (runs * (rent - own));
 }
 
 std::string month_text(double months, std::chrono::year_month_day today) {
@@ -46,10 +51,17 @@ RunCost run_cost(const BuyRow& bought, const BuyRequest& request) {
   RunCost cost;
   const std::optional<Composition> parts = parts_of(bought);
   if (!parts) return cost;
-  const CpuPart& cpu = find_cpu(parts->cpu);
-  if (cpu.watts) cost.watts = find_gpu(parts->gpu).watts + *cpu.watts;
-  if (cost.watts && request.use.usd_per_kwh && bought.days) {
-    cost.energy_usd = *cost.watts / 1000 * kHoursPerDay * *bought.days * *request.use.usd_per_kwh;
+  const auto cores = static_cast<double>(find_cpu(parts->cpu).cores);
+  const double gpu = find_gpu(parts->gpu).watts;
+  const PowerRule& rule = power_rule();
+  cost.watts = Range{.usual = gpu + rule.core * cores,
+                     .low = rule.gpu_low * gpu + rule.core_low * cores,
+                     .high = gpu + rule.core_high * cores};
+  if (request.use.usd_per_kwh && bought.days) {
+    const double usd = *bought.days * kHoursPerDay * *request.use.usd_per_kwh / 1000;
+    cost.energy_usd = {.usual = usd * cost.watts->usual,
+                       .low = usd * cost.watts->low,
+                       .high = usd * cost.watts->high};
   }
   const auto drives = request.prices.buy("ssd " + parts->ssd.kind, parts->ssd.count);
   if (drives && bought.wear && bought.wear->steps && bought.days) {
@@ -68,9 +80,19 @@ BreakEven break_even(const BuyRow& bought, const BuyRow& rented, const BuyReques
     pays.is_capped = true;
     pays.runs_per_month = most;
   }
-  pays.months = months_of(pays, bought, rented, *bought.days, *rented.days);
-  pays.months_low = months_of(pays, bought, rented, *bought.days_low, *rented.days_high);
-  pays.months_high = months_of(pays, bought, rented, *bought.days_high, *rented.days_low);
+  const double resale = request.use.resale;
+  const Range& energy = pays.run.energy_usd;
+  pays.months = months_of(
+      pays, bought, rented, resale,
+      {.bought_days = *bought.days, .rented_days = *rented.days, .energy_usd = energy.usual});
+  pays.months_low = months_of(pays, bought, rented, resale,
+                              {.bought_days = *bought.days_low,
+                               .rented_days = *rented.days_high,
+                               .energy_usd = energy.low});
+  pays.months_high = months_of(pays, bought, rented, resale,
+                               {.bought_days = *bought.days_high,
+                                .rented_days = *rented.days_low,
+                                .energy_usd = energy.high});
   return pays;
 }
 
@@ -116,7 +138,7 @@ std::string unless_text(const BuyRow& bought, const BuyRow& rented, const BuyReq
     return "unless " + bought.machine + " works more than " +
            decimal(std::floor(100 * full / kMonthsKept), 0) + " %" + " of the time for " + kept;
   }
-  const double own = pays.run.energy_usd + pays.run.drives_usd;
+  const double own = pays.run.energy_usd.usual + pays.run.drives_usd;
   return "also where " + bought.machine + " works without a pause for " + kept +
          ", unless it costs " + percent_text(1 - kMonthsKept / full) + " less or rent rises by " +
          percent_text((full / kMonthsKept - 1) * (*rented.rent_usd - own) / *rented.rent_usd);

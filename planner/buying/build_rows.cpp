@@ -6,6 +6,7 @@
 
 #include "planner/buying/build_search.hpp"
 #include "planner/buying/row_maker.hpp"
+#include "planner/effort/parallel_for.hpp"
 #include "planner/policies/run_job.hpp"
 #include "planner/requests/request.hpp"
 
@@ -26,39 +27,44 @@ std::optional<Bytes> lent(const RunConfig& config, const BuildOffer& offer,
 /// Share of a kit that a run can use, as compose() states it.
 constexpr double kUsable = 0.98;
 
+/// Number of builds that are planned at most, so that the search ends by itself and its result does
+/// not depend on the clock.
+constexpr std::size_t kMostPlanned = 160;
+
 std::string name_of(const BuildOffer& offer) {
   return to_text(offer.parts) + (offer.lends_drives ? " lent" : "");
 }
 
 }  // namespace
 
-ComparedRows build_rows(const RunConfig& config, const BuyRequest& request,
+ComparedRows build_rows(const RunConfig& config, const BuyRequest& request, PlanFinder& finder,
                         const std::vector<BuildGroup>& groups) {
   const std::int64_t parameters = parameter_count(to_job(config).model);
-  std::mutex mutex;
-  std::map<std::string, BuyRow> rows;
-  BuildTrials trials;
-  trials.bound = [&](const BuildOffer& offer) {
-    RunConfig there = config;
-    there.machine = to_text(offer.parts);
-    there.limits.disk = lent(config, offer, parameters);
-    return resolve(there).predictor.bound().time;
+  const auto run_of = [&](const BuildOffer& offer) {
+    return run_on(config, request, to_text(offer.parts), lent(config, offer, parameters));
   };
+  std::mutex mutex;
+  std::map<std::string, Plan> plans;
+  BuildTrials trials;
+  trials.bound = [&](const BuildOffer& offer) { return run_of(offer).predictor.bound().time; };
+  trials.settle = [&] { finder.settle(); };
   trials.plan = [&](const BuildOffer& offer) {
-    MadeRow made = make_row(config, request, to_text(offer.parts), RowKind::build,
-                            lent(config, offer, parameters));
+    const auto found = finder.find(run_of(offer));
     BuildTrial trial;
-    if (const auto needed = made.host_needed()) {
-      trial.needed =
-          Bytes(static_cast<std::int64_t>(static_cast<double>(needed->count()) / kUsable));
+    if (const auto* lacking = std::get_if<Infeasible>(&found)) {
+      if (const auto needed = host_needed(*lacking)) {
+        trial.needed =
+            Bytes(static_cast<std::int64_t>(static_cast<double>(needed->count()) / kUsable));
+      }
+      return trial;
     }
-    if (!made.row.fits) return trial;
-    trial.step = to_seconds(made.row.step);
+    const auto& plan = std::get<TimedPlan>(found);
+    trial.step = to_seconds(plan.step);
     const std::lock_guard lock(mutex);
-    rows[name_of(offer)] = std::move(made.row);
+    plans[name_of(offer)] = plan.plan;
     return trial;
   };
-  BuildGoal goal{.until = request.until, .threads = request.threads};
+  BuildGoal goal{.until = request.until, .most_planned = kMostPlanned, .threads = request.threads};
   if (request.budget_usd) goal.budgets_usd = request.other_budgets_usd;
   if (request.budget_usd) goal.budgets_usd.push_back(*request.budget_usd);
   if (request.progress) {
@@ -69,11 +75,14 @@ ComparedRows build_rows(const RunConfig& config, const BuyRequest& request,
     };
   }
   const FoundBuilds found = search_builds(groups, trials, goal);
-  std::vector<BuyRow> front;
-  for (const FoundBuild& one : found.builds) {
-    if (one.on_front) front.push_back(rows.at(name_of(one.offer)));
-  }
-  return {.rows = std::move(front),
+  const std::vector<FoundBuild> shown = builds_to_show(found, goal.budgets_usd);
+  std::vector<BuyRow> rows(shown.size());
+  parallel_for(shown.size(), request.threads, [&](std::size_t i) {
+    const BuildOffer& offer = shown[i].offer;
+    rows[i] = make_row_of(run_of(offer), request, plans.at(name_of(offer)), RowKind::build);
+    rows[i].is_beaten = !shown[i].on_front;
+  });
+  return {.rows = std::move(rows),
           .builds = {.planned = found.planned, .ruled_out = found.ruled_out, .open = found.open}};
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 enum class State { open, planned, ruled_out };
 
-struct Candidate {
+struct BuildCandidate {
   const BuildOffer* offer;
   Seconds lower{0};
   State state = State::open;
@@ -23,10 +23,11 @@ struct Candidate {
 struct Group {
   std::string gpu;
   Seconds bound{0};
-  std::vector<Candidate> candidates = {};
-  /// Builds planned here: the least step and the bound give how far steps are above bounds.
-  std::vector<std::pair<const BuildOffer*, BuildTrial>> trials = {};
+  std::vector<BuildCandidate> candidates = {};
 };
+
+/// Place of a candidate: its group, and its number there.
+using Place = std::pair<std::size_t, std::size_t>;
 
 /// Number of builds planned at the same time; fixed, so that the result does not depend on threads.
 constexpr std::size_t kBatch = 4;
@@ -43,17 +44,22 @@ class Search {
       groups_.push_back(std::move(mine));
     }
     parallel_for(groups_.size(), goal.threads, [&](std::size_t i) { bound(groups_[i]); });
+    for (std::size_t g = 0; g < groups_.size(); ++g) find_anchor(g);
   }
 
   FoundBuilds run() {
     search();
-    if (found_.builds.empty()) {  // Nothing within the budget: what would do costs more.
+    const double budget = most_usd_;
+    const auto is_beyond = [&](const FoundBuild& one) { return one.offer.usd > budget; };
+    if (std::ranges::all_of(found_.builds, is_beyond)) {  // What would do costs more.
       most_usd_ = std::numeric_limits<double>::infinity();
       stop_at_first_ = true;
       search();
+    } else {
+      std::erase_if(found_.builds, is_beyond);
     }
     for (const Group& group : groups_) {
-      for (const Candidate& one : group.candidates) {
+      for (const BuildCandidate& one : group.candidates) {
         found_.ruled_out += one.state == State::ruled_out ? 1 : 0;
         found_.open += is_open(one) ? 1 : 0;
       }
@@ -82,7 +88,7 @@ class Search {
   /// build the largest of a build that has no less.
   void bound(Group& group) const {
     std::vector<const BuildOffer*> most;
-    for (const Candidate& one : group.candidates) {
+    for (const BuildCandidate& one : group.candidates) {
       if (!one.offer->lends_drives) continue;
       const auto has_less = [&](const BuildOffer* other) {
         return has_no_less(*one.offer, *other);
@@ -98,20 +104,42 @@ class Search {
     for (const BuildOffer* offer : most) {
       const Seconds bound = trials_.bound(*offer);
       group.bound = std::min(group.bound, bound);
-      for (Candidate& one : group.candidates) {
+      for (BuildCandidate& one : group.candidates) {
         if (has_no_less(*offer, *one.offer)) one.lower = std::max(one.lower, bound);
       }
     }
   }
 
+  /// The build of a GPU that has most of everything, for its GPU's lower bounds.
+  struct Anchor {
+    Place place;
+    std::size_t builds = 0;  ///< Number of the GPU's builds.
+  };
+
+  void find_anchor(std::size_t g) {
+    const Group& group = groups_[g];
+    const auto amount = [](const BuildOffer& offer) {
+      return std::tuple(offer.memory_rate.count(), offer.memory.count(), offer.cpu_rate,
+                        -offer.usd);
+    };
+    for (std::size_t i = 0; i < group.candidates.size(); ++i) {
+      const BuildOffer& offer = *group.candidates[i].offer;
+      Anchor& anchor = anchors_.try_emplace(group.gpu, Anchor{.place = {g, i}}).first->second;
+      ++anchor.builds;
+      const BuildOffer& most = *candidate(anchor.place).offer;
+      if (offer.lends_drives) continue;
+      if (most.lends_drives || amount(offer) > amount(most)) anchor.place = {g, i};
+    }
+  }
+
   void search() {
     while (!goal_.until.is_late()) {
-      const std::vector<std::pair<std::size_t, std::size_t>> batch = next_batch();
+      const std::vector<Place> batch = next_batch();
       if (batch.empty()) return;
       std::vector<BuildTrial> tried(batch.size());
-      parallel_for(batch.size(), goal_.threads, [&](std::size_t i) {
-        tried[i] = trials_.plan(*groups_[batch[i].first].candidates[batch[i].second].offer);
-      });
+      parallel_for(batch.size(), goal_.threads,
+                   [&](std::size_t i) { tried[i] = trials_.plan(*candidate(batch[i]).offer); });
+      if (trials_.settle) trials_.settle();
       for (std::size_t i = 0; i < batch.size(); ++i) learn(batch[i], tried[i]);
       rule_out();
       report();
@@ -119,12 +147,19 @@ class Search {
     }
   }
 
+  [[nodiscard]] BuildCandidate& candidate(const Place& place) {
+    return groups_[place.first].candidates[place.second];
+  }
+  [[nodiscard]] const BuildCandidate& candidate(const Place& place) const {
+    return groups_[place.first].candidates[place.second];
+  }
+
   /// Beyond the budget only what is cheaper than the cheapest build found is of interest.
   void stop_beyond_the_cheapest() {
     for (const FoundBuild& one : found_.builds) most_usd_ = std::min(most_usd_, one.offer.usd);
   }
 
-  [[nodiscard]] bool is_open(const Candidate& one) const {
+  [[nodiscard]] bool is_open(const BuildCandidate& one) const {
     return one.state == State::open && one.offer->usd <= most_usd_;
   }
 
@@ -137,11 +172,11 @@ class Search {
     return std::nullopt;
   }
 
-  [[nodiscard]] bool waits(const Group& group, const Candidate& one) const {
+  [[nodiscard]] bool waits(const Group& group, const BuildCandidate& one) const {
     if (!one.offer->lends_drives) return false;
     const auto lacking = is_short(group.gpu, one.offer->memory);
     if (lacking) return !*lacking;
-    return std::ranges::any_of(group.candidates, [&](const Candidate& other) {
+    return std::ranges::any_of(group.candidates, [&](const BuildCandidate& other) {
       return !other.offer->lends_drives && is_open(other) &&
              other.offer->memory <= one.offer->memory;
     });
@@ -156,7 +191,7 @@ class Search {
 
   /// A guess of the candidate's step, by which builds are put in order: as far above its bound as
   /// others of the GPU are, and with what memory lacks read from the drives and written to them.
-  [[nodiscard]] double guess(const Group& group, const Candidate& one) const {
+  [[nodiscard]] double guess(const Group& group, const BuildCandidate& one) const {
     double step = std::max(group.bound.count() * ratio(group.gpu), one.lower.count());
     const auto known = memory_.find(group.gpu);
     if (one.offer->lends_drives && known != memory_.end()) {
@@ -178,7 +213,7 @@ class Search {
 
   /// How much is hoped for from planning the candidate: for turns of a budget the inverse of the
   /// guess, else how much faster it may be than what costs no more.
-  [[nodiscard]] double hope(const Group& group, const Candidate& one,
+  [[nodiscard]] double hope(const Group& group, const BuildCandidate& one,
                             std::optional<double> budget) const {
     const double step = guess(group, one);
     if (budget) return one.offer->usd <= *budget ? 1 / step : 0;
@@ -189,32 +224,46 @@ class Search {
 
   /// Builds to plan next, each of another group: most for the budgets by turns, the last one for
   /// the front.
-  std::vector<std::pair<std::size_t, std::size_t>> next_batch() {
+  std::vector<Place> next_batch() {
     std::vector<double> budgets = goal_.budgets_usd;
     if (budgets.empty() || stop_at_first_) budgets = {most_usd_};
-    std::vector<std::pair<std::size_t, std::size_t>> batch;
+    std::vector<Place> batch;
     std::vector<bool> used(groups_.size(), false);
     while (batch.size() < kBatch) {
+      const bool is_spent =
+          goal_.most_planned > 0 && found_.planned + batch.size() >= goal_.most_planned;
+      if (is_spent) break;
       std::optional<double> budget;
       if (batch.size() + 1 < kBatch) budget = budgets[turn_++ % budgets.size()];
-      std::optional<std::pair<std::size_t, std::size_t>> best = most_hoped(budget, used);
+      std::optional<Place> best = most_hoped(budget, used);
       if (!best && budget) best = most_hoped(std::nullopt, used);
       if (!best) break;
+      best = anchor_before(*best);
+      if (used[best->first]) break;  // What the batch will tell of the anchor comes first.
       used[best->first] = true;
       batch.push_back(*best);
     }
     return batch;
   }
 
-  [[nodiscard]] std::optional<std::pair<std::size_t, std::size_t>> most_hoped(
-      std::optional<double> budget, const std::vector<bool>& used) const {
-    std::optional<std::pair<std::size_t, std::size_t>> best;
+  /// The place of the GPU's anchor, where it has many builds and its anchor is not planned; else
+  /// `place`.
+  [[nodiscard]] Place anchor_before(const Place& place) const {
+    constexpr std::size_t kMany = 8;
+    const Anchor& anchor = anchors_.at(groups_[place.first].gpu);
+    const bool is_open = candidate(anchor.place).state == State::open;
+    return anchor.builds > kMany && is_open ? anchor.place : place;
+  }
+
+  [[nodiscard]] std::optional<Place> most_hoped(std::optional<double> budget,
+                                                const std::vector<bool>& used) const {
+    std::optional<Place> best;
     std::tuple<double, std::int64_t, double, double> most{0, 0, 0, 0};
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       if (used[g]) continue;
       const Group& group = groups_[g];
       for (std::size_t i = 0; i < group.candidates.size(); ++i) {
-        const Candidate& one = group.candidates[i];
+        const BuildCandidate& one = group.candidates[i];
         if (!is_open(one) || waits(group, one)) continue;
         const BuildOffer& offer = *one.offer;
         const std::tuple value{hope(group, one, budget), offer.memory.count(),
@@ -227,15 +276,15 @@ class Search {
     return best;
   }
 
-  void learn(const std::pair<std::size_t, std::size_t>& where, const BuildTrial& trial) {
-    Group& group = groups_[where.first];
-    Candidate& planned = group.candidates[where.second];
+  void learn(const Place& place, const BuildTrial& trial) {
+    const Group& group = groups_[place.first];
+    BuildCandidate& planned = candidate(place);
     const BuildOffer& offer = *planned.offer;
     planned.state = State::planned;
     ++found_.planned;
-    group.trials.emplace_back(&offer, trial);
     Known& known = memory_.try_emplace(group.gpu).first->second;
     if (!offer.lends_drives && trial.needed) known.needed = std::max(known.needed, *trial.needed);
+    raise_lower(group.gpu, offer, trial);
     if (!trial.step) {
       if (!trial.needed) known.failed.push_back(&offer);
       return;
@@ -243,37 +292,61 @@ class Search {
     if (!offer.lends_drives) known.enough = std::min(known.enough, offer.memory);
     found_.builds.push_back({.offer = offer, .step = *trial.step});
     const double above = trial.step->count() / group.bound.count();
-    const auto [place, first] = ratio_.try_emplace(group.gpu, above);
-    if (!first) place->second = std::min(place->second, above);
+    const auto [place_of, first] = ratio_.try_emplace(group.gpu, above);
+    if (!first) place_of->second = std::min(place_of->second, above);
+  }
+
+  /// Raises the lower bounds of the GPU's builds that have no more than one that was planned, and
+  /// rules them out where the job does not fit there.
+  void raise_lower(const std::string& gpu, const BuildOffer& planned, const BuildTrial& trial) {
+    for (Group& group : groups_) {
+      if (group.gpu != gpu) continue;
+      for (BuildCandidate& one : group.candidates) {
+        if (one.state != State::open) continue;
+        // Drives help only where memory is short: a build with more memory that lends none is no
+        // slower if the job fits on it.
+        BuildOffer like = *one.offer;
+        if (!planned.lends_drives && trial.step) like.lends_drives = false;
+        if (planned.lends_drives != like.lends_drives || !has_no_less(planned, like)) continue;
+        if (!trial.step) one.state = State::ruled_out;
+        if (trial.step) one.lower = std::max(one.lower, *trial.step);
+      }
+    }
+  }
+
+  /// Whether the GPU is known to lack something else than host memory on a build with no less.
+  [[nodiscard]] bool lacks_more(const std::string& gpu, const BuildOffer& offer) const {
+    const auto known = memory_.find(gpu);
+    if (known == memory_.end()) return false;
+    return std::ranges::any_of(known->second.failed, [&](const BuildOffer* failed) {
+      return failed->lends_drives == offer.lends_drives && failed->memory >= offer.memory &&
+             failed->drives >= offer.drives;
+    });
+  }
+
+  /// Whether nothing is lost, but the tolerances, where the candidate stays unplanned.
+  [[nodiscard]] bool is_beaten(const BuildCandidate& one) const {
+    const auto within = [&](double usd, double tolerance) {
+      const auto best = best_for(usd);
+      return best && *best <= (1 + tolerance) * one.lower.count();
+    };
+    if (!within(one.offer->usd, kFrontTolerance)) return false;
+    if (stop_at_first_) return true;
+    if (goal_.budgets_usd.empty()) return within(most_usd_, kBuildTolerance);
+    return std::ranges::all_of(goal_.budgets_usd, [&](double budget) {
+      return budget < one.offer->usd || within(budget, kBuildTolerance);
+    });
   }
 
   void rule_out() {
     for (Group& group : groups_) {
-      for (Candidate& one : group.candidates) {
+      for (BuildCandidate& one : group.candidates) {
         if (one.state != State::open) continue;
-        const BuildOffer& offer = *one.offer;
-        const auto is_lacking = is_short(group.gpu, offer.memory);
-        bool out = is_lacking.has_value() && offer.lends_drives != *is_lacking;
-        for (const auto& [other, trial] : group.trials) {
-          // Drives help only where memory is short: a build with more memory that lends none is no
-          // slower if the job fits on it.
-          BuildOffer like = offer;
-          if (!other->lends_drives && trial.step) like.lends_drives = false;
-          if (other->lends_drives != like.lends_drives || !has_no_less(*other, like)) continue;
-          if (!trial.step) out = true;
-          if (trial.step) one.lower = std::max(one.lower, *trial.step);
+        const auto is_lacking = is_short(group.gpu, one.offer->memory);
+        const bool is_other_kind = is_lacking.has_value() && one.offer->lends_drives != *is_lacking;
+        if (is_other_kind || lacks_more(group.gpu, *one.offer) || is_beaten(one)) {
+          one.state = State::ruled_out;
         }
-        if (const auto known = memory_.find(group.gpu); known != memory_.end()) {
-          for (const BuildOffer* failed : known->second.failed) {
-            out = out || (failed->lends_drives == offer.lends_drives &&
-                          failed->memory >= offer.memory && failed->drives >= offer.drives);
-          }
-        }
-        for (const FoundBuild& other : found_.builds) {
-          out = out || (other.offer.usd <= offer.usd &&
-                        other.step.count() <= (1 + kBuildTolerance) * one.lower.count());
-        }
-        if (out) one.state = State::ruled_out;
       }
     }
   }
@@ -282,7 +355,7 @@ class Search {
     if (!goal_.progress) return;
     std::size_t open = 0;
     for (const Group& group : groups_) {
-      for (const Candidate& one : group.candidates) open += is_open(one) ? 1 : 0;
+      for (const BuildCandidate& one : group.candidates) open += is_open(one) ? 1 : 0;
     }
     const FoundBuild* best = nullptr;
     for (const FoundBuild& one : found_.builds) {
@@ -297,6 +370,7 @@ class Search {
   bool stop_at_first_ = false;
   std::size_t turn_ = 0;  ///< Turns of budgets so far.
   std::vector<Group> groups_;
+  std::map<std::string, Anchor> anchors_;  ///< By GPU.
   std::map<std::string, Known> memory_;
   std::map<std::string, double> ratio_;
   FoundBuilds found_;

@@ -95,6 +95,8 @@ void add_offers(BuildGroup& group, double base, const PriceList& prices) {
           .lends_drives = false,
           .memory = kit.kit.total(),
           .memory_rate = kit.rate,
+          .cpu_rate = update_rate(cpu),
+          .pcie = cpu.pcie,
           .drives = set.size,
           .drive_rate = set.rate};
       if (!go_together(offer.parts)) continue;
@@ -110,6 +112,7 @@ void add_offers(BuildGroup& group, double base, const PriceList& prices) {
 
 bool has_no_less(const BuildOffer& more, const BuildOffer& less) {
   if (more.memory < less.memory || more.memory_rate < less.memory_rate) return false;
+  if (more.cpu_rate < less.cpu_rate || more.pcie < less.pcie) return false;
   if (!less.lends_drives) return true;
   return more.lends_drives && more.drives >= less.drives && more.drive_rate >= less.drive_rate;
 }

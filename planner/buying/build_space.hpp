@@ -17,12 +17,14 @@ struct BuildOffer {
   bool lends_drives = false;
   Bytes memory{0};                ///< Host memory of the whole kit.
   BytesPerSecond memory_rate{0};  ///< Peak rate of host memory (memory_peak).
+  double cpu_rate = 0;            ///< Parameters/s that all cores update (update_rate).
+  int pcie = 0;                   ///< PCIe generation of CPU and board.
   Bytes drives{0};                ///< Size of all drives together.
   BytesPerSecond drive_rate{0};   ///< Rated reads of all drives together.
 };
 
-/// Whether each part of `more` is at least as good as that part of `less`, a build of the same GPU
-/// and CPU, so that the job's step is at most as long on it.
+/// Whether each part of `more` is at least as good as that part of `less`, a build of the same GPU,
+/// so that the job's step is at most as long on it.
 [[nodiscard]] bool has_no_less(const BuildOffer& more, const BuildOffer& less);
 
 /// The builds of one GPU on one CPU's board, cheapest first.

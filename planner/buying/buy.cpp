@@ -6,6 +6,7 @@
 
 #include "planner/buying/advice.hpp"
 #include "planner/buying/choice.hpp"
+#include "planner/buying/row_maker.hpp"
 #include "planner/buying/rows.hpp"
 #include "planner/buying/upgrade_worth.hpp"
 #include "planner/buying/upgrades.hpp"
@@ -17,9 +18,9 @@
 #include "planner/machines/profile_file.hpp"
 #include "planner/policies/run_job.hpp"
 #include "planner/predictions/timed_plan.hpp"
-#include "planner/requests/choose_plan.hpp"
 #include "planner/requests/request.hpp"
 #include "planner/requests/run_step.hpp"
+#include "planner/search/search.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 
@@ -92,8 +93,8 @@ std::vector<std::pair<std::string, std::vector<std::string>>> rates(const Plan& 
 
 class BaseMachine {
  public:
-  BaseMachine(const RunConfig& config, const Request& run, const Planned* planned)
-      : config_(config), run_(run), planned_(planned) {}
+  BaseMachine(const RunConfig& config, const Request& run, const TimedPlan* own)
+      : config_(config), run_(run), own_(own) {}
 
   [[nodiscard]] Predictor with(const Variant& variant) const {
     const ResolvedMachine machine = changed(run_.predictor.machine(), variant);
@@ -107,8 +108,8 @@ class BaseMachine {
   [[nodiscard]] std::optional<TimedPlan> step_of(const Predictor& predictor,
                                                  bool search_again) const {
     std::optional<TimedPlan> best;
-    if (planned_ != nullptr) {
-      const Plan& plan = planned_->best.prediction.plan;
+    if (own_ != nullptr) {
+      const Plan& plan = own_->plan;
       const PlanScore score = predictor.score(plan);
       if (score.step.count() > 0) best = TimedPlan{.plan = plan, .step = score.step};
     }
@@ -125,7 +126,7 @@ class BaseMachine {
 
   [[nodiscard]] double elasticity(const Variant& variant, bool search_again) const {
     const auto found = step_of(with(variant), search_again);
-    const double before = to_seconds(planned_->best.prediction.step).count();
+    const double before = to_seconds(own_->step).count();
     const double after = found ? to_seconds(found->step).count() : before;
     return std::log(after / before) / std::log(kNudge);
   }
@@ -133,7 +134,7 @@ class BaseMachine {
  private:
   const RunConfig& config_;
   const Request& run_;
-  const Planned* planned_;
+  const TimedPlan* own_;  ///< The machine's own plan; null where the job does not fit there.
 };
 
 /// The base machine with the parts of one order changed.
@@ -163,27 +164,23 @@ Request machine_with(const RunConfig& config, const PartChange& change) {
   return resolve(other);
 }
 
-/// Upgrade by `change`: its step is that of the faster of the base's plan and the best that a quick
-/// search finds.
-Ordered ordered(const RunConfig& config, const PartChange& change, const Planned* base,
-                const std::stop_token& stop) {
+/// Upgrade by `change`: its step is that of the faster of the base's plan and of what `finder`
+/// finds.
+Ordered ordered(const RunConfig& config, const PartChange& change, const BuyRequest& request,
+                PlanFinder& finder, const TimedPlan* base) {
   Ordered result{.upgrade = {.what = change.what, .setting = change.setting}, .plan = {}};
-  Request run = machine_with(config, change);
-  run.search.effort = kAdviceEffort;
-  run.search.threads = 1;
-  run.search.stop = stop;
-  const auto found = choose_plan(run, {.remedies = false});
+  const Request run = run_on(config, request, to_text(change.parts));
+  const auto found = finder.find(run);
   std::optional<Duration> best;
-  if (const auto* chosen = std::get_if<ChosenPlan>(&found)) {
-    best = chosen->step().prediction.step;
-    result.plan = result.taken = chosen->step().prediction.plan;
+  if (const auto* plan = std::get_if<TimedPlan>(&found)) {
+    best = plan->step;
+    result.plan = result.taken = plan->plan;
   }
   if (base != nullptr) {
-    const Plan& own = base->best.prediction.plan;
-    const Duration step = run.predictor.score(own).step;
+    const Duration step = run.predictor.score(base->plan).step;
     if (step.count() > 0 && (!best || step < *best)) {
       best = step;
-      result.taken = own;
+      result.taken = base->plan;
     }
   }
   result.upgrade.fits = best.has_value();
@@ -195,21 +192,21 @@ Ordered ordered(const RunConfig& config, const PartChange& change, const Planned
 /// for an upgrade where that is faster on the base too. A longer search would have found it, and no
 /// upgrade may take credit for it.
 std::optional<Duration> add_upgrades(BuyReport& report, const RunConfig& config,
-                                     const BuyRequest& request, const BaseMachine& base,
-                                     const Predictor& predictor, const Planned* planned) {
+                                     const BuyRequest& request, PlanFinder& finder,
+                                     const BaseMachine& base, const Predictor& predictor,
+                                     const TimedPlan* own) {
   std::optional<Before> before;
-  if (planned != nullptr) {
-    before = Before{planned->best.prediction.step, planned->best.prediction.plan};
-  }
+  if (own != nullptr) before = Before{own->step, own->plan};
   const std::optional<Composition> parts =
       config.machine.ends_with(".json") ? std::nullopt : find_composition(config.machine);
   if (parts) {
     const std::vector<PartChange> changes = part_changes(*parts);
     std::vector<Ordered> found(changes.size());
     parallel_for(changes.size(), request.threads, [&](std::size_t i) {
-      found[i] = ordered(config, changes[i], planned, request.stop);
+      found[i] = ordered(config, changes[i], request, finder, own);
       add_price(found[i].upgrade, *parts, changes[i].parts, request);
     });
+    finder.settle();
     // The best plan found for any of the upgrades is tried on the base and on each.
     const Plan* best = nullptr;
     for (const Ordered& one : found) {
@@ -267,21 +264,20 @@ std::vector<std::pair<std::string, Variant>> nudges(const ResolvedMachine& machi
 }
 
 /// Adds elasticities and, unless the base machine is `rented`, orders for it.
-void add_base(BuyReport& report, const RunConfig& config, const BuyRequest& request, bool rented) {
+void add_base(BuyReport& report, const RunConfig& config, const BuyRequest& request,
+              PlanFinder& finder, bool rented) {
   require_all_terms(config.terms);
-  Request run = resolve(config);
-  run.search.effort = kAdviceEffort;
-  run.search.stop = request.stop;
-  const auto found = choose_plan(run, {.remedies = false});
-  const auto* chosen = std::get_if<ChosenPlan>(&found);
-  const Planned* planned = chosen == nullptr ? nullptr : &chosen->planned;
-  const BaseMachine base(config, run, planned);
+  const Request run = run_on(config, request, config.machine);
+  const auto found = finder.find(run);
+  finder.settle();
+  const auto* own = std::get_if<TimedPlan>(&found);
+  const BaseMachine base(config, run, own);
   if (!rented) {
-    const auto before = add_upgrades(report, config, request, base, run.predictor, planned);
+    const auto before = add_upgrades(report, config, request, finder, base, run.predictor, own);
     judge_upgrades(report, request, before, run.predictor.job().tokens());
   }
-  if (planned == nullptr) return;
-  const auto resources = nudges(run.predictor.machine(), planned->best.prediction.plan);
+  if (own == nullptr) return;
+  const auto resources = nudges(run.predictor.machine(), own->plan);
   std::vector<double> values(resources.size());
   parallel_for(resources.size(), request.threads, [&](std::size_t i) {
     const Variant& variant = resources[i].second;
@@ -333,8 +329,8 @@ const char* to_string(EngineOnGpu engine) {
   return "";
 }
 
-BuyReport advise(const RunConfig& config, const BuyRequest& request, std::vector<BuyRow> rows,
-                 const BuildCounts& builds) {
+BuyReport advise(const RunConfig& config, const BuyRequest& request, PlanFinder& finder,
+                 std::vector<BuyRow> rows, const BuildCounts& builds) {
   BuyReport report{.rows = std::move(rows), .builds = builds};
   for (BuyRow& row : report.rows) {
     row.within_budget.reset();
@@ -351,7 +347,11 @@ BuyReport advise(const RunConfig& config, const BuyRequest& request, std::vector
   set_beside_base(report);
   const auto row = std::ranges::find(report.rows, report.base, &BuyRow::machine);
   if (row != report.rows.end() && row->disk_lent) base.limits.disk = row->disk_lent;
-  add_base(report, base, request, is_rented);
+  if (request.end.is_late()) {
+    report.is_cut = true;
+  } else {
+    add_base(report, base, request, finder, is_rented);
+  }
   try {
     require_executable(to_job(config));
   } catch (const BadRequest& refused) {
@@ -362,6 +362,11 @@ BuyReport advise(const RunConfig& config, const BuyRequest& request, std::vector
 }
 
 BuyReport buy(const RunConfig& config, const BuyRequest& request) {
+  PlanFinder finder;
+  return buy(config, request, finder);
+}
+
+BuyReport buy(const RunConfig& config, const BuyRequest& request, PlanFinder& finder) {
   const bool plan = config.plan.has_value();
   if (plan || config.policy) {
     const std::string what = plan ? "plan" : "policy";
@@ -369,8 +374,8 @@ BuyReport buy(const RunConfig& config, const BuyRequest& request) {
                      "= leaves a run's own out); sluice predict says what a given " + what +
                      " does on one");
   }
-  ComparedRows compared = buy_rows(config, request);
-  return advise(config, request, std::move(compared.rows), compared.builds);
+  ComparedRows compared = buy_rows(config, request, finder);
+  return advise(config, request, finder, std::move(compared.rows), compared.builds);
 }
 
 }  // namespace sluice::planner

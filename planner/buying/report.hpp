@@ -24,6 +24,8 @@ struct MachineUse {
   std::optional<double> runs_per_month = {};  ///< Runs of the request's tokens in a month.
   std::optional<double> share = {};  ///< Share (0 to 1] of its time that a bought machine works.
   std::optional<double> usd_per_kwh = {};  ///< Price of electricity; none leaves it out.
+  /// Share (0 to below 1) of its price that a machine is sold for once it has paid.
+  double resale = 0;
   /// Date from which months are counted; none where dates are not to be said.
   std::optional<std::chrono::year_month_day> today = {};
 };
@@ -43,6 +45,8 @@ struct BuyRequest {
   /// Time after which the search over builds plans no further one; the report then depends on the
   /// speed of this computer.
   Deadline until = {};
+  /// Time after which upgrades and elasticities are left out.
+  Deadline end = {};
   PriceList prices;
   Payment payment = Payment::buy;
   /// Whether the user owns the machine that the run names, so that only parts added to it cost
@@ -86,6 +90,9 @@ struct BuyRow {
   /// Whether the user owns the machine, which is then neither bought nor rented.
   bool owned = false;
   EngineOnGpu engine = EngineOnGpu::unknown;
+  /// Whether a build costs no less than another row's and is no faster; it is then shown as the
+  /// cheapest or the fastest of its GPU.
+  bool is_beaten = false;
   /// Bytes that plans may take of the machine's drives, where the search over builds lends them;
   /// else none.
   std::optional<Bytes> disk_lent = {};
@@ -168,6 +175,8 @@ struct BuyReport {
   BuildCounts builds = {};
   /// Why the engine cannot train the job, as a sentence without a full stop; empty where it can.
   std::string untrainable = {};
+  /// Whether the time was over before upgrades and elasticities were computed.
+  bool is_cut = false;
   std::string base = {};  ///< Name of the machine from which upgrades and elasticity start.
   std::vector<Upgrade> upgrades = {};
   /// Elasticities d ln(step) / d ln(resource) of the base machine, by the resource's name: for

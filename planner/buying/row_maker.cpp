@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "planner/catalogue/machine_list.hpp"
-#include "planner/requests/kept_search.hpp"
 #include "planner/requests/request.hpp"
 #include "planner/requests/run_needs.hpp"
 #include "planner/requests/run_step.hpp"
@@ -96,39 +95,54 @@ void add_money(BuyRow& row, const BuyRequest& request) {
   if (row.cost && request.budget_usd) row.within_budget = *row.cost <= *request.budget_usd;
 }
 
-std::optional<Bytes> MadeRow::host_needed() const {
-  if (!shortage) return std::nullopt;
+std::optional<Bytes> host_needed(const Infeasible& shortage) {
   // A device that lacks much of what it has would hold what has no room on the host.
-  const TierMemory& device = at(shortage->memory, Tier::hbm);
+  const TierMemory& device = at(shortage.memory, Tier::hbm);
   const bool both =
-      shortage->tier == Tier::hbm && shortage->short_by.count() > device.capacity.count() / 4;
-  if (shortage->tier != Tier::host && !both) return std::nullopt;
-  return at(shortage->memory, Tier::host).capacity + shortage->short_by;
+      shortage.tier == Tier::hbm && shortage.short_by.count() > device.capacity.count() / 4;
+  if (shortage.tier != Tier::host && !both) return std::nullopt;
+  return at(shortage.memory, Tier::host).capacity + shortage.short_by;
 }
 
-MadeRow make_row(const RunConfig& config, const BuyRequest& request, const std::string& machine,
-                 RowKind kind, std::optional<Bytes> disk) {
+Request run_on(const RunConfig& config, const BuyRequest& request, const std::string& machine,
+               std::optional<Bytes> disk) {
   RunConfig there = config;
   there.machine = machine;
   if (disk) there.limits.disk = disk;
-  MadeRow made{.row = {.machine = machine, .kind = kind}};
-  BuyRow& row = made.row;
-  row.owned = request.owned && machine == config.machine;
-  row.disk_lent = disk;
   Request run = resolve(there);
   run.search.effort = kAdviceEffort;
   run.search.threads = 1;
   run.search.stop = request.stop;
-  const auto found = choose_kept_plan(run, {.remedies = false});
-  if (const auto* chosen = std::get_if<ChosenPlan>(&found)) {
-    describe(row, chosen->step().prediction, run.predictor, there);
-  } else {
-    made.shortage = std::get<Infeasible>(found);
-    row.limit = std::string(to_string(made.shortage->tier)) + " short by " +
-                format_bytes(made.shortage->short_by);
-    if (made.shortage->tier == Tier::hbm) {
-      row.remedy = "a smaller micro_batch, loss_chunk or seq_len, or a GPU with more memory";
-    }
+  return run;
+}
+
+BuyRow make_row_of(const Request& run, const BuyRequest& request, const Plan& plan, RowKind kind,
+                   bool owned) {
+  const std::string& machine = run.config.machine;
+  BuyRow row{.machine = machine, .kind = kind};
+  row.owned = owned;
+  if (kind == RowKind::build) row.disk_lent = run.config.limits.disk;
+  describe(row, run.predictor.predict(plan).prediction, run.predictor, run.config);
+  add_money(row, request);
+  return row;
+}
+
+MadeRow make_row(const RunConfig& config, const BuyRequest& request, PlanFinder& finder,
+                 const std::string& machine, RowKind kind, std::optional<Bytes> disk) {
+  const Request run = run_on(config, request, machine, disk);
+  const auto found = finder.find(run);
+  if (const auto* plan = std::get_if<TimedPlan>(&found)) {
+    return {.row = make_row_of(run, request, plan->plan, kind,
+                               request.owned && machine == config.machine)};
+  }
+  MadeRow made{.row = {.machine = machine, .kind = kind}, .shortage = std::get<Infeasible>(found)};
+  BuyRow& row = made.row;
+  row.owned = request.owned && machine == config.machine;
+  row.disk_lent = disk;
+  row.limit = std::string(to_string(made.shortage->tier)) + " short by " +
+              format_bytes(made.shortage->short_by);
+  if (made.shortage->tier == Tier::hbm) {
+    row.remedy = "a smaller micro_batch, loss_chunk or seq_len, or a GPU with more memory";
   }
   add_money(row, request);
   return made;

@@ -18,17 +18,17 @@ namespace {
 
 class RowMaker {
  public:
-  RowMaker(const RunConfig& config, const BuyRequest& request)
-      : config_(config), request_(request) {}
+  RowMaker(const RunConfig& config, const BuyRequest& request, PlanFinder& finder)
+      : config_(config), request_(request), finder_(finder) {}
 
   /// The row of a machine and, where it lacks host memory, the row of the same machine with the
   /// smallest sufficient kit.
   [[nodiscard]] std::vector<BuyRow> rows_of(const std::string& machine) const {
     std::vector<BuyRow> rows;
-    const MadeRow made = make_row(config_, request_, machine, RowKind::machine);
+    const MadeRow made = make_row(config_, request_, finder_, machine, RowKind::machine);
     rows.push_back(made.row);
     const std::optional<Composition> parts = composition_of(machine);
-    const std::optional<Bytes> needed = made.host_needed();
+    const std::optional<Bytes> needed = made.shortage ? host_needed(*made.shortage) : std::nullopt;
     if (!needed || !parts || config_.limits.host) return rows;
     if (made.shortage->tier == Tier::hbm) {
       rows[0].limit = "hbm and host short by " + format_bytes(made.shortage->short_by);
@@ -42,7 +42,7 @@ class RowMaker {
       if (!larger) return rows;
       rows[0].remedy += ": --cpu " + larger->cpu + " --ram \"" + to_text(larger->ram) + "\"";
     }
-    BuyRow more = make_row(config_, request_, to_text(*larger), RowKind::more_memory).row;
+    BuyRow more = make_row(config_, request_, finder_, to_text(*larger), RowKind::more_memory).row;
     if (more.fits) rows.push_back(std::move(more));
     return rows;
   }
@@ -93,11 +93,12 @@ class RowMaker {
 
   const RunConfig& config_;
   const BuyRequest& request_;
+  PlanFinder& finder_;
 };
 
 }  // namespace
 
-ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request) {
+ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request, PlanFinder& finder) {
   std::vector<std::string> machines = request.machines;
   const std::vector<BuildGroup> groups =
       machines.empty() ? build_groups(request.prices) : std::vector<BuildGroup>{};
@@ -115,19 +116,26 @@ ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request) {
     machines.push_back(config.machine);
   }
   for (const std::string& machine : machines) (void)find_machine(machine, config.backend);
-  const RowMaker maker(config, request);
+  const RowMaker maker(config, request, finder);
   std::vector<std::vector<BuyRow>> found(machines.size());
   std::mutex mutex;
   std::size_t done = 0;
-  parallel_for(machines.size(), request.threads, [&](std::size_t i) {
-    found[i] = maker.rows_of(machines[i]);
-    const std::lock_guard lock(mutex);
-    if (request.progress) request.progress(++done, machines.size(), machines[i]);
-  });
+  // A few at a time: what is found on these is tried on the next.
+  constexpr std::size_t kAtATime = 4;
+  for (std::size_t first = 0; first < machines.size(); first += kAtATime) {
+    const std::size_t count = std::min(kAtATime, machines.size() - first);
+    parallel_for(count, request.threads, [&](std::size_t i) {
+      const std::string& machine = machines[first + i];
+      found[first + i] = maker.rows_of(machine);
+      const std::lock_guard lock(mutex);
+      if (request.progress) request.progress(++done, machines.size(), machine);
+    });
+    finder.settle();
+  }
   std::vector<BuyRow> rows = maker.node_rows();
   BuildCounts builds;
   if (!groups.empty()) {
-    ComparedRows searched = build_rows(config, request, groups);
+    ComparedRows searched = build_rows(config, request, finder, groups);
     builds = searched.builds;
     found.push_back(std::move(searched.rows));
   }

@@ -67,7 +67,6 @@ CpuPart read_cpu(const sim::JsonObject& json) {
           .module_gib = integers(json, "module_gib"),
           .c2c = json.find_boolean("c2c").value_or(false),
           .server = json.find_boolean("server").value_or(false),
-          .watts = json.find_number("watts"),
           .source = json.text("source")};
 }
 
@@ -159,6 +158,19 @@ const std::vector<CpuPart>& cpu_parts() {
     return all;
   }();
   return parts;
+}
+
+const PowerRule& power_rule() {
+  static const PowerRule rule = [] {
+    const sim::JsonDocument file = part_file("cpus");
+    const sim::JsonObject json = sim::JsonObject(file, "catalogue parts cpus").object("watts");
+    return PowerRule{.core = json.number("core"),
+                     .core_low = json.number("core_low"),
+                     .core_high = json.number("core_high"),
+                     .gpu_low = json.number("gpu_low"),
+                     .source = json.text("source")};
+  }();
+  return rule;
 }
 
 const std::vector<SsdPart>& ssd_parts() {

@@ -56,9 +56,6 @@ struct CpuPart {
   std::vector<std::int64_t> module_gib;  ///< Sizes of modules that the board takes, in GiB.
   bool c2c = false;                      ///< Whether the CPU is joined to its GPU by NVLink-C2C.
   bool server = false;  ///< Whether the CPU is sold on boards of nodes with several GPU modules.
-  /// Rated power in watts: the maker's TDP, or the maximum turbo power where both are stated; none
-  /// where it is not stated here.
-  std::optional<double> watts = {};
   std::string source;
 };
 
@@ -96,6 +93,16 @@ struct SsdSet {
 [[nodiscard]] const std::vector<GpuPart>& gpu_parts();
 [[nodiscard]] const std::vector<CpuPart>& cpu_parts();
 [[nodiscard]] const std::vector<SsdPart>& ssd_parts();
+
+/// Rule for the electric power of a machine of parts, in watts, from what makers state.
+struct PowerRule {
+  /// Watts of each core of the CPU, with the 90 % interval.
+  double core = 0, core_low = 0, core_high = 0;
+  /// Share (0 to 1) of its rated watts that a GPU draws at least; at most it draws all of them.
+  double gpu_low = 0;
+  std::string source;
+};
+[[nodiscard]] const PowerRule& power_rule();
 
 /// The GPU part called `name`. Throws BadRequest `FIELD: "name" is unknown; did you mean ...; one
 /// of ...`, as find_cpu and find_ssd do.

@@ -1,6 +1,7 @@
 #include "planner/requests/kept_search.hpp"
 
 #include <filesystem>
+#include <utility>
 
 #include "planner/files/hash.hpp"
 #include "planner/plans/plan_file.hpp"
@@ -15,7 +16,7 @@ constexpr std::size_t kNameDigits = 24;
 
 std::filesystem::path kept_file(const Request& request) {
   const ResolvedMachine& machine = request.machine();
-  CanonicalText key("sluice-advice-plan 1");
+  CanonicalText key("sluice-advice-plan 2");
   key.add("job", job_hash(request.job()))
       .add("profile", profile_hash(machine.profile))
       .add("costs", request.predictor.costs().hash())
@@ -31,36 +32,28 @@ std::filesystem::path kept_file(const Request& request) {
   return request.store.root() / "advice" / (key.hash().substr(0, kNameDigits) + ".json");
 }
 
-std::optional<ChosenPlan> kept_plan(const Request& request, const std::filesystem::path& path) {
+}  // namespace
+
+std::optional<Plan> kept_plan(const Request& request) {
+  const std::filesystem::path path = kept_file(request);
   std::error_code absent;
   if (!std::filesystem::exists(path, absent)) return std::nullopt;
   try {
-    const PlanFile file = read_plan_file(path);
+    PlanFile file = read_plan_file(path);
     check_plan_for(file, request.job());
-    PredictedStep step = request.predictor.predict(file.plan);
-    if (!step.prediction.fits) return std::nullopt;
-    return ChosenPlan{.planned = {.best = std::move(step)}};
+    return std::move(file.plan);
   } catch (const BadRequest&) {
     return std::nullopt;  // Another version wrote the file: it is searched for and written again.
   }
 }
 
-}  // namespace
-
-std::variant<ChosenPlan, Infeasible> choose_kept_plan(const Request& request,
-                                                      const PlanOptions& options) {
-  if (request.config.plan || request.policy || options.stored) return choose_plan(request, options);
-  const std::filesystem::path path = kept_file(request);
-  if (auto kept = kept_plan(request, path)) return std::move(*kept);
-  auto found = choose_plan(request, options);
-  const auto* chosen = std::get_if<ChosenPlan>(&found);
-  if (chosen == nullptr || request.search.is_late()) return found;
+void keep_plan(const Request& request, const Prediction& found) {
+  if (request.search.until.is_set()) return;
   try {
-    write_plan_file(to_plan_file(chosen->step().prediction), path);
+    write_plan_file(to_plan_file(found), kept_file(request));
   } catch (const EnvironmentError&) {
     // Advice does not need the store.
   }
-  return found;
 }
 
 }  // namespace sluice::planner

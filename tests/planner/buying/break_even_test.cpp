@@ -64,15 +64,28 @@ TEST(BreakEven, AMachineDoesNoMoreRunsAMonthThanItHasTimeFor) {
   EXPECT_DOUBLE_EQ(pays.runs_per_month, kDaysPerMonth / 3);
 }
 
-// An RTX 4090 has 450 W and a Ryzen 9 9950X 170 W: 620 W x 72 h x 0.25 USD/kWh = 11.16 USD a run.
-TEST(BreakEven, ElectricityIsThatOfGpuAndCpu) {
+// An RTX 4090 has 450 W and its host's 16 cores 8 W each: 578 W x 72 h x 0.25 USD/kWh = 10.404 USD
+// a run; at least half of 450 W and 3 W a core, at most all of them and 15 W a core.
+TEST(BreakEven, ElectricityIsThatOfGpuAndCpuByARuleWithAnInterval) {
   BuyRequest request;
   request.use.runs_per_month = 2;
   request.use.usd_per_kwh = 0.25;
   const BreakEven pays = break_even(bought(), rented(), request);
-  EXPECT_DOUBLE_EQ(*pays.run.watts, 620);
-  EXPECT_NEAR(pays.run.energy_usd, 11.16, 1e-9);
-  EXPECT_NEAR(*pays.months, 3600 / (2 * (120 - 11.16)), 1e-9);
+  EXPECT_DOUBLE_EQ(pays.run.watts->usual, 578);
+  EXPECT_DOUBLE_EQ(pays.run.watts->low, 225 + 48);
+  EXPECT_DOUBLE_EQ(pays.run.watts->high, 450 + 240);
+  EXPECT_NEAR(pays.run.energy_usd.usual, 10.404, 1e-9);
+  EXPECT_NEAR(*pays.months, 3600 / (2 * (120 - 10.404)), 1e-9);
+  // 2 days of the 3 at 273 W, and 1.2 days of rent.
+  EXPECT_NEAR(*pays.months_low, 3600 / (2 * (144 - 48 * 0.273 * 0.25)), 1e-9);
+  EXPECT_NEAR(*pays.months_high, 3600 / (2 * (108 - 96 * 0.690 * 0.25)), 1e-9);
+}
+
+TEST(BreakEven, WhatTheMachineIsSoldForIsNotToBeEarned) {
+  BuyRequest request;
+  request.use.runs_per_month = 2;
+  request.use.resale = 0.4;
+  EXPECT_DOUBLE_EQ(*break_even(bought(), rented(), request).months, 0.6 * 15);
 }
 
 // A run of 25,920 steps of 10 s wears three drives of 8,640 steps each: 450 USD a run, which is
@@ -108,8 +121,8 @@ TEST(BreakEven, SaysWhatWouldChangeTheAdvice) {
               testing::HasSubstr("unless it costs 50 % less or rent rises by 100 %"));
 }
 
-// USERS' finding: a break-even of four years was given as "699 runs", for a machine too slow for
-// the days asked for.
+// A break-even of four years was once given as "699 runs", for a machine too slow for the days
+// asked for.
 TEST(BreakEven, IsNotOfAMachineThatIsTooSlowOrTooDear) {
   BuyRequest request;
   request.days = 2;
