@@ -92,14 +92,15 @@ std::string beside_text(const BuyRow& row) {
 
 std::string rows_table(const BuyReport& report) {
   const std::vector<std::string> cases = cases_of(report);
-  std::string text = fmt::format(kNumbers, "step", "tokens/s", "time, 90 %", "buy USD", "USD/h",
-                                 "rent USD") +
-                     "\n";
+  std::string text =
+      fmt::format(kNumbers, "step", "tokens/s", "time, 90 %", "buy USD", "USD/h", "rent USD") +
+      "\n";
   for (const BuyRow& row : report.rows) {
     text += row.machine + "\n" + numbers_text(row) + "\n";
     text += in_columns("    " + limit_text(row, cases) + beside_text(row), 2) + "\n";
   }
-  text += in_columns("base: " + report.base + "; what both steps rest on cancels in their ratio") + "\n";
+  text += in_columns("base: " + report.base + "; what both steps rest on cancels in their ratio") +
+          "\n";
   text += in_columns(
               "0/100/0: % of the step that rests on measured tasks / measured rates / datasheets "
               "and rules; then the nearest prediction that was held against a run:") +

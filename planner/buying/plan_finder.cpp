@@ -130,13 +130,12 @@ bool PlanFinder::is_enough(const Request& request, const TimedPlan& best) const 
 
 void PlanFinder::note(const Request& request, const TimedPlan& found, bool after_search) {
   const ResolvedMachine& machine = request.machine();
-  Fresh fresh{
-      .order = request.config.machine + (machine.state_on_disk ? " with drives" : ""),
-      .known = {.plan = found.plan,
-                .hbm = found.hbm,
-                .host = found.host,
-                .all_cores = found.plan.threads == cores_of(request.predictor)},
-      .searched = {}};
+  Fresh fresh{.order = request.config.machine + (machine.state_on_disk ? " with drives" : ""),
+              .known = {.plan = found.plan,
+                        .hbm = found.hbm,
+                        .host = found.host,
+                        .all_cores = found.plan.threads == cores_of(request.predictor)},
+              .searched = {}};
   if (after_search) {
     fresh.searched = Searched{.peak = peak_of(request),
                               .hbm = machine.hbm,
@@ -159,8 +158,7 @@ PlanFinder::Found PlanFinder::find(const Request& request) {
   if (const auto kept = kept_plan(request)) {
     const PlanScore score = request.predictor.score(*kept);
     if (score.step.count() > 0) {
-      searched =
-          TimedPlan{.plan = *kept, .step = score.step, .hbm = score.hbm, .host = score.host};
+      searched = TimedPlan{.plan = *kept, .step = score.step, .hbm = score.hbm, .host = score.host};
     }
   }
   if (!searched) {

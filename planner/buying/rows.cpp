@@ -18,8 +18,12 @@ namespace {
 
 class RowMaker {
  public:
-  RowMaker(const RunConfig& config, const BuyRequest& request, PlanFinder& finder)
-      : config_(config), request_(request), finder_(finder) {}
+  RowMaker(const RunConfig& config, const BuyRequest& request, PlanFinder& finder,
+           bool builds_are_searched)
+      : config_(config),
+        request_(request),
+        finder_(finder),
+        builds_are_searched_(builds_are_searched) {}
 
   /// The row of a machine and, where it lacks host memory, the row of the same machine with the
   /// smallest sufficient kit.
@@ -42,6 +46,8 @@ class RowMaker {
       if (!larger) return rows;
       rows[0].remedy += ": --cpu " + larger->cpu + " --ram \"" + to_text(larger->ram) + "\"";
     }
+    // Builds are more of a card than the same host with more memory; nodes are no builds.
+    if (builds_are_searched_ && find_gpu(parts->gpu).node_gpus == 1) return rows;
     BuyRow more = make_row(config_, request_, finder_, to_text(*larger), RowKind::more_memory).row;
     if (more.fits) rows.push_back(std::move(more));
     return rows;
@@ -94,6 +100,7 @@ class RowMaker {
   const RunConfig& config_;
   const BuyRequest& request_;
   PlanFinder& finder_;
+  bool builds_are_searched_;
 };
 
 }  // namespace
@@ -116,7 +123,7 @@ ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request, PlanFi
     machines.push_back(config.machine);
   }
   for (const std::string& machine : machines) (void)find_machine(machine, config.backend);
-  const RowMaker maker(config, request, finder);
+  const RowMaker maker(config, request, finder, !groups.empty());
   std::vector<std::vector<BuyRow>> found(machines.size());
   std::mutex mutex;
   std::size_t done = 0;
