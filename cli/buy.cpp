@@ -13,6 +13,8 @@
 #include "cli/shown/buy_tables.hpp"
 #include "cli/words/money_flags.hpp"
 #include "cli/words/parse_run.hpp"
+#include "planner/buying/advice_text.hpp"
+#include "planner/buying/break_even.hpp"
 #include "sim/error.hpp"
 #include "sim/message_line.hpp"
 #include "sim/units_text.hpp"
@@ -84,24 +86,16 @@ int run_buy(const Arguments& arguments) {
   if (const auto file = asked.value("--prices")) request.prices = planner::read_prices(*file);
   request.use.runs_per_month = positive_number(asked, "--runs-per-month");
   request.use.share = positive_number(asked, "--use");
-  if (request.use.share && *request.use.share > 1) throw BadRequest("--use: must be at most 1");
-  if (request.use.share && request.use.runs_per_month) {
-    throw BadRequest("--use: give it or --runs-per-month, not both");
-  }
   request.use.usd_per_kwh = positive_number(asked, "--usd-per-kwh");
   if (const auto share = asked.value("--resale")) {
     request.use.resale = planner::parse_number(*share, "--resale");
-    if (request.use.resale < 0 || request.use.resale >= 1) {
-      throw BadRequest("--resale: must be at least 0 and below 1, such as 0.4");
-    }
   }
+  planner::check_use(request.use, "--");
   request.use.today = std::chrono::year_month_day(
       std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()));
-  // Rows, what binds and what to add come after the builds.
-  constexpr double kUsualSeconds = 55, kForBuilds = 0.6, kForRows = 0.8;
-  const Seconds seconds(positive_number(asked, "--seconds").value_or(kUsualSeconds));
-  request.until = planner::Deadline::in(seconds * kForBuilds);
-  request.end = planner::Deadline::in(seconds * kForRows);
+  constexpr double kUsualSeconds = 55;
+  planner::answer_within(Seconds(positive_number(asked, "--seconds").value_or(kUsualSeconds)),
+                         request);
   if (budgets.size() > 1) request.other_budgets_usd.assign(budgets.begin() + 1, budgets.end());
   if (asked.has("--rent")) request.payment = planner::Payment::rent;
   request.owned = asked.has("--own");
@@ -112,7 +106,7 @@ int run_buy(const Arguments& arguments) {
   if (budgets.size() > 1) {
     // These rows are the same for all budgets.
     for (BuyRow& row : report.rows) row.within_budget.reset();
-    std::fputs(fmt::format("On {:.0f} USD\n", budgets.front()).c_str(), stdout);
+    std::fputs(("On " + planner::dollars(budgets.front()) + "\n").c_str(), stdout);
   }
   const std::string text = asked.has("--json") ? to_json_text(report) : report_text(report);
   std::fputs(text.c_str(), stdout);
@@ -123,7 +117,10 @@ int run_buy(const Arguments& arguments) {
             .c_str(),
         stdout);
   }
-  return 0;
+  const bool any = std::ranges::any_of(report.rows, [](const BuyRow& row) {
+    return row.fits && row.kind != planner::RowKind::resident_node;
+  });
+  return static_cast<int>(any ? ExitCode::done : ExitCode::does_not_fit);
 }
 
 }  // namespace sluice::cli

@@ -51,6 +51,24 @@ std::string conditional_rent(const BuyReport& report, const BuyRequest& request)
          " USD an hour that it costs with less.";
 }
 
+/// The cheapest order within the budget with which the job fits on the user's own machine; false
+/// where there is none.
+bool say_order_that_fits(std::vector<std::string>& said, const BuyReport& report,
+                         const BuyRequest& request, const BuyRow& own) {
+  const Upgrade* best = nullptr;
+  for (const Upgrade& one : report.upgrades) {
+    if (!one.fits || !one.orderable || !one.price) continue;
+    if (request.budget_usd && *one.price > *request.budget_usd) continue;
+    if (request.days && one.days && *one.days > *request.days) continue;
+    if (best == nullptr || *one.price < *best->price) best = &one;
+  }
+  if (best == nullptr) return false;
+  said.push_back("Add to what you have, " + own.machine + ": " + best->what + ", for " +
+                 dollars(*best->price) + (best->days ? ": then " + days_text(*best->days) : "") +
+                 " (" + best->setting + "). As it is, the job does not fit: " + own.limit + ".");
+  return true;
+}
+
 /// Adds sentences on what the user's own machine does. Returns true where no more is to be said:
 /// the job fits on it, within the days.
 bool say_owned(std::vector<std::string>& said, const BuyRow& own) {
@@ -163,6 +181,7 @@ std::vector<std::string> conclusion(const BuyReport& report, const BuyRequest& r
     return said;
   }
   const BuyRow* own = request.owned ? find_row(report.rows, report.base) : nullptr;
+  if (own != nullptr && !own->fits && say_order_that_fits(said, report, request, *own)) return said;
   if (own != nullptr && say_owned(said, *own)) {
     say_sooner(said, report, request, *own);
     return said;

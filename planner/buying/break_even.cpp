@@ -7,6 +7,7 @@
 
 #include "planner/buying/advice_text.hpp"
 #include "planner/catalogue/composed_machine.hpp"
+#include "sim/error.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -46,6 +47,18 @@ std::string month_text(double months, std::chrono::year_month_day today) {
 std::string percent_text(double share) { return decimal(std::ceil(100 * share), 0) + " %"; }
 
 }  // namespace
+
+void check_use(const MachineUse& use, const std::string& dashes) {
+  if (use.share && !(*use.share > 0 && *use.share <= 1)) {
+    throw BadRequest(dashes + "use: must be above 0 and at most 1, such as 0.5");
+  }
+  if (use.share && use.runs_per_month) {
+    throw BadRequest(dashes + "use: give it or runs a month, not both");
+  }
+  if (use.resale < 0 || use.resale >= 1) {
+    throw BadRequest(dashes + "resale: must be at least 0 and below 1, such as 0.4");
+  }
+}
 
 RunCost run_cost(const BuyRow& bought, const BuyRequest& request) {
   RunCost cost;

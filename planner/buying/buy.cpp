@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "planner/buying/advice.hpp"
+#include "planner/buying/break_even.hpp"
 #include "planner/buying/choice.hpp"
 #include "planner/buying/row_maker.hpp"
 #include "planner/buying/rows.hpp"
@@ -47,16 +48,20 @@ ResolvedMachine changed(const ResolvedMachine& machine, const Variant& variant) 
   return result;
 }
 
-/// Hypothetical changes of a machine whose parts are not known, such as more memory or a faster
-/// link.
-std::vector<Variant> what_ifs(const ResolvedMachine& machine) {
+/// Hypothetical changes of a machine whose parts are not known, such as more memory (as much as is
+/// `needed`, else twice as much) or a faster link.
+std::vector<Variant> what_ifs(const ResolvedMachine& machine, std::optional<Bytes> needed) {
   std::vector<Variant> all;
-  const auto memory = format_bytes(machine.host * 2);
-  all.push_back({"host memory " + memory + " instead of " + format_bytes(machine.host),
-                 "--host " + std::to_string(machine.host.count() * 2 >> 20) + "MiB",
+  Bytes more = machine.host * 2;
+  if (needed) {
+    constexpr std::int64_t kGiB = 1ll << 30;
+    more = Bytes((needed->count() + kGiB - 1) / kGiB * kGiB);
+  }
+  all.push_back({"host memory " + format_bytes(more) + " instead of " + format_bytes(machine.host),
+                 "--host " + std::to_string(more.count() >> 20) + "MiB",
                  {},
                  std::nullopt,
-                 machine.host * 2});
+                 more});
   all.push_back({"PCIe of the next generation, twice the rate each way",
                  "--set machine.h2d=2x --set machine.d2h=2x",
                  {{"h2d", "2x"}, {"d2h", "2x"}, {"h2d_duplex", "2x"}, {"d2h_duplex", "2x"}},
@@ -194,13 +199,19 @@ Ordered ordered(const RunConfig& config, const PartChange& change, const BuyRequ
 std::optional<Duration> add_upgrades(BuyReport& report, const RunConfig& config,
                                      const BuyRequest& request, PlanFinder& finder,
                                      const BaseMachine& base, const Predictor& predictor,
-                                     const TimedPlan* own) {
+                                     const PlanFinder::Found& before_all) {
+  const auto* own = std::get_if<TimedPlan>(&before_all);
+  const auto* lacking = std::get_if<Infeasible>(&before_all);
+  const std::optional<Bytes> needed = lacking != nullptr ? host_needed(*lacking) : std::nullopt;
   std::optional<Before> before;
   if (own != nullptr) before = Before{own->step, own->plan};
-  const std::optional<Composition> parts =
-      config.machine.ends_with(".json") ? std::nullopt : find_composition(config.machine);
+  // Orders would not change memory that the run states.
+  const bool is_stated = config.limits.host || config.limits.hbm;
+  const std::optional<Composition> parts = config.machine.ends_with(".json") || is_stated
+                                               ? std::nullopt
+                                               : find_composition(config.machine);
   if (parts) {
-    const std::vector<PartChange> changes = part_changes(*parts);
+    const std::vector<PartChange> changes = part_changes(*parts, needed);
     std::vector<Ordered> found(changes.size());
     parallel_for(changes.size(), request.threads, [&](std::size_t i) {
       found[i] = ordered(config, changes[i], request, finder, own);
@@ -230,7 +241,7 @@ std::optional<Duration> add_upgrades(BuyReport& report, const RunConfig& config,
     for (const Ordered& one : found) report.upgrades.push_back(one.upgrade);
     return before ? std::optional(before->step) : std::nullopt;
   }
-  const std::vector<Variant> variants = what_ifs(predictor.machine());
+  const std::vector<Variant> variants = what_ifs(predictor.machine(), needed);
   report.upgrades.resize(variants.size());
   parallel_for(variants.size(), request.threads, [&](std::size_t i) {
     const Predictor there = base.with(variants[i]);
@@ -273,7 +284,7 @@ void add_base(BuyReport& report, const RunConfig& config, const BuyRequest& requ
   const auto* own = std::get_if<TimedPlan>(&found);
   const BaseMachine base(config, run, own);
   if (!rented) {
-    const auto before = add_upgrades(report, config, request, finder, base, run.predictor, own);
+    const auto before = add_upgrades(report, config, request, finder, base, run.predictor, found);
     judge_upgrades(report, request, before, run.predictor.job().tokens());
   }
   if (own == nullptr) return;
@@ -339,7 +350,9 @@ BuyReport advise(const RunConfig& config, const BuyRequest& request, PlanFinder&
   RunConfig base = config;
   bool is_rented = false;
   if (base.machine == RunConfig().machine && !request.owned) {
-    base.machine = advised_machine(report.rows, request).value_or(base.machine);
+    // Where nothing fits, the first machine that was asked about says what it lacks.
+    const std::string asked = request.machines.empty() ? base.machine : request.machines.front();
+    base.machine = advised_machine(report.rows, request).value_or(asked);
     const BuyRow* rent = row_to_rent(report.rows, request);
     is_rented = rent != nullptr && rent->machine == base.machine;
   }
@@ -356,6 +369,13 @@ BuyReport advise(const RunConfig& config, const BuyRequest& request, PlanFinder&
     require_executable(to_job(config));
   } catch (const BadRequest& refused) {
     report.untrainable = refused.what();
+  }
+  const BuyRow* rent = cheapest_to_rent(report.rows, request);
+  const BuyRow* soonest = rent == nullptr ? nullptr : soonest_to_pay(report.rows, request, *rent);
+  if (soonest != nullptr) {
+    report.break_even = BoughtOrRented{.bought = soonest->machine,
+                                       .rented = rent->machine,
+                                       .pays = break_even(*soonest, *rent, request)};
   }
   report.verdict = verdict(report, request);
   return report;

@@ -61,6 +61,14 @@ struct BuyRequest {
   std::stop_token stop = {};
 };
 
+/// Sets the request's deadlines so that the answer comes within about `seconds`: the search over
+/// builds has six tenths of them, and what comes after the rows is left out when eight are over.
+inline void answer_within(Seconds seconds, BuyRequest& request) {
+  constexpr double kForBuilds = 0.6, kForRows = 0.8;
+  request.until = Deadline::in(seconds * kForBuilds);
+  request.end = Deadline::in(seconds * kForRows);
+}
+
 enum class RowKind {
   machine,  ///< A machine as its catalogue entry or its file states it.
   /// A machine whose host memory is too small for the job, with the smallest memory kit that is
@@ -82,6 +90,34 @@ enum class EngineOnGpu {
 };
 
 const char* to_string(EngineOnGpu engine);
+
+/// A number with its 90 % interval.
+struct Range {
+  double usual = 0, low = 0, high = 0;
+};
+
+/// What running the request's tokens once on a bought machine costs, in USD.
+struct RunCost {
+  /// Watts of GPU and CPU (PowerRule); none where the machine's parts are not known.
+  std::optional<Range> watts = {};
+  Range energy_usd = {};  ///< 0 where watts or the price of electricity are not known.
+  double drives_usd = 0;  ///< Share of the drives' price that the run wears out.
+};
+/// Break-even of a bought machine against a rented one:
+///
+///   months = price x (1 - resale) / (runs a month x (rent of a run - energy and worn drives))
+struct BreakEven {
+  double runs_per_month = 0;
+  /// Whether more runs a month were asked for than the machine can do; `runs_per_month` is then
+  /// what it can.
+  bool is_capped = false;
+  /// Whether the request states how much the machine works; else it works without a pause.
+  bool is_stated = false;
+  RunCost run = {};
+  /// Months until buying has paid, with the 90 % intervals of both runs' times and of the watts;
+  /// none where a run costs more on the bought machine than rented.
+  std::optional<double> months = {}, months_low = {}, months_high = {};
+};
 
 struct BuyRow {
   std::string machine = {};
@@ -124,6 +160,8 @@ struct BuyRow {
   std::optional<PhaseMemory> phases = {};
   /// Wear of the machine's drives; none where the drives are not known.
   std::optional<SsdWear> wear = {};
+  /// Electricity and worn drives of a run of the request's tokens on a bought machine.
+  RunCost run = {};
   std::optional<bool> within_days = {}, within_budget = {};
   EvidenceShares evidence = {};
   std::string nearest_case = {};
@@ -169,6 +207,12 @@ struct ComparedRows {
   BuildCounts builds = {};
 };
 
+/// Break-even of one row to buy against one to rent.
+struct BoughtOrRented {
+  std::string bought, rented;  ///< Names of the machines.
+  BreakEven pays;
+};
+
 struct BuyReport {
   /// Machines compared: first those on which the job fits, fastest first.
   std::vector<BuyRow> rows;
@@ -183,6 +227,8 @@ struct BuyReport {
   /// rates with the same plan, for capacities with the best plan found. Empty where the job does
   /// not fit there.
   std::vector<std::pair<std::string, double>> elasticity = {};
+  /// Of the machine to buy that pays soonest; none where nothing is both rented and bought.
+  std::optional<BoughtOrRented> break_even = {};
   std::vector<std::string> verdict =
       {};  ///< Sentences of advice, conclusion first (planner/buying/advice.hpp).
 };

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "planner/buying/break_even.hpp"
 #include "planner/catalogue/machine_list.hpp"
 #include "planner/requests/request.hpp"
 #include "planner/requests/run_needs.hpp"
@@ -91,6 +92,7 @@ void add_money(BuyRow& row, const BuyRequest& request) {
     row.price_date = price.date;
     row.price_source = price.source;
   }
+  row.run = run_cost(row, request);
   within_days(row, request);
   if (row.cost && request.budget_usd) row.within_budget = *row.cost <= *request.budget_usd;
 }

@@ -161,6 +161,37 @@ TEST(BuildSearch, WhereMemoryIsShortDrivesAreLentAndElsewhereNot) {
   EXPECT_EQ(lends(1), 0);
 }
 
+// A board with more of everything bounds the steps of all others of its GPU: 2 channels beside 4.
+TEST(BuildOffers, OfOneGpuAreComparedAcrossBoards) {
+  std::vector<BuildGroup> groups = build_groups(some_prices());
+  std::erase_if(groups, [](const BuildGroup& group) { return group.gpu != "rtx-5090"; });
+  ASSERT_EQ(groups.size(), 2u);
+  const BuildOffer& desktop =
+      (groups[0].cpu == "ryzen-9-9950x" ? groups[0] : groups[1]).offers.front();
+  const auto& server = (groups[0].cpu == "ryzen-9-9950x" ? groups[1] : groups[0]).offers;
+  EXPECT_TRUE(std::ranges::any_of(
+      server, [&](const BuildOffer& more) { return has_no_less(more, desktop); }));
+  EXPECT_FALSE(std::ranges::any_of(
+      server, [&](const BuildOffer& more) { return has_no_less(desktop, more); }));
+}
+
+TEST(BuildSearch, PlansNoMoreThanItMayAndSaysWhatIsOpen) {
+  const std::vector<BuildGroup> groups = build_groups(some_prices());
+  const FakeJob job{.needed = Bytes(300ll << 30)};
+  const FoundBuilds few = search_builds(groups, job.trials(), {.most_planned = 5});
+  EXPECT_EQ(few.planned, 5u);
+  EXPECT_GT(few.open, 0u);
+}
+
+// What costs more than every budget bounds steps, but is no answer.
+TEST(BuildSearch, BuildsBeyondTheBudgetAreNoResultWhereOneWithinFits) {
+  const std::vector<BuildGroup> groups = build_groups(some_prices());
+  const FakeJob job{.needed = Bytes(1ll << 30)};
+  const FoundBuilds found = search_builds(groups, job.trials(), {.budgets_usd = {3600}});
+  ASSERT_FALSE(found.builds.empty());
+  for (const FoundBuild& one : found.builds) EXPECT_LE(one.offer.usd, 3600);
+}
+
 TEST(BuildSearch, DoesNotDependOnTheThreadsAndEndsAtItsDeadline) {
   const std::vector<BuildGroup> groups = build_groups(some_prices());
   const FakeJob job{.needed = Bytes(300ll << 30)};
