@@ -370,7 +370,7 @@ class Search {
   bool stop_at_first_ = false;
   std::size_t turn_ = 0;  ///< Turns of budgets so far.
   std::vector<Group> groups_;
-  std::map<std::string, Anchor> anchors_;  ///< By GPU.
+  std::map<std::string, Anchor> anchors_;  ///< Anchors by the name of the GPU.
   std::map<std::string, Known> memory_;
   std::map<std::string, double> ratio_;
   FoundBuilds found_;

@@ -227,7 +227,8 @@ struct BuyReport {
   /// rates with the same plan, for capacities with the best plan found. Empty where the job does
   /// not fit there.
   std::vector<std::pair<std::string, double>> elasticity = {};
-  /// Of the machine to buy that pays soonest; none where nothing is both rented and bought.
+  /// The break-even of the machine to buy that pays soonest; none where no row is rented, or none
+  /// bought.
   std::optional<BoughtOrRented> break_even = {};
   std::vector<std::string> verdict =
       {};  ///< Sentences of advice, conclusion first (planner/buying/advice.hpp).
