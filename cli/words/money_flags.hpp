@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "planner/requests/run_arguments.hpp"
 
@@ -16,5 +17,10 @@ namespace sluice::cli {
 /// BadRequest.
 [[nodiscard]] std::optional<double> positive_number(const planner::RunArguments& request,
                                                     const char* flag);
+
+/// Amounts in US dollars of a list such as "15000", "15,000", "$15k" or "15k,60k". Three digits
+/// after a comma belong to the amount before it. Throws BadRequest naming `flag` for an amount that
+/// is no number or not above 0.
+[[nodiscard]] std::vector<double> dollar_amounts(const std::string& list, const std::string& flag);
 
 }  // namespace sluice::cli

@@ -146,14 +146,47 @@ void say_how_sure(std::vector<std::string>& said, const BuyReport& report) {
   }
 }
 
+/// Says that the engine has never run on the advised machine's GPU, and which machines it cannot
+/// run on and are therefore not advised.
+void say_how_tried(std::vector<std::string>& said, const BuyReport& report) {
+  const BuyRow* row = find_row(report.rows, report.base);
+  if (row != nullptr && row->engine == EngineOnGpu::never_run) {
+    said.push_back("Sluice has never run on the GPU of " + row->machine +
+                   ": its figures are predictions that no run has tested.");
+  }
+  std::string without;
+  for (const BuyRow& one : report.rows) {
+    if (one.engine == EngineOnGpu::none) without += (without.empty() ? "" : ", ") + one.machine;
+  }
+  if (!without.empty())
+    said.push_back("Not advised, the engine does not run there: " + without + ".");
+}
+
+void say_what_was_searched(std::vector<std::string>& said, const BuildCounts& builds) {
+  if (builds.planned == 0 && builds.open == 0) return;
+  std::string text = "Of the builds of parts that have a price, " + std::to_string(builds.planned) +
+                     " were planned and " + std::to_string(builds.ruled_out) + " ruled out";
+  if (builds.open > 0) {
+    text += "; " + std::to_string(builds.open) +
+            " are open, and a better one may be among them (--seconds searches for longer)";
+  }
+  said.push_back(text + ".");
+}
+
 }  // namespace
 
 std::vector<std::string> verdict(const BuyReport& report, const BuyRequest& request) {
   std::vector<std::string> said = conclusion(report, request);
+  say_how_tried(said, report);
   compare_nodes(said, report, request);
   say_what_binds(said, report);
   say_what_to_add(said, report, request);
+  if (report.is_cut) {
+    said.emplace_back(
+        "Time was over before it was tried what binds and what to add (--seconds gives more).");
+  }
   say_how_sure(said, report);
+  say_what_was_searched(said, report.builds);
   if (request.prices.machines.empty() && request.prices.parts.empty()) {
     said.emplace_back("No prices were given (--prices FILE): nothing here weighs money.");
   }

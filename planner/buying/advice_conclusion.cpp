@@ -1,9 +1,9 @@
 #include "planner/buying/advice_conclusion.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "planner/buying/advice_text.hpp"
+#include "planner/buying/break_even.hpp"
 #include "planner/buying/choice.hpp"
 
 namespace sluice::planner {
@@ -51,6 +51,24 @@ std::string conditional_rent(const BuyReport& report, const BuyRequest& request)
          " USD an hour that it costs with less.";
 }
 
+/// The cheapest order within the budget with which the job fits on the user's own machine; false
+/// where there is none.
+bool say_order_that_fits(std::vector<std::string>& said, const BuyReport& report,
+                         const BuyRequest& request, const BuyRow& own) {
+  const Upgrade* best = nullptr;
+  for (const Upgrade& one : report.upgrades) {
+    if (!one.fits || !one.orderable || !one.price) continue;
+    if (request.budget_usd && *one.price > *request.budget_usd) continue;
+    if (request.days && one.days && *one.days > *request.days) continue;
+    if (best == nullptr || *one.price < *best->price) best = &one;
+  }
+  if (best == nullptr) return false;
+  said.push_back("Add to what you have, " + own.machine + ": " + best->what + ", for " +
+                 dollars(*best->price) + (best->days ? ": then " + days_text(*best->days) : "") +
+                 " (" + best->setting + "). As it is, the job does not fit: " + own.limit + ".");
+  return true;
+}
+
 /// Adds sentences on what the user's own machine does. Returns true where no more is to be said:
 /// the job fits on it, within the days.
 bool say_owned(std::vector<std::string>& said, const BuyRow& own) {
@@ -83,6 +101,38 @@ void say_sooner(std::vector<std::string>& said, const BuyReport& report, const B
   if (buy != nullptr && buy->buy_usd) said.push_back("Sooner, bought: " + buy_text(*buy) + ".");
 }
 
+/// Adds sentences on when `bought` pays against `rent`, what a run on it costs, and what would
+/// change the advice.
+void say_break_even(std::vector<std::string>& said, const BuyRow& bought, const BuyRow& rent,
+                    const BuyRequest& request) {
+  const BreakEven pays = break_even(bought, rent, request);
+  if (!pays.months) return;
+  std::string text = "Buying pays after " + months_text(pays, request);
+  const bool stated = request.use.runs_per_month || request.use.share;
+  if (!stated) text += " of work without a pause";
+  if (stated) text += " at " + decimal(pays.runs_per_month, 1) + " such runs a month";
+  if (pays.is_capped) text += ", the most that it can do";
+  text += ": " + buy_text(bought);
+  const RunCost& run = pays.run;
+  if (run.energy_usd.usual > 0) {
+    text += "; a run takes " + dollars(run.energy_usd.low) + " to " + dollars(run.energy_usd.high) +
+            " of electricity (" + decimal(run.watts->low, 0) + " to " +
+            decimal(run.watts->high, 0) + " W of GPU and CPU, by a rule)";
+  } else {
+    text += request.use.usd_per_kwh ? "; its watts are not known, so electricity is left out"
+                                    : "; electricity left out (--usd-per-kwh)";
+  }
+  if (run.drives_usd > 0) text += "; a run wears " + dollars(run.drives_usd) + " of drives";
+  if (request.use.resale > 0) {
+    text += "; sold again for " + decimal(100 * request.use.resale, 0) + " % of its price";
+  }
+  said.push_back(text + ".");
+  const std::string unless = unless_text(bought, rent, request);
+  if (!unless.empty() && !pays_in_time(pays, request)) {
+    said.push_back("Rent, " + unless + ".");
+  }
+}
+
 /// Adds sentences that advise to rent, and under which conditions buying would pay.
 void say_rent(std::vector<std::string>& said, const BuyReport& report, const BuyRequest& request,
               const BuyRow& rent) {
@@ -93,15 +143,13 @@ void say_rent(std::vector<std::string>& said, const BuyReport& report, const Buy
   }
   const BuyRow* cheapest = cheapest_to_buy(report.rows, request);
   if (cheapest == nullptr) return;
-  said.push_back("Buying pays from about " +
-                 decimal(std::ceil(*cheapest->buy_usd / *rent.rent_usd), 0) +
-                 " such runs on, electricity aside: " + buy_text(*cheapest) + ".");
+  const BuyRow* soonest = soonest_to_pay(report.rows, request, rent);
+  if (soonest != nullptr) say_break_even(said, *soonest, rent, request);
   const BuyRow* best = best_to_buy(report.rows, request, true);
   if (best != nullptr && best->buy_usd) {
-    if (best == cheapest) return;
-    said.push_back("The best to buy" + limits_text(request) + " is " + buy_text(*best) +
-                   ", worth it from about " +
-                   decimal(std::ceil(*best->buy_usd / *rent.rent_usd), 0) + " runs on.");
+    if (best != soonest) {
+      said.push_back("The best to buy" + limits_text(request) + " is " + buy_text(*best) + ".");
+    }
     return;
   }
   const std::string limits = limits_text(request);
@@ -119,6 +167,11 @@ const BuyRow* find_row(const std::vector<BuyRow>& rows, const std::string& machi
 
 std::vector<std::string> conclusion(const BuyReport& report, const BuyRequest& request) {
   std::vector<std::string> said;
+  if (!report.untrainable.empty()) {
+    said.push_back("Buy or rent nothing for this: Sluice cannot train it. " + report.untrainable +
+                   ". What follows is prediction only.");
+    return said;
+  }
   const bool any = std::ranges::any_of(report.rows, [](const BuyRow& row) {
     return row.fits && row.kind != RowKind::resident_node;
   });
@@ -128,6 +181,7 @@ std::vector<std::string> conclusion(const BuyReport& report, const BuyRequest& r
     return said;
   }
   const BuyRow* own = request.owned ? find_row(report.rows, report.base) : nullptr;
+  if (own != nullptr && !own->fits && say_order_that_fits(said, report, request, *own)) return said;
   if (own != nullptr && say_owned(said, *own)) {
     say_sooner(said, report, request, *own);
     return said;
@@ -137,15 +191,18 @@ std::vector<std::string> conclusion(const BuyReport& report, const BuyRequest& r
   const BuyRow* cheapest = cheapest_to_buy(report.rows, request);
   const bool affordable =
       rent != nullptr && (!request.budget_usd || *rent->rent_usd <= *request.budget_usd);
-  if (affordable && (cheapest == nullptr || *rent->rent_usd < *cheapest->buy_usd)) {
-    say_rent(said, report, request, *rent);
+  if (const BuyRow* rented = row_to_rent(report.rows, request)) {
+    say_rent(said, report, request, *rented);
     return said;
   }
   const std::string conditional = rent == nullptr ? conditional_rent(report, request) : "";
   if (!conditional.empty()) said.push_back(conditional);
   if (buy != nullptr) {
     said.push_back((conditional.empty() ? "Buy " : "Else buy ") + buy_text(*buy) + ".");
-    if (affordable) {
+    if (affordable && buy->buy_usd && *rent->rent_usd < *buy->buy_usd) {
+      say_break_even(said, *buy, *rent, request);
+      said.push_back("For one run alone, rent: " + rent_text(*rent) + ".");
+    } else if (affordable) {
       said.push_back("Renting costs more: " + rent_text(*rent) + ".");
     } else if (rent != nullptr) {
       said.push_back("Renting is beyond the budget: the cheapest is " + rent_text(*rent) + ".");

@@ -5,7 +5,9 @@
 #include <cmath>
 
 #include "planner/buying/advice.hpp"
+#include "planner/buying/break_even.hpp"
 #include "planner/buying/choice.hpp"
+#include "planner/buying/row_maker.hpp"
 #include "planner/buying/rows.hpp"
 #include "planner/buying/upgrade_worth.hpp"
 #include "planner/buying/upgrades.hpp"
@@ -15,10 +17,11 @@
 #include "planner/effort/search_settings.hpp"
 #include "planner/explanation/machine_resources.hpp"
 #include "planner/machines/profile_file.hpp"
+#include "planner/policies/run_job.hpp"
 #include "planner/predictions/timed_plan.hpp"
-#include "planner/requests/choose_plan.hpp"
 #include "planner/requests/request.hpp"
 #include "planner/requests/run_step.hpp"
+#include "planner/search/search.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 
@@ -45,16 +48,20 @@ ResolvedMachine changed(const ResolvedMachine& machine, const Variant& variant) 
   return result;
 }
 
-/// Hypothetical changes of a machine whose parts are not known, such as more memory or a faster
-/// link.
-std::vector<Variant> what_ifs(const ResolvedMachine& machine) {
+/// Hypothetical changes of a machine whose parts are not known, such as more memory (as much as is
+/// `needed`, else twice as much) or a faster link.
+std::vector<Variant> what_ifs(const ResolvedMachine& machine, std::optional<Bytes> needed) {
   std::vector<Variant> all;
-  const auto memory = format_bytes(machine.host * 2);
-  all.push_back({"host memory " + memory + " instead of " + format_bytes(machine.host),
-                 "--host " + std::to_string(machine.host.count() * 2 >> 20) + "MiB",
+  Bytes more = machine.host * 2;
+  if (needed) {
+    constexpr std::int64_t kGiB = 1ll << 30;
+    more = Bytes((needed->count() + kGiB - 1) / kGiB * kGiB);
+  }
+  all.push_back({"host memory " + format_bytes(more) + " instead of " + format_bytes(machine.host),
+                 "--host " + std::to_string(more.count() >> 20) + "MiB",
                  {},
                  std::nullopt,
-                 machine.host * 2});
+                 more});
   all.push_back({"PCIe of the next generation, twice the rate each way",
                  "--set machine.h2d=2x --set machine.d2h=2x",
                  {{"h2d", "2x"}, {"d2h", "2x"}, {"h2d_duplex", "2x"}, {"d2h_duplex", "2x"}},
@@ -91,8 +98,8 @@ std::vector<std::pair<std::string, std::vector<std::string>>> rates(const Plan& 
 
 class BaseMachine {
  public:
-  BaseMachine(const RunConfig& config, const Request& run, const Planned* planned)
-      : config_(config), run_(run), planned_(planned) {}
+  BaseMachine(const RunConfig& config, const Request& run, const TimedPlan* own)
+      : config_(config), run_(run), own_(own) {}
 
   [[nodiscard]] Predictor with(const Variant& variant) const {
     const ResolvedMachine machine = changed(run_.predictor.machine(), variant);
@@ -106,8 +113,8 @@ class BaseMachine {
   [[nodiscard]] std::optional<TimedPlan> step_of(const Predictor& predictor,
                                                  bool search_again) const {
     std::optional<TimedPlan> best;
-    if (planned_ != nullptr) {
-      const Plan& plan = planned_->best.prediction.plan;
+    if (own_ != nullptr) {
+      const Plan& plan = own_->plan;
       const PlanScore score = predictor.score(plan);
       if (score.step.count() > 0) best = TimedPlan{.plan = plan, .step = score.step};
     }
@@ -124,7 +131,7 @@ class BaseMachine {
 
   [[nodiscard]] double elasticity(const Variant& variant, bool search_again) const {
     const auto found = step_of(with(variant), search_again);
-    const double before = to_seconds(planned_->best.prediction.step).count();
+    const double before = to_seconds(own_->step).count();
     const double after = found ? to_seconds(found->step).count() : before;
     return std::log(after / before) / std::log(kNudge);
   }
@@ -132,7 +139,7 @@ class BaseMachine {
  private:
   const RunConfig& config_;
   const Request& run_;
-  const Planned* planned_;
+  const TimedPlan* own_;  ///< The machine's own plan; null where the job does not fit there.
 };
 
 /// The base machine with the parts of one order changed.
@@ -162,27 +169,23 @@ Request machine_with(const RunConfig& config, const PartChange& change) {
   return resolve(other);
 }
 
-/// Upgrade by `change`: its step is that of the faster of the base's plan and the best that a quick
-/// search finds.
-Ordered ordered(const RunConfig& config, const PartChange& change, const Planned* base,
-                const std::stop_token& stop) {
+/// Upgrade by `change`: its step is that of the faster of the base's plan and of what `finder`
+/// finds.
+Ordered ordered(const RunConfig& config, const PartChange& change, const BuyRequest& request,
+                PlanFinder& finder, const TimedPlan* base) {
   Ordered result{.upgrade = {.what = change.what, .setting = change.setting}, .plan = {}};
-  Request run = machine_with(config, change);
-  run.search.effort = kAdviceEffort;
-  run.search.threads = 1;
-  run.search.stop = stop;
-  const auto found = choose_plan(run, {.remedies = false});
+  const Request run = run_on(config, request, to_text(change.parts));
+  const auto found = finder.find(run);
   std::optional<Duration> best;
-  if (const auto* chosen = std::get_if<ChosenPlan>(&found)) {
-    best = chosen->step().prediction.step;
-    result.plan = result.taken = chosen->step().prediction.plan;
+  if (const auto* plan = std::get_if<TimedPlan>(&found)) {
+    best = plan->step;
+    result.plan = result.taken = plan->plan;
   }
   if (base != nullptr) {
-    const Plan& own = base->best.prediction.plan;
-    const Duration step = run.predictor.score(own).step;
+    const Duration step = run.predictor.score(base->plan).step;
     if (step.count() > 0 && (!best || step < *best)) {
       best = step;
-      result.taken = own;
+      result.taken = base->plan;
     }
   }
   result.upgrade.fits = best.has_value();
@@ -194,21 +197,27 @@ Ordered ordered(const RunConfig& config, const PartChange& change, const Planned
 /// for an upgrade where that is faster on the base too. A longer search would have found it, and no
 /// upgrade may take credit for it.
 std::optional<Duration> add_upgrades(BuyReport& report, const RunConfig& config,
-                                     const BuyRequest& request, const BaseMachine& base,
-                                     const Predictor& predictor, const Planned* planned) {
+                                     const BuyRequest& request, PlanFinder& finder,
+                                     const BaseMachine& base, const Predictor& predictor,
+                                     const PlanFinder::Found& before_all) {
+  const auto* own = std::get_if<TimedPlan>(&before_all);
+  const auto* lacking = std::get_if<Infeasible>(&before_all);
+  const std::optional<Bytes> needed = lacking != nullptr ? host_needed(*lacking) : std::nullopt;
   std::optional<Before> before;
-  if (planned != nullptr) {
-    before = Before{planned->best.prediction.step, planned->best.prediction.plan};
-  }
-  const std::optional<Composition> parts =
-      config.machine.ends_with(".json") ? std::nullopt : find_composition(config.machine);
+  if (own != nullptr) before = Before{own->step, own->plan};
+  // Orders would not change memory that the run states.
+  const bool is_stated = config.limits.host || config.limits.hbm;
+  const std::optional<Composition> parts = config.machine.ends_with(".json") || is_stated
+                                               ? std::nullopt
+                                               : find_composition(config.machine);
   if (parts) {
-    const std::vector<PartChange> changes = part_changes(*parts);
+    const std::vector<PartChange> changes = part_changes(*parts, needed);
     std::vector<Ordered> found(changes.size());
     parallel_for(changes.size(), request.threads, [&](std::size_t i) {
-      found[i] = ordered(config, changes[i], planned, request.stop);
+      found[i] = ordered(config, changes[i], request, finder, own);
       add_price(found[i].upgrade, *parts, changes[i].parts, request);
     });
+    finder.settle();
     // The best plan found for any of the upgrades is tried on the base and on each.
     const Plan* best = nullptr;
     for (const Ordered& one : found) {
@@ -232,7 +241,7 @@ std::optional<Duration> add_upgrades(BuyReport& report, const RunConfig& config,
     for (const Ordered& one : found) report.upgrades.push_back(one.upgrade);
     return before ? std::optional(before->step) : std::nullopt;
   }
-  const std::vector<Variant> variants = what_ifs(predictor.machine());
+  const std::vector<Variant> variants = what_ifs(predictor.machine(), needed);
   report.upgrades.resize(variants.size());
   parallel_for(variants.size(), request.threads, [&](std::size_t i) {
     const Predictor there = base.with(variants[i]);
@@ -265,19 +274,21 @@ std::vector<std::pair<std::string, Variant>> nudges(const ResolvedMachine& machi
   return all;
 }
 
-void add_base(BuyReport& report, const RunConfig& config, const BuyRequest& request) {
+/// Adds elasticities and, unless the base machine is `rented`, orders for it.
+void add_base(BuyReport& report, const RunConfig& config, const BuyRequest& request,
+              PlanFinder& finder, bool rented) {
   require_all_terms(config.terms);
-  Request run = resolve(config);
-  run.search.effort = kAdviceEffort;
-  run.search.stop = request.stop;
-  const auto found = choose_plan(run, {.remedies = false});
-  const auto* chosen = std::get_if<ChosenPlan>(&found);
-  const Planned* planned = chosen == nullptr ? nullptr : &chosen->planned;
-  const BaseMachine base(config, run, planned);
-  const auto before = add_upgrades(report, config, request, base, run.predictor, planned);
-  judge_upgrades(report, request, before, run.predictor.job().tokens());
-  if (planned == nullptr) return;
-  const auto resources = nudges(run.predictor.machine(), planned->best.prediction.plan);
+  const Request run = run_on(config, request, config.machine);
+  const auto found = finder.find(run);
+  finder.settle();
+  const auto* own = std::get_if<TimedPlan>(&found);
+  const BaseMachine base(config, run, own);
+  if (!rented) {
+    const auto before = add_upgrades(report, config, request, finder, base, run.predictor, found);
+    judge_upgrades(report, request, before, run.predictor.job().tokens());
+  }
+  if (own == nullptr) return;
+  const auto resources = nudges(run.predictor.machine(), own->plan);
   std::vector<double> values(resources.size());
   parallel_for(resources.size(), request.threads, [&](std::size_t i) {
     const Variant& variant = resources[i].second;
@@ -309,28 +320,73 @@ const char* to_string(RowKind kind) {
       return "more memory";
     case RowKind::resident_node:
       return "resident node";
+    case RowKind::build:
+      return "build";
   }
   return "";
 }
 
-BuyReport advise(const RunConfig& config, const BuyRequest& request, std::vector<BuyRow> rows) {
-  BuyReport report{.rows = std::move(rows)};
+const char* to_string(EngineOnGpu engine) {
+  switch (engine) {
+    case EngineOnGpu::unknown:
+      return "unknown";
+    case EngineOnGpu::tested:
+      return "tested";
+    case EngineOnGpu::never_run:
+      return "never run";
+    case EngineOnGpu::none:
+      return "none";
+  }
+  return "";
+}
+
+BuyReport advise(const RunConfig& config, const BuyRequest& request, PlanFinder& finder,
+                 std::vector<BuyRow> rows, const BuildCounts& builds) {
+  BuyReport report{.rows = std::move(rows), .builds = builds};
   for (BuyRow& row : report.rows) {
     row.within_budget.reset();
     if (row.cost && request.budget_usd) row.within_budget = *row.cost <= *request.budget_usd;
   }
   RunConfig base = config;
+  bool is_rented = false;
   if (base.machine == RunConfig().machine && !request.owned) {
-    base.machine = advised_machine(report.rows, request).value_or(base.machine);
+    // Where nothing fits, the first machine that was asked about says what it lacks.
+    const std::string asked = request.machines.empty() ? base.machine : request.machines.front();
+    base.machine = advised_machine(report.rows, request).value_or(asked);
+    const BuyRow* rent = row_to_rent(report.rows, request);
+    is_rented = rent != nullptr && rent->machine == base.machine;
   }
   report.base = base.machine;
   set_beside_base(report);
-  add_base(report, base, request);
+  const auto row = std::ranges::find(report.rows, report.base, &BuyRow::machine);
+  if (row != report.rows.end() && row->disk_lent) base.limits.disk = row->disk_lent;
+  if (request.end.is_late()) {
+    report.is_cut = true;
+  } else {
+    add_base(report, base, request, finder, is_rented);
+  }
+  try {
+    require_executable(to_job(config));
+  } catch (const BadRequest& refused) {
+    report.untrainable = refused.what();
+  }
+  const BuyRow* rent = cheapest_to_rent(report.rows, request);
+  const BuyRow* soonest = rent == nullptr ? nullptr : soonest_to_pay(report.rows, request, *rent);
+  if (soonest != nullptr) {
+    report.break_even = BoughtOrRented{.bought = soonest->machine,
+                                       .rented = rent->machine,
+                                       .pays = break_even(*soonest, *rent, request)};
+  }
   report.verdict = verdict(report, request);
   return report;
 }
 
 BuyReport buy(const RunConfig& config, const BuyRequest& request) {
+  PlanFinder finder;
+  return buy(config, request, finder);
+}
+
+BuyReport buy(const RunConfig& config, const BuyRequest& request, PlanFinder& finder) {
   const bool plan = config.plan.has_value();
   if (plan || config.policy) {
     const std::string what = plan ? "plan" : "policy";
@@ -338,7 +394,8 @@ BuyReport buy(const RunConfig& config, const BuyRequest& request) {
                      "= leaves a run's own out); sluice predict says what a given " + what +
                      " does on one");
   }
-  return advise(config, request, buy_rows(config, request));
+  ComparedRows compared = buy_rows(config, request, finder);
+  return advise(config, request, finder, std::move(compared.rows), compared.builds);
 }
 
 }  // namespace sluice::planner

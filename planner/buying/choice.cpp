@@ -1,5 +1,7 @@
 #include "planner/buying/choice.hpp"
 
+#include "planner/buying/break_even.hpp"
+
 namespace sluice::planner {
 namespace {
 
@@ -8,6 +10,7 @@ constexpr double kSameSpeed = 1.1;
 
 bool buyable(const BuyRow& row, const BuyRequest& request, bool within) {
   if (!row.fits || row.owned || row.kind == RowKind::resident_node) return false;
+  if (row.engine == EngineOnGpu::none) return false;
   if (!within) return true;
   if (request.days && row.days && *row.days > *request.days) return false;
   if (!request.budget_usd) return true;
@@ -54,6 +57,7 @@ const BuyRow* cheapest_to_rent(const std::vector<BuyRow>& rows, const BuyRequest
   for (const BuyRow& row : rows) {
     // A bound is no offer: resident nodes are compared on their own.
     if (!row.fits || !row.rent_usd || row.kind == RowKind::resident_node) continue;
+    if (row.engine == EngineOnGpu::none) continue;
     if (request.days && *row.days > *request.days) continue;
     if (best == nullptr || *row.rent_usd < *best->rent_usd) best = &row;
   }
@@ -65,6 +69,7 @@ const BuyRow* faster_to_rent(const std::vector<BuyRow>& rows, const BuyRequest& 
   constexpr double kDearer = 2, kFaster = 0.5;
   for (const BuyRow& row : rows) {
     if (!row.fits || !row.rent_usd || row.kind == RowKind::resident_node) continue;
+    if (row.engine == EngineOnGpu::none) continue;
     if (*row.rent_usd > kDearer * *cheapest.rent_usd || *row.days > kFaster * *cheapest.days)
       continue;
     if (request.budget_usd && *row.rent_usd > *request.budget_usd) continue;
@@ -73,9 +78,23 @@ const BuyRow* faster_to_rent(const std::vector<BuyRow>& rows, const BuyRequest& 
   return nullptr;
 }
 
+const BuyRow* row_to_rent(const std::vector<BuyRow>& rows, const BuyRequest& request) {
+  const BuyRow* rent = cheapest_to_rent(rows, request);
+  if (rent == nullptr || (request.budget_usd && *rent->rent_usd > *request.budget_usd)) {
+    return nullptr;
+  }
+  const BuyRow* cheapest = cheapest_to_buy(rows, request);
+  if (cheapest != nullptr && *rent->rent_usd >= *cheapest->buy_usd) return nullptr;
+  const BuyRow* bought = best_to_buy(rows, request, true);
+  const bool pays = bought != nullptr && bought->buy_usd && bought->days &&
+                    pays_in_time(break_even(*bought, *rent, request), request);
+  return pays ? nullptr : rent;
+}
+
 std::optional<std::string> advised_machine(const std::vector<BuyRow>& rows,
                                            const BuyRequest& request) {
-  const BuyRow* row = best_to_buy(rows, request, true);
+  const BuyRow* row = row_to_rent(rows, request);
+  if (row == nullptr) row = best_to_buy(rows, request, true);
   if (row == nullptr) row = best_for_the_money(rows, request);
   if (row == nullptr) row = best_to_buy(rows, request, false);
   if (row == nullptr) return std::nullopt;

@@ -10,7 +10,8 @@
 namespace sluice::planner {
 
 // Each of these functions returns null where no row will do. `rows` come fastest first. Resident
-// nodes are bounds, not offers, and are never chosen.
+// nodes are bounds, not offers, and are never chosen; nor are machines whose GPU the engine cannot
+// run on (EngineOnGpu::none).
 
 /// The row to buy, out of `rows` (fastest first): the fastest on which the job fits (with `within`,
 /// that also keeps the days and the budget asked for), or one that costs less and takes less
@@ -32,10 +33,15 @@ namespace sluice::planner {
 [[nodiscard]] const BuyRow* faster_to_rent(const std::vector<BuyRow>& rows,
                                            const BuyRequest& request, const BuyRow& cheapest);
 
-/// Name of the machine to buy: the fastest on which the job fits within days and budget, where they
-/// are stated, or one that costs less and takes less than 1.1 times as long; where no machine is
-/// within them, the best for the money, else the fastest that fits. None where the job fits on
-/// none.
+/// The row to rent where renting it for the request's tokens costs less than the cheapest machine
+/// to buy, and no more than the budget, unless the request states a use at which the machine to buy
+/// pays in time (pays_in_time); null where buying is to be advised.
+[[nodiscard]] const BuyRow* row_to_rent(const std::vector<BuyRow>& rows, const BuyRequest& request);
+
+/// Name of the machine that the verdict advises: the one to rent (row_to_rent), else the one to
+/// buy: the fastest on which the job fits within days and budget, where they are stated, or one
+/// that costs less and takes less than 1.1 times as long; where no machine is within them, the best
+/// for the money, else the fastest that fits. None where the job fits on none.
 [[nodiscard]] std::optional<std::string> advised_machine(const std::vector<BuyRow>& rows,
                                                          const BuyRequest& request);
 

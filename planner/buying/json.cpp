@@ -22,11 +22,36 @@ Json seconds_if(bool known, Duration time) {
   return known ? Json(to_seconds(time).count()) : Json(nullptr);
 }
 
+Json to_json(const Range& range) {
+  return {{"usual", range.usual}, {"low", range.low}, {"high", range.high}};
+}
+
+Json to_json(const RunCost& run) {
+  return {{"watts", run.watts ? to_json(*run.watts) : Json(nullptr)},
+          {"energy_usd", to_json(run.energy_usd)},
+          {"drives_usd", run.drives_usd}};
+}
+
+Json to_json(const BoughtOrRented& both) {
+  return {{"bought", both.bought},
+          {"rented", both.rented},
+          {"runs_per_month", both.pays.runs_per_month},
+          {"is_capped", both.pays.is_capped},
+          {"months", or_null(both.pays.months)},
+          {"months_low", or_null(both.pays.months_low)},
+          {"months_high", or_null(both.pays.months_high)},
+          {"run", to_json(both.pays.run)}};
+}
+
 Json to_json(const BuyRow& row) {
   return {{"machine", row.machine},
           {"kind", to_string(row.kind)},
           {"fits", row.fits},
           {"owned", row.owned},
+          {"engine", to_string(row.engine)},
+          {"is_beaten", row.is_beaten},
+          {"run", to_json(row.run)},
+          {"disk_lent_bytes", row.disk_lent ? Json(row.disk_lent->count()) : Json(nullptr)},
           {"step_s", seconds_if(row.fits, row.step)},
           {"step_s_low", seconds_if(row.fits, row.step_low)},
           {"step_s_high", seconds_if(row.fits, row.step_high)},
@@ -84,6 +109,10 @@ std::string to_json_text(const BuyReport& report) {
   for (const BuyRow& row : report.rows) json["rows"].push_back(to_json(row));
   for (const Upgrade& upgrade : report.upgrades) json["upgrades"].push_back(to_json(upgrade));
   for (const auto& [resource, value] : report.elasticity) json["elasticity"][resource] = value;
+  json["break_even"] = report.break_even ? to_json(*report.break_even) : Json(nullptr);
+  json["builds"] = {{"planned", report.builds.planned},
+                    {"ruled_out", report.builds.ruled_out},
+                    {"open", report.builds.open}};
   json["verdict"] = report.verdict;
   return json.dump(1) + "\n";
 }

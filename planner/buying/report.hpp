@@ -1,6 +1,7 @@
 // Request and answer of `sluice buy`: rows by prediction, upgrades, and what the step depends on.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "planner/effort/deadline.hpp"
 #include "planner/predictions/predict.hpp"
 #include "planner/requests/phase_memory.hpp"
 #include "planner/requests/prices.hpp"
@@ -16,6 +18,17 @@
 namespace sluice::planner {
 
 enum class Payment { buy, rent };
+
+/// How much of its time a machine works, by which break-even is counted in months.
+struct MachineUse {
+  std::optional<double> runs_per_month = {};  ///< Runs of the request's tokens in a month.
+  std::optional<double> share = {};  ///< Share (0 to 1] of its time that a bought machine works.
+  std::optional<double> usd_per_kwh = {};  ///< Price of electricity; none leaves it out.
+  /// Share (0 to below 1) of its price that a machine is sold for once it has paid.
+  double resale = 0;
+  /// Date from which months are counted; none where dates are not to be said.
+  std::optional<std::chrono::year_month_day> today = {};
+};
 
 /// Request of `sluice buy`: machines to compare, tokens, days, budget and prices.
 struct BuyRequest {
@@ -26,6 +39,14 @@ struct BuyRequest {
   /// Number of days within which to train on `tokens`; none for no limit.
   std::optional<double> days;
   std::optional<double> budget_usd;
+  /// Further budgets, for which builds are searched too.
+  std::vector<double> other_budgets_usd = {};
+  MachineUse use = {};
+  /// Time after which the search over builds plans no further one; the report then depends on the
+  /// speed of this computer.
+  Deadline until = {};
+  /// Time after which upgrades and elasticities are left out.
+  Deadline end = {};
   PriceList prices;
   Payment payment = Payment::buy;
   /// Whether the user owns the machine that the run names, so that only parts added to it cost
@@ -40,6 +61,14 @@ struct BuyRequest {
   std::stop_token stop = {};
 };
 
+/// Sets the request's deadlines so that the answer comes within about `seconds`: the search over
+/// builds has six tenths of them, and what comes after the rows is left out when eight are over.
+inline void answer_within(Seconds seconds, BuyRequest& request) {
+  constexpr double kForBuilds = 0.6, kForRows = 0.8;
+  request.until = Deadline::in(seconds * kForBuilds);
+  request.end = Deadline::in(seconds * kForRows);
+}
+
 enum class RowKind {
   machine,  ///< A machine as its catalogue entry or its file states it.
   /// A machine whose host memory is too small for the job, with the smallest memory kit that is
@@ -47,9 +76,48 @@ enum class RowKind {
   more_memory,
   /// A node of eight GPUs that holds the whole model, by roofline
   /// (planner/buying/resident_node.hpp).
-  resident_node
+  resident_node,
+  build  ///< A build of parts that the search over builds found (planner/buying/build_search.hpp).
 };
 const char* to_string(RowKind kind);
+
+/// How far the engine is known to run on a machine's GPU (planner/catalogue/machine_list.hpp).
+enum class EngineOnGpu {
+  unknown,    ///< The row does not say.
+  tested,     ///< It has run on a GPU of this architecture.
+  never_run,  ///< It may run; nothing was ever run on a GPU of this architecture.
+  none        ///< It does not support the architecture.
+};
+
+const char* to_string(EngineOnGpu engine);
+
+/// A number with its 90 % interval.
+struct Range {
+  double usual = 0, low = 0, high = 0;
+};
+
+/// What running the request's tokens once on a bought machine costs, in USD.
+struct RunCost {
+  /// Watts of GPU and CPU (PowerRule); none where the machine's parts are not known.
+  std::optional<Range> watts = {};
+  Range energy_usd = {};  ///< 0 where watts or the price of electricity are not known.
+  double drives_usd = 0;  ///< Share of the drives' price that the run wears out.
+};
+/// Break-even of a bought machine against a rented one:
+///
+///   months = price x (1 - resale) / (runs a month x (rent of a run - energy and worn drives))
+struct BreakEven {
+  double runs_per_month = 0;
+  /// Whether more runs a month were asked for than the machine can do; `runs_per_month` is then
+  /// what it can.
+  bool is_capped = false;
+  /// Whether the request states how much the machine works; else it works without a pause.
+  bool is_stated = false;
+  RunCost run = {};
+  /// Months until buying has paid, with the 90 % intervals of both runs' times and of the watts;
+  /// none where a run costs more on the bought machine than rented.
+  std::optional<double> months = {}, months_low = {}, months_high = {};
+};
 
 struct BuyRow {
   std::string machine = {};
@@ -57,6 +125,13 @@ struct BuyRow {
   bool fits = false;
   /// Whether the user owns the machine, which is then neither bought nor rented.
   bool owned = false;
+  EngineOnGpu engine = EngineOnGpu::unknown;
+  /// Whether a build costs no less than another row's and is no faster; it is then shown as the
+  /// cheapest or the fastest of its GPU.
+  bool is_beaten = false;
+  /// Bytes that plans may take of the machine's drives, where the search over builds lends them;
+  /// else none.
+  std::optional<Bytes> disk_lent = {};
   Duration step{0}, step_low{0}, step_high{0};
   double tokens_per_s = 0;
   /// Days that the request's tokens take, with a 90 % interval; none where no tokens were given.
@@ -85,6 +160,8 @@ struct BuyRow {
   std::optional<PhaseMemory> phases = {};
   /// Wear of the machine's drives; none where the drives are not known.
   std::optional<SsdWear> wear = {};
+  /// Electricity and worn drives of a run of the request's tokens on a bought machine.
+  RunCost run = {};
   std::optional<bool> within_days = {}, within_budget = {};
   EvidenceShares evidence = {};
   std::string nearest_case = {};
@@ -117,15 +194,42 @@ struct Upgrade {
   std::optional<bool> within_budget = {};
 };
 
+/// Numbers of builds that the search over builds dealt with; all 0 where there was none.
+struct BuildCounts {
+  std::size_t planned = 0;
+  std::size_t ruled_out = 0;  ///< Ruled out by a bound or by a better build.
+  std::size_t open = 0;       ///< Neither planned nor ruled out in the time given.
+};
+
+/// Rows of a comparison, and the numbers of builds that were searched for them.
+struct ComparedRows {
+  std::vector<BuyRow> rows;
+  BuildCounts builds = {};
+};
+
+/// Break-even of one row to buy against one to rent.
+struct BoughtOrRented {
+  std::string bought, rented;  ///< Names of the machines.
+  BreakEven pays;
+};
+
 struct BuyReport {
   /// Machines compared: first those on which the job fits, fastest first.
   std::vector<BuyRow> rows;
+  BuildCounts builds = {};
+  /// Why the engine cannot train the job, as a sentence without a full stop; empty where it can.
+  std::string untrainable = {};
+  /// Whether the time was over before upgrades and elasticities were computed.
+  bool is_cut = false;
   std::string base = {};  ///< Name of the machine from which upgrades and elasticity start.
   std::vector<Upgrade> upgrades = {};
   /// Elasticities d ln(step) / d ln(resource) of the base machine, by the resource's name: for
   /// rates with the same plan, for capacities with the best plan found. Empty where the job does
   /// not fit there.
   std::vector<std::pair<std::string, double>> elasticity = {};
+  /// The break-even of the machine to buy that pays soonest; none where no row is rented, or none
+  /// bought.
+  std::optional<BoughtOrRented> break_even = {};
   std::vector<std::string> verdict =
       {};  ///< Sentences of advice, conclusion first (planner/buying/advice.hpp).
 };

@@ -3,13 +3,16 @@
 
 #include <vector>
 
+#include "planner/buying/plan_finder.hpp"
 #include "planner/buying/report.hpp"
 #include "planner/runs/run_config.hpp"
 
 namespace sluice::planner {
 
-/// Rows of the request's machines, of machines that need more memory with that memory added, and of
-/// resident nodes; first those on which the job fits, fastest first.
-[[nodiscard]] std::vector<BuyRow> buy_rows(const RunConfig& config, const BuyRequest& request);
+/// Rows of the request's machines or, where it names none and prices parts, of builds and of the
+/// catalogue's machines that have a price of their own; of machines that need more memory with that
+/// memory added, and of resident nodes; first those on which the job fits, fastest first.
+[[nodiscard]] ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request,
+                                    PlanFinder& finder);
 
 }  // namespace sluice::planner

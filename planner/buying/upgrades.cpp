@@ -47,6 +47,24 @@ void add_memory(std::vector<PartChange>& changes, const Composition& parts) {
   }
 }
 
+/// Adds the smallest kit of the board with `needed` bytes for a run; where none has, the cheapest
+/// board with such a kit.
+void add_enough_memory(std::vector<PartChange>& changes, const Composition& parts, Bytes needed) {
+  auto enough = with_memory_for(parts, needed);
+  std::string setting;
+  if (!enough) {
+    enough = with_board_for(parts, needed);
+    if (!enough) return;
+    setting = "--cpu " + enough->cpu + " ";
+  }
+  const std::string board = setting.empty() ? "" : enough->cpu + " with ";
+  changes.push_back({.what = "enough memory: " + board +
+                             at_speed(find_cpu(enough->cpu), enough->ram) + " instead of " +
+                             at_speed(find_cpu(parts.cpu), parts.ram),
+                     .setting = setting + "--ram \"" + to_text(enough->ram) + "\"",
+                     .parts = *enough});
+}
+
 /// Adds a change of the board: to the slowest memory that is at least 1.3 times as fast as the
 /// present one's.
 void add_board(std::vector<PartChange>& changes, const Composition& parts) {
@@ -126,12 +144,19 @@ FlopsPerSecond product_rate(const GpuPart& gpu) {
       FlopsPerSecond(compose(find_composition(gpu.name).value()).gemm.back().rate.value));
 }
 
-std::vector<PartChange> part_changes(const Composition& parts) {
+std::vector<PartChange> part_changes(const Composition& parts, std::optional<Bytes> needed) {
   std::vector<PartChange> changes;
+  if (needed) add_enough_memory(changes, parts, *needed);
   add_memory(changes, parts);
   add_board(changes, parts);
   add_gpus(changes, parts);
   add_drive(changes, parts);
+  // What is enough may also be the next larger kit.
+  for (std::size_t i = changes.size(); needed && i-- > 1;) {
+    if (changes[i].parts == changes[0].parts) {
+      changes.erase(changes.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
   return changes;
 }
 

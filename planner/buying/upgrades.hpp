@@ -20,7 +20,8 @@ struct PartChange {
 /// Changes that one order makes to a machine of `parts`: more memory modules, larger ones, faster
 /// ones; a board with the next wider memory; a GPU a step faster, and one about twice as fast; one
 /// more drive.
-[[nodiscard]] std::vector<PartChange> part_changes(const Composition& parts);
+[[nodiscard]] std::vector<PartChange> part_changes(const Composition& parts,
+                                                   std::optional<Bytes> needed = {});
 
 /// `parts` with the smallest memory kit of at least `needed` usable bytes that the board takes;
 /// none where it takes no such kit.

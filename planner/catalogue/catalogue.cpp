@@ -7,6 +7,7 @@
 #include "planner/catalogue/catalogue_files.hpp"
 #include "planner/catalogue/composed_machine.hpp"
 #include "planner/catalogue/model_source.hpp"
+#include "planner/catalogue/replaced_parts.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/files/whole_file.hpp"
 #include "planner/machines/profile_file.hpp"
@@ -77,8 +78,11 @@ MachineProfile find_machine(const std::string& name, std::optional<DeviceKind> b
   if (const Build* build = find_build(name)) return machine_of(*build);
   if (std::filesystem::is_regular_file(name)) return read_profile(name);
   if (const auto parts = looks_like_path(name) ? std::nullopt : find_composition(name)) {
-    if (const Build* build = find_build(to_text(*parts))) return machine_of(*build);
-    return compose(*parts);
+    const std::string text = to_text(*parts);
+    if (const Build* build = find_build(text)) return machine_of(*build);
+    const Build* near = find_build(text.substr(0, text.find(" + ")));
+    const bool is_measured = near != nullptr && near->profile && near->parts.gpu == parts->gpu;
+    return is_measured ? with_parts(machine_of(*near), near->parts, *parts) : compose(*parts);
   }
   if (looks_like_path(name)) {
     throw BadRequest("machine: there is no file " + name +

@@ -67,6 +67,9 @@ void check_parts(const Composition& parts);
 /// Peak rate of the host's memory: channels that have a module x 8 bytes x MT/s.
 [[nodiscard]] BytesPerSecond memory_peak(const CpuPart& cpu, const MemoryKit& kit);
 
+/// Parameters/s that the CPU optimizer updates on all cores where host memory does not limit it.
+[[nodiscard]] double update_rate(const CpuPart& cpu);
+
 /// The profile of a machine of `parts`, which check_parts() must accept: every number comes from a
 /// part's datasheet, or by the rule in its note.
 [[nodiscard]] MachineProfile compose(const Composition& parts);

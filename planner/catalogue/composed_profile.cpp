@@ -210,6 +210,10 @@ constexpr double kUpdateOverTriad = 1.12, kMixOverTriad = 1.4;
 /// Memory channels from which on a processor counts as a server's.
 constexpr std::int64_t kServerChannels = 6;
 
+double core_rate(const CpuPart& cpu) {
+  return !cpu.c2c && cpu.channels >= kServerChannels ? kUpdatesAServerCore : kUpdatesACore;
+}
+
 void set_host(MachineProfile& machine, const CpuPart& cpu, const MemoryKit& kit) {
   constexpr double kUsable = 0.98;
   machine.host = estimated(kUsable * static_cast<double>(kit.total().count()), 0.01,
@@ -231,8 +235,7 @@ void set_host(MachineProfile& machine, const CpuPart& cpu, const MemoryKit& kit)
                 "12 bytes of state read and written and 4 bytes of gradient read a parameter");
   machine.update.clear();
   const double most = (cpu.c2c ? 1 : kUpdateOverTriad) * rate / kUpdateBytes;
-  const double core =
-      !cpu.c2c && cpu.channels >= kServerChannels ? kUpdatesAServerCore : kUpdatesACore;
+  const double core = core_rate(cpu);
   const auto add = [&](std::int64_t threads) {
     // How sharply cores meet the memory's limit: fits 1 to 16 threads of the H200 host.
     constexpr double kKnee = 4;
@@ -270,6 +273,8 @@ void set_disk(MachineProfile& machine, const CpuPart& cpu, const SsdSet& ssd) {
 }
 
 }  // namespace
+
+double update_rate(const CpuPart& cpu) { return core_rate(cpu) * static_cast<double>(cpu.cores); }
 
 MachineProfile compose(const Composition& parts) {
   check_parts(parts);

@@ -160,6 +160,19 @@ const std::vector<CpuPart>& cpu_parts() {
   return parts;
 }
 
+const PowerRule& power_rule() {
+  static const PowerRule rule = [] {
+    const sim::JsonDocument file = part_file("cpus");
+    const sim::JsonObject json = sim::JsonObject(file, "catalogue parts cpus").object("watts");
+    return PowerRule{.core = json.number("core"),
+                     .core_low = json.number("core_low"),
+                     .core_high = json.number("core_high"),
+                     .gpu_low = json.number("gpu_low"),
+                     .source = json.text("source")};
+  }();
+  return rule;
+}
+
 const std::vector<SsdPart>& ssd_parts() {
   static const std::vector<SsdPart> parts = [] {
     const sim::JsonDocument file = part_file("ssds");

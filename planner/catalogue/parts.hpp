@@ -94,6 +94,16 @@ struct SsdSet {
 [[nodiscard]] const std::vector<CpuPart>& cpu_parts();
 [[nodiscard]] const std::vector<SsdPart>& ssd_parts();
 
+/// Rule for the electric power of a machine of parts, in watts, from what makers state.
+struct PowerRule {
+  /// Watts of each core of the CPU, with the 90 % interval.
+  double core = 0, core_low = 0, core_high = 0;
+  /// Share (0 to 1) of its rated watts that a GPU draws at least; at most it draws all of them.
+  double gpu_low = 0;
+  std::string source;
+};
+[[nodiscard]] const PowerRule& power_rule();
+
 /// The GPU part called `name`. Throws BadRequest `FIELD: "name" is unknown; did you mean ...; one
 /// of ...`, as find_cpu and find_ssd do.
 [[nodiscard]] const GpuPart& find_gpu(const std::string& name, const std::string& field = "gpu");

@@ -29,8 +29,9 @@ bool rounds_use_disk(const Plan& plan) {
   });
 }
 
-/// Plan that is looked for: the fastest plan, or the first that fits, without a search.
-enum class Goal { fastest, fit };
+/// Plan that is looked for: the fastest plan; a fast one, with few rounds where one fits, in half
+/// the time; or the first that fits, without a search.
+enum class Goal { fastest, compare, fit };
 
 /// A plan without the disk, and what it takes of the host.
 struct Roomy {
@@ -65,6 +66,12 @@ class DiskSearch {
     return least_lacks ? least_ : *in_memory;
   }
 
+  /// The fastest plan that fits of those that keep on the disk what `roomy` takes too much.
+  std::optional<TimedPlan> moved(const Roomy& roomy) {
+    find_best_of(roomy);
+    return best_;
+  }
+
   /// A plan that fits where the host lacks so much.
   std::optional<TimedPlan> fit(Bytes host_short) {
     most_ = shares_.all_frees() - shares_.slots(2) - shares_.weight_slots(2);
@@ -75,7 +82,11 @@ class DiskSearch {
  private:
   void look(Bytes freed) {
     const bool state_alone = pinned() ? !rounds_use_disk(pinned_) : freed <= shares_.state_frees();
+    const bool few = goal_ == Goal::compare && !pinned();
+    if (few) try_rounds(freed);
+    if (few && best_) return;
     if (state_alone) settle(freed, std::nullopt);
+    if (few) return;
     const bool enough = best_ && (goal_ == Goal::fit || best_->plan.rounds == 1);
     if (!enough) try_rounds(freed);
   }
@@ -296,8 +307,19 @@ std::optional<TimedPlan> fitting_on_disk(const Predictor& predictor, Bytes host_
   return DiskSearch(predictor, settings, Goal::fit).fit(host_short);
 }
 
+std::optional<TimedPlan> moved_to_disk(const Predictor& predictor, const SearchSettings& settings,
+                                       const Plan& plan, Bytes host) {
+  return DiskSearch(predictor, settings).moved({.plan = plan, .host = host});
+}
+
 bool pins_use_disk(const Predictor& predictor, const SearchSettings& settings) {
   return DiskSearch(predictor, settings).pinned();
+}
+
+std::variant<Planned, Infeasible> compare_with_disk(const Predictor& predictor,
+                                                    const SearchSettings& settings,
+                                                    const Infeasible* in_memory) {
+  return DiskSearch(predictor, settings, Goal::compare).run(in_memory);
 }
 
 std::variant<Planned, Infeasible> search_with_disk(const Predictor& predictor,

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "planner/buying/break_even.hpp"
 #include "planner/buying/buy.hpp"
 #include "planner/effort/interruption.hpp"
 #include "planner/explanation/plan_run.hpp"
@@ -96,9 +97,18 @@ StepOutcome plan(const Words& words, std::optional<double> effort, std::optional
 
 std::string buy(const Words& words, const Words& machines, std::optional<double> tokens,
                 std::optional<double> days, std::optional<double> budget_usd,
-                const std::optional<std::string>& prices_file, bool rent) {
+                const std::optional<std::string>& prices_file, bool rent, bool own,
+                std::optional<double> runs_per_month, std::optional<double> use,
+                std::optional<double> usd_per_kwh, double resale, std::optional<double> seconds) {
   return interruptible([&](const std::stop_token& stop) {
     planner::BuyRequest request;
+    request.owned = own;
+    request.use = {.runs_per_month = runs_per_month,
+                   .share = use,
+                   .usd_per_kwh = usd_per_kwh,
+                   .resale = resale};
+    planner::check_use(request.use);
+    if (seconds) planner::answer_within(Seconds(*seconds), request);
     request.machines = machines;
     request.tokens = tokens;
     request.days = days;
@@ -167,7 +177,9 @@ void bind_runs(py::module_& module) {
   module.def("plan", &plan, py::arg("words"), py::arg("effort"), py::arg("seconds"),
              py::arg("front"), py::arg("free"), py::arg("hide_link"));
   module.def("buy", &buy, py::arg("words"), py::arg("machines"), py::arg("tokens"), py::arg("days"),
-             py::arg("budget_usd"), py::arg("prices"), py::arg("rent"));
+             py::arg("budget_usd"), py::arg("prices"), py::arg("rent"), py::arg("own"),
+             py::arg("runs_per_month"), py::arg("use"), py::arg("usd_per_kwh"), py::arg("resale"),
+             py::arg("seconds"));
   module.def(
       "parse_tokens", [](const std::string& text) { return planner::parse_tokens(text, "tokens"); },
       py::arg("text"));

@@ -61,6 +61,12 @@ def buy(
     budget_usd: float | None,
     prices: str | None,
     rent: bool,
+    own: bool,
+    runs_per_month: float | None,
+    use: float | None,
+    usd_per_kwh: float | None,
+    resale: float,
+    seconds: float | None,
 ) -> str: ...
 def parse_tokens(text: str) -> float: ...
 def simulate(

@@ -21,10 +21,12 @@ class Advice(Record):
         rows: machines, fitting ones first, fastest first: ``machine``, ``fits``, ``step_s`` (seconds),
             ``tokens_per_s``, ``days`` (for the tokens), ``price`` and ``cost`` (US dollars), ``limit``, ``evidence``.
         upgrades: changes to the base machine: ``what``, ``setting``, ``step_s``, ``speedup``, ``days_saved``, ``price``.
+        break_even: of the machine to buy that pays soonest: ``months`` with ``months_low`` and ``months_high``, ``run``.
         elasticity: d ln(step) / d ln(resource) of the base machine, by resource.
     """
 
     verdict: list[str]
+    break_even: dict[str, Any] | None
     elasticity: dict[str, float]
 
     @property
@@ -56,6 +58,12 @@ def buy(
     budget_usd: float | None = None,
     prices: str | os.PathLike[str] | None = None,
     rent: bool = False,
+    own: bool = False,
+    runs_per_month: float | None = None,
+    use: float | None = None,
+    usd_per_kwh: float | None = None,
+    resale: float = 0.0,
+    seconds: float | None = None,
     set: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Advice:
@@ -66,6 +74,9 @@ def buy(
             separated by commas; the whole catalogue by default.
         tokens: to train on, a number or ``"10B"``. days: to train in. budget_usd: US dollars.
         prices: file of dated prices; none is ever guessed. rent: price by the hour.
+        own: the machine is yours. runs_per_month, or use (0 to 1, of its time): how much a bought machine works.
+        usd_per_kwh: price of electricity. resale: share of its price that a machine is sold for in the end.
+        seconds: within which to answer, about; without it the search over builds ends by itself.
         The run is stated as for :func:`sluice.predict`.
 
     Raises:
@@ -87,5 +98,11 @@ def buy(
         number("budget_usd", budget_usd),
         path_text("prices", prices),
         bool(rent),
+        bool(own),
+        number("runs_per_month", runs_per_month),
+        number("use", use),
+        number("usd_per_kwh", usd_per_kwh),
+        float(resale),
+        number("seconds", seconds),
     )
     return Advice(json.loads(report))

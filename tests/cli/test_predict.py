@@ -206,7 +206,7 @@ def test_buy_ranks_prices_and_says_what_helps(run_sluice, validate, tmp_path, ti
 
 
 def test_buy_keeps_a_machine_that_does_not_fit_as_a_row(run_sluice, tiny):
-    b = run_sluice("buy", *tiny, "--hbm", "640 MiB", "--machines", "h200", "--json").json()
+    b = run_sluice("buy", *tiny, "--hbm", "640 MiB", "--machines", "h200", "--json", exit_code=3).json()
     row = machine_rows(b)[0]
     assert row["fits"] is False and "hbm" in row["limit"] and row["remedy"]
     assert b["elasticity"] == {} and "does" not in row["machine"]

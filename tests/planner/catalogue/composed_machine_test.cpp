@@ -101,6 +101,27 @@ TEST(ComposedMachine, RefusesWhatCannotBeBuiltWithWhatCan) {
   EXPECT_REFUSED(parse_ssd_set("1x gen9"), "ssd");
 }
 
+// More drives leave every number of a measured machine but its drives' as it is; more memory leaves
+// its GPU and its link.
+TEST(MeasuredMachine, KeepsWhatAReplacedPartDoesNotTouch) {
+  const MachineProfile measured = find_machine("h100-sxm");
+  const MachineProfile drives = find_machine("h100-sxm + 2x gen4-dc");
+  EXPECT_EQ(drives.cores.value, measured.cores.value);
+  EXPECT_EQ(drives.dram.value, measured.dram.value);
+  EXPECT_EQ(drives.dram.deviation, measured.dram.deviation);
+  EXPECT_EQ(drives.host.value, measured.host.value);
+  EXPECT_EQ(drives.update.size(), measured.update.size());
+  EXPECT_EQ(drives.passes.size(), measured.passes.size());
+  EXPECT_NE(drives.disk.value, measured.disk.value);
+  const MachineProfile memory = find_machine("h200 + 16x16 GiB DDR5-4800");
+  const MachineProfile h200 = find_machine("h200");
+  EXPECT_GT(memory.host.value, 1.9 * h200.host.value);
+  EXPECT_EQ(memory.cores.value, h200.cores.value);
+  EXPECT_EQ(memory.h2d.value, h200.h2d.value);
+  EXPECT_EQ(memory.gemm.size(), h200.gemm.size());
+  EXPECT_EQ(memory.name, "h200 + 16x16 GiB DDR5-4800");
+}
+
 std::string composed(std::vector<std::string> words) {
   words.insert(words.begin(), {"--model", "m"});
   return parse_run(words).config.machine;

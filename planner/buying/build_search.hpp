@@ -1,0 +1,90 @@
+// Search over builds for those of which no other is both cheaper and faster.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/buying/build_space.hpp"
+#include "planner/effort/deadline.hpp"
+
+namespace sluice::planner {
+
+/// What planning a job on one build found.
+struct BuildTrial {
+  std::optional<Seconds> step;  ///< The step; none where the job does not fit.
+  /// Host memory that the job needs on builds of this GPU that lend no drives; none where host
+  /// memory is not what is short.
+  std::optional<Bytes> needed = {};
+};
+
+/// How a job is planned on builds. `bound` and `plan` are called from several threads at a time.
+struct BuildTrials {
+  /// A time that no plan beats on the build.
+  std::function<Seconds(const BuildOffer&)> bound;
+  std::function<BuildTrial(const BuildOffer&)> plan;
+  /// Called after each batch of plans, when none is being planned; may be empty.
+  std::function<void()> settle = {};
+};
+
+/// What is searched for, and how long.
+struct BuildGoal {
+  std::vector<double> budgets_usd = {};  ///< Budgets; empty for none.
+  Deadline until = {};                   ///< Time after which no further build is planned.
+  std::size_t most_planned = 0;          ///< Number of builds to plan at most; 0 for no limit.
+  std::int64_t threads = 2;
+  /// Called after each build planned, with the numbers of builds done and open, and the fastest
+  /// within the largest budget so far (null where there is none).
+  std::function<void(std::size_t, std::size_t, const BuildOffer*)> progress = {};
+};
+
+/// A build on which the job fits.
+struct FoundBuild {
+  BuildOffer offer;
+  Seconds step{0};
+  /// Whether no build found costs no more and is as fast.
+  bool on_front = false;
+};
+
+/// Result of a search over builds.
+struct FoundBuilds {
+  std::vector<FoundBuild> builds;  ///< All builds planned on which the job fits, cheapest first.
+  std::size_t planned = 0;         ///< Builds that were planned.
+  std::size_t ruled_out = 0;       ///< Builds that a bound or a better build rules out.
+  std::size_t open = 0;            ///< Builds that were neither planned nor ruled out in time.
+};
+
+/// Largest relative gain in the fastest step within a budget that the search leaves to builds that
+/// it rules out.
+inline constexpr double kBuildTolerance = 0.01;
+/// Largest relative gain over the fastest build that costs no more, which is all that the front of
+/// price and step can lose.
+inline constexpr double kFrontTolerance = 0.02;
+
+/// Searches `groups`. A build i is ruled out unplanned where a planned build j costs no more and
+///
+///   step_j <= (1 + kFrontTolerance) lower_i,
+///
+/// and where within each budget that i is within some planned build has
+///
+///   step_j <= (1 + kBuildTolerance) lower_i.
+///
+/// lower_i is the largest of the bound of i's group (that of its builds with most of everything)
+/// and the steps of planned builds that have no less than i (has_no_less), a build on which all
+/// fits in memory having no less than one that lends drives and has less memory. Of a GPU with many
+/// builds the one with most of everything is therefore planned first, whatever it costs.
+/// Builds on which host memory is short by what another build of the GPU showed are ruled out
+/// where they lend no drives; those that lend drives are tried only there. Builds beyond the
+/// largest budget are tried only while nothing within it fits, and are no result otherwise. Without
+/// a deadline the result depends on nothing but the arguments, and not on `threads`.
+[[nodiscard]] FoundBuilds search_builds(const std::vector<BuildGroup>& groups,
+                                        const BuildTrials& trials, const BuildGoal& goal);
+
+/// For each GPU the cheapest build on which the job fits and the fastest within each budget; and
+/// the builds on the front. Cheapest first, each once.
+[[nodiscard]] std::vector<FoundBuild> builds_to_show(const FoundBuilds& found,
+                                                     const std::vector<double>& budgets_usd);
+
+}  // namespace sluice::planner

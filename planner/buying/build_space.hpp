@@ -1,0 +1,41 @@
+// Builds that can be ordered: a GPU, a CPU with its board, a memory kit and drives, with a price.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/catalogue/composed_machine.hpp"
+#include "planner/requests/prices.hpp"
+
+namespace sluice::planner {
+
+/// A build with its price. Where `lends_drives`, plans may keep state on its drives, for jobs whose
+/// state has no room in host memory.
+struct BuildOffer {
+  Composition parts;
+  double usd = 0;
+  bool lends_drives = false;
+  Bytes memory{0};                ///< Host memory of the whole kit.
+  BytesPerSecond memory_rate{0};  ///< Peak rate of host memory (memory_peak).
+  double cpu_rate = 0;            ///< Parameters/s that all cores update (update_rate).
+  int pcie = 0;                   ///< PCIe generation of CPU and board.
+  Bytes drives{0};                ///< Size of all drives together.
+  BytesPerSecond drive_rate{0};   ///< Rated reads of all drives together.
+};
+
+/// Whether each part of `more` is at least as good as that part of `less`, a build of the same GPU,
+/// so that the job's step is at most as long on it.
+[[nodiscard]] bool has_no_less(const BuildOffer& more, const BuildOffer& less);
+
+/// The builds of one GPU on one CPU's board, cheapest first.
+struct BuildGroup {
+  std::string gpu, cpu;
+  std::vector<BuildOffer> offers;
+};
+
+/// The builds whose every part has a price in `prices`: each GPU on each board that takes it, with
+/// each kit and each set of drives (1, 2 or 4 of a kind) of which no other of the board has as much
+/// for less. Builds that lend no drives have the cheapest drive only.
+[[nodiscard]] std::vector<BuildGroup> build_groups(const PriceList& prices);
+
+}  // namespace sluice::planner

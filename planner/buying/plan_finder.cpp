@@ -1,0 +1,195 @@
+#include "planner/buying/plan_finder.hpp"
+
+#include <algorithm>
+
+#include "planner/guided/usual_values.hpp"
+#include "planner/plans/disk_state.hpp"
+#include "planner/predictions/plan_estimate.hpp"
+#include "planner/requests/kept_search.hpp"
+#include "planner/search/disk_search.hpp"
+#include "planner/search/disk_shares.hpp"
+#include "planner/search/memory_search.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// Numbers of known plans that are simulated on a machine: without the disk, and with it, where
+/// each takes several simulations.
+constexpr std::size_t kTriedInMemory = 3, kTriedOnDisk = 2;
+/// Step over the bound below which no search can find much.
+constexpr double kNearBound = 1.01;
+/// Most that a search for the same GPU with the same memory, or with more, is taken to gain over
+/// plans known to be so near to what it found, as a ratio.
+constexpr double kLikeSame = 1.02, kLikeMore = 1.005;
+/// Ratio of host memories within which one search with the disk stands for others.
+constexpr double kLikeMemory = 1.6;
+
+/// A known plan on a machine, to be simulated there.
+struct Contender {
+  Plan plan;
+  Bytes host{0};  ///< Host memory that it takes, without the disk where it is to be moved there.
+  bool moves = false;
+  Seconds expected{0};
+};
+
+Plan adapted(Plan plan, bool all_cores, const Predictor& predictor) {
+  if (plan.threads > 1) plan.threads = all_cores ? cores_of(predictor) : usual_threads(predictor);
+  return plan;
+}
+
+/// As search(), but with fewer plans that use the disk.
+std::variant<Planned, Infeasible> search_briefly(const Request& request) {
+  const Predictor& predictor = request.predictor;
+  if (pins_use_disk(predictor, request.search)) {
+    return compare_with_disk(predictor, request.search, nullptr);
+  }
+  auto found = search_in_memory(predictor, request.search);
+  const auto* lacking = std::get_if<Infeasible>(&found);
+  if (lacking == nullptr || !predictor.machine().state_on_disk) return found;
+  return compare_with_disk(predictor, request.search, lacking);
+}
+
+double ratio_of(const Request& request, Duration step) {
+  return to_seconds(step) / request.predictor.bound().time;
+}
+
+double peak_of(const Request& request) { return request.machine().profile.peak_bf16.value; }
+
+}  // namespace
+
+std::optional<TimedPlan> PlanFinder::best_known(const Request& request) const {
+  const Predictor& predictor = request.predictor;
+  const ResolvedMachine& machine = predictor.machine();
+  const PlanEstimator estimator(predictor);
+  const DiskShares shares(predictor.job(), request.search.pins);
+  std::vector<Contender> in_memory, moved;
+  const auto add = [&](std::vector<Contender>& to, Contender one, const Plan& estimated) {
+    if (!is_valid(estimated, predictor.job())) return;
+    one.expected = estimator.estimate(estimated).expected;
+    to.push_back(std::move(one));
+  };
+  for (const Known& known : known_) {
+    if (known.hbm > machine.hbm) continue;
+    const Plan plan = adapted(known.plan, known.all_cores, predictor);
+    const bool on_disk = uses_disk(plan);
+    if (known.host <= machine.host && (!on_disk || machine.state_on_disk)) {
+      add(in_memory, {.plan = plan, .host = known.host}, plan);
+    }
+    Bytes host = known.host;
+    Plan back = plan;
+    if (on_disk) {
+      host += shares.frees_of(plan);
+      DiskShares::bring_back(back);
+    }
+    if (!machine.state_on_disk || host <= machine.host) continue;
+    const std::size_t count = shares.fewest(back, host - machine.host);
+    add(moved, {.plan = back, .host = host, .moves = true},
+        shares.moved(back, count, DiskShares::Placement::last, 2));
+  }
+  std::ranges::stable_sort(in_memory, {}, &Contender::expected);
+  std::ranges::stable_sort(moved, {}, &Contender::expected);
+  std::optional<TimedPlan> best;
+  std::size_t tried = 0;
+  for (const Contender& one : in_memory) {
+    if (tried == kTriedInMemory) break;
+    const PlanScore score = predictor.score(one.plan);
+    if (score.step.count() == 0) continue;
+    ++tried;
+    if (best && score.step >= best->step) continue;
+    best = TimedPlan{.plan = one.plan, .step = score.step, .hbm = score.hbm, .host = score.host};
+  }
+  // A plan without the disk that fits leaves nothing to be moved there.
+  if (best && !uses_disk(best->plan)) return best;
+  if (moved.size() > kTriedOnDisk) moved.resize(kTriedOnDisk);
+  for (const Contender& one : moved) {
+    const auto found = moved_to_disk(predictor, request.search, one.plan, one.host);
+    if (!found || (best && found->step >= best->step)) continue;
+    best = found;
+    best->hbm = at(found->memory, Tier::hbm).peak;
+    best->host = at(found->memory, Tier::host).peak;
+  }
+  return best;
+}
+
+bool PlanFinder::is_enough(const Request& request, const TimedPlan& best) const {
+  const double ratio = ratio_of(request, best.step);
+  if (ratio <= kNearBound) return true;
+  const bool on_disk = uses_disk(best.plan);
+  const Bytes host = request.machine().host;
+  return std::ranges::any_of(searched_, [&](const Searched& one) {
+    if (one.on_disk != on_disk || one.peak != peak_of(request) || one.hbm != request.machine().hbm)
+      return false;
+    if (on_disk) {
+      const double memory = one.host.count() / static_cast<double>(host.count());
+      return memory < kLikeMemory && memory > 1 / kLikeMemory;
+    }
+    if (one.host < host) return false;
+    return ratio <= one.ratio * (one.host == host ? kLikeSame : kLikeMore);
+  });
+}
+
+void PlanFinder::note(const Request& request, const TimedPlan& found, bool after_search) {
+  const ResolvedMachine& machine = request.machine();
+  Fresh fresh{.order = request.config.machine + (machine.state_on_disk ? " with drives" : ""),
+              .known = {.plan = found.plan,
+                        .hbm = found.hbm,
+                        .host = found.host,
+                        .all_cores = found.plan.threads == cores_of(request.predictor)},
+              .searched = {}};
+  if (after_search) {
+    fresh.searched = Searched{.peak = peak_of(request),
+                              .hbm = machine.hbm,
+                              .host = machine.host,
+                              .on_disk = uses_disk(found.plan),
+                              .ratio = ratio_of(request, found.step)};
+  }
+  const std::lock_guard lock(mutex_);
+  fresh_.push_back(std::move(fresh));
+}
+
+PlanFinder::Found PlanFinder::find(const Request& request) {
+  std::optional<TimedPlan> best = best_known(request);
+  if (best && is_enough(request, *best)) {
+    if (uses_disk(best->plan)) note(request, *best, false);
+    return *best;
+  }
+  std::optional<TimedPlan> searched;
+  std::optional<Infeasible> lacking;
+  if (const auto kept = kept_plan(request)) {
+    const PlanScore score = request.predictor.score(*kept);
+    if (score.step.count() > 0) {
+      searched = TimedPlan{.plan = *kept, .step = score.step, .hbm = score.hbm, .host = score.host};
+    }
+  }
+  if (!searched) {
+    const auto found = search_briefly(request);
+    if (const auto* planned = std::get_if<Planned>(&found)) {
+      const Prediction& p = planned->best.prediction;
+      searched = TimedPlan{.plan = p.plan,
+                           .memory = p.memory,
+                           .step = p.step,
+                           .hbm = at(p.memory, Tier::hbm).peak,
+                           .host = at(p.memory, Tier::host).peak};
+      keep_plan(request, p);
+    } else {
+      lacking = std::get<Infeasible>(found);
+    }
+  }
+  if (searched && (!best || searched->step < best->step)) best = std::move(searched);
+  if (!best) return std::move(*lacking);
+  note(request, *best, true);
+  return *best;
+}
+
+void PlanFinder::settle() {
+  std::ranges::stable_sort(fresh_, {}, &Fresh::order);
+  for (Fresh& fresh : fresh_) {
+    if (fresh.searched) searched_.push_back(*fresh.searched);
+    const bool is_known = std::ranges::any_of(
+        known_, [&](const Known& other) { return other.plan == fresh.known.plan; });
+    if (!is_known) known_.push_back(std::move(fresh.known));
+  }
+  fresh_.clear();
+}
+
+}  // namespace sluice::planner

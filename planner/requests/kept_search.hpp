@@ -1,0 +1,19 @@
+// Plans that advice found, kept in the user's store so that the next advice need not search again.
+#pragma once
+
+#include <optional>
+
+#include "planner/requests/request.hpp"
+
+namespace sluice::planner {
+
+/// The plan that an equal search found before and keep_plan() wrote to the store's folder advice/;
+/// none where there is none. Searches are equal where job, profile, costs, capacities, residency,
+/// pins and effort are, so that what is kept does not change what is found, whatever ran before.
+[[nodiscard]] std::optional<Plan> kept_plan(const Request& request);
+
+/// Writes the plan that the request's search found, unless its deadline may have cut it short.
+/// Nothing is kept where the store cannot be written to.
+void keep_plan(const Request& request, const Prediction& found);
+
+}  // namespace sluice::planner

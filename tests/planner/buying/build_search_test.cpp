@@ -1,0 +1,227 @@
+#include "planner/buying/build_search.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <random>
+
+#include "tests/planner/buying.hpp"
+
+namespace sluice::planner {
+namespace {
+
+using test::priced;
+
+/// Prices of two cards, two boards, their modules and two kinds of drives.
+PriceList some_prices() {
+  PriceList prices = test::part_prices();
+  prices.parts["gpu rtx-5090"] = priced(2000);
+  prices.parts["cpu threadripper-9970x"] = priced(4000);
+  prices.parts["32 GiB DDR5-5600"] = priced(60);
+  for (const char* size : {"32", "64", "128"}) {
+    prices.parts[std::string(size) + " GiB DDR5-6400"] = priced(3 * std::stod(size));
+  }
+  prices.parts["ssd gen5"] = priced(280);
+  return prices;
+}
+
+/// A job in closed form: it needs `needed` bytes of host memory or drives that hold the rest; its
+/// step is the larger of compute (1 s, on the RTX 5090 0.6 s) and 60 GB over the memory's rate, and
+/// what is on drives is read in each step.
+struct FakeJob {
+  Bytes needed{0};
+
+  [[nodiscard]] static double compute(const BuildOffer& offer) {
+    return offer.parts.gpu == "rtx-5090" ? 0.6 : 1.0;
+  }
+  [[nodiscard]] BuildTrial plan(const BuildOffer& offer) const {
+    const Bytes lacking = std::max(Bytes(0), needed - offer.memory);
+    BuildTrial trial;
+    if (lacking > Bytes(0)) trial.needed = needed;
+    if (lacking > (offer.lends_drives ? offer.drives : Bytes(0))) return trial;
+    const double memory = 60e9 / offer.memory_rate.count();
+    const double disk = static_cast<double>(lacking.count()) / offer.drive_rate.count();
+    trial.step = Seconds(std::max(compute(offer), memory) + disk);
+    return trial;
+  }
+  [[nodiscard]] BuildTrials trials() const {
+    return {.bound = [](const BuildOffer& offer) { return Seconds(0.9 * compute(offer)); },
+            .plan = [this](const BuildOffer& offer) { return plan(offer); }};
+  }
+  /// The shortest step within a budget, by planning every build.
+  [[nodiscard]] std::optional<double> best(const std::vector<BuildGroup>& groups,
+                                           double budget) const {
+    std::optional<double> least;
+    for (const BuildGroup& group : groups) {
+      for (const BuildOffer& offer : group.offers) {
+        const BuildTrial trial = plan(offer);
+        if (!trial.step || offer.usd > budget) continue;
+        least = std::min(least.value_or(trial.step->count()), trial.step->count());
+      }
+    }
+    return least;
+  }
+};
+
+std::optional<double> best_of(const FoundBuilds& found, double budget) {
+  std::optional<double> least;
+  for (const FoundBuild& one : found.builds) {
+    if (one.offer.usd > budget) continue;
+    least = std::min(least.value_or(one.step.count()), one.step.count());
+  }
+  return least;
+}
+
+TEST(BuildGroups, PriceEachPartAndKeepNoKitThatIsDearerAndNoBetter) {
+  const std::vector<BuildGroup> groups = build_groups(some_prices());
+  ASSERT_EQ(groups.size(), 4u);  // Two cards on two boards.
+  for (const BuildGroup& group : groups) {
+    for (const BuildOffer& one : group.offers) {
+      EXPECT_NO_THROW(check_parts(one.parts)) << to_text(one.parts);
+      EXPECT_EQ(some_prices().of(to_text(one.parts)).buy_usd, one.usd) << to_text(one.parts);
+      for (const BuildOffer& other : group.offers) {
+        const bool same = &one == &other || one.lends_drives != other.lends_drives;
+        EXPECT_FALSE(!same && other.usd < one.usd && has_no_less(other, one) &&
+                     other.drives >= one.drives && other.drive_rate >= one.drive_rate)
+            << to_text(other.parts) << " is better than " << to_text(one.parts);
+      }
+    }
+  }
+}
+
+TEST(BuildGroups, APartWithoutAPriceIsInNoBuild) {
+  PriceList prices = some_prices();
+  prices.parts.erase("gpu rtx-4090");
+  for (const BuildGroup& group : build_groups(prices)) EXPECT_EQ(group.gpu, "rtx-5090");
+  prices.parts.clear();
+  EXPECT_TRUE(build_groups(prices).empty());
+}
+
+// The search may leave kBuildTolerance to what it rules out, and nothing else.
+TEST(BuildSearch, FindsWhatPlanningEveryBuildFinds) {
+  const std::vector<BuildGroup> groups = build_groups(some_prices());
+  std::size_t all = 0;
+  for (const BuildGroup& group : groups) all += group.offers.size();
+  for (const std::int64_t gib : {1, 100, 200, 400, 700, 2000}) {
+    const FakeJob job{.needed = Bytes(gib << 30)};
+    for (const double budget : {3000.0, 3600.0, 5000.0, 8000.0, 20000.0}) {
+      const FoundBuilds found = search_builds(groups, job.trials(), {.budgets_usd = {budget}});
+      const auto best = job.best(groups, budget);
+      if (!best) continue;
+      ASSERT_TRUE(best_of(found, budget)) << gib << " GiB, " << budget << " USD";
+      EXPECT_LE(*best_of(found, budget), *best * (1 + kBuildTolerance) + 1e-12)
+          << gib << " GiB, " << budget << " USD";
+      EXPECT_LT(found.planned, all);
+    }
+  }
+}
+
+TEST(BuildSearch, TheFrontFallsInStepAsItRisesInPrice) {
+  const std::vector<BuildGroup> groups = build_groups(some_prices());
+  const FakeJob job{.needed = Bytes(300ll << 30)};
+  const FoundBuilds found = search_builds(groups, job.trials(), {});
+  Seconds last{std::numeric_limits<double>::infinity()};
+  double usd = 0;
+  for (const FoundBuild& one : found.builds) {
+    if (!one.on_front) continue;
+    EXPECT_LT(one.step, last);
+    EXPECT_GE(one.offer.usd, usd);
+    last = one.step;
+    usd = one.offer.usd;
+  }
+  EXPECT_GT(usd, 0);
+  EXPECT_EQ(found.open, 0u);
+}
+
+TEST(BuildSearch, BeyondTheBudgetTheCheapestThatFitsIsStillFound) {
+  const std::vector<BuildGroup> groups = build_groups(some_prices());
+  const FakeJob job{.needed = Bytes(200ll << 30)};
+  double cheapest = std::numeric_limits<double>::infinity();
+  for (const BuildGroup& group : groups) {
+    for (const BuildOffer& offer : group.offers) {
+      if (job.plan(offer).step) cheapest = std::min(cheapest, offer.usd);
+    }
+  }
+  const FoundBuilds found = search_builds(groups, job.trials(), {.budgets_usd = {100}});
+  ASSERT_FALSE(found.builds.empty());
+  EXPECT_EQ(found.builds.front().offer.usd, cheapest);
+}
+
+TEST(BuildSearch, WhereMemoryIsShortDrivesAreLentAndElsewhereNot) {
+  const std::vector<BuildGroup> groups = build_groups(some_prices());
+  const auto lends = [&](std::int64_t gib) {
+    const FakeJob job{.needed = Bytes(gib << 30)};
+    const FoundBuilds found = search_builds(groups, job.trials(), {.budgets_usd = {4000}});
+    return std::ranges::count_if(found.builds,
+                                 [](const FoundBuild& one) { return one.offer.lends_drives; });
+  };
+  EXPECT_GT(lends(400), 0);  // Four modules of 64 GiB are the most of the cheaper board.
+  EXPECT_EQ(lends(1), 0);
+}
+
+// A board with more of everything bounds the steps of all others of its GPU: 2 channels beside 4.
+TEST(BuildOffers, OfOneGpuAreComparedAcrossBoards) {
+  std::vector<BuildGroup> groups = build_groups(some_prices());
+  std::erase_if(groups, [](const BuildGroup& group) { return group.gpu != "rtx-5090"; });
+  ASSERT_EQ(groups.size(), 2u);
+  const BuildOffer& desktop =
+      (groups[0].cpu == "ryzen-9-9950x" ? groups[0] : groups[1]).offers.front();
+  const auto& server = (groups[0].cpu == "ryzen-9-9950x" ? groups[1] : groups[0]).offers;
+  EXPECT_TRUE(std::ranges::any_of(
+      server, [&](const BuildOffer& more) { return has_no_less(more, desktop); }));
+  EXPECT_FALSE(std::ranges::any_of(
+      server, [&](const BuildOffer& more) { return has_no_less(desktop, more); }));
+}
+
+TEST(BuildSearch, PlansNoMoreThanItMayAndSaysWhatIsOpen) {
+  const std::vector<BuildGroup> groups = build_groups(some_prices());
+  const FakeJob job{.needed = Bytes(300ll << 30)};
+  const FoundBuilds few = search_builds(groups, job.trials(), {.most_planned = 5});
+  EXPECT_EQ(few.planned, 5u);
+  EXPECT_GT(few.open, 0u);
+}
+
+// What costs more than every budget bounds steps, but is no answer.
+TEST(BuildSearch, BuildsBeyondTheBudgetAreNoResultWhereOneWithinFits) {
+  const std::vector<BuildGroup> groups = build_groups(some_prices());
+  const FakeJob job{.needed = Bytes(1ll << 30)};
+  const FoundBuilds found = search_builds(groups, job.trials(), {.budgets_usd = {3600}});
+  ASSERT_FALSE(found.builds.empty());
+  for (const FoundBuild& one : found.builds) EXPECT_LE(one.offer.usd, 3600);
+}
+
+TEST(BuildSearch, DoesNotDependOnTheThreadsAndEndsAtItsDeadline) {
+  const std::vector<BuildGroup> groups = build_groups(some_prices());
+  const FakeJob job{.needed = Bytes(300ll << 30)};
+  const FoundBuilds one = search_builds(groups, job.trials(), {.threads = 1});
+  const FoundBuilds three = search_builds(groups, job.trials(), {.threads = 3});
+  ASSERT_EQ(one.builds.size(), three.builds.size());
+  for (std::size_t i = 0; i < one.builds.size(); ++i) {
+    EXPECT_EQ(one.builds[i].offer.parts, three.builds[i].offer.parts);
+  }
+  const FoundBuilds late = search_builds(groups, job.trials(), {.until = Deadline::in(Seconds(0))});
+  EXPECT_EQ(late.planned, 0u);
+  EXPECT_GT(late.open, 0u);
+}
+
+TEST(BuildsToShow, HoldTheCheapestAndTheFastestOfEachGpu) {
+  const std::vector<BuildGroup> groups = build_groups(some_prices());
+  const FakeJob job{.needed = Bytes(100ll << 30)};
+  const FoundBuilds found = search_builds(groups, job.trials(), {});
+  const std::vector<FoundBuild> shown = builds_to_show(found, {});
+  for (const FoundBuild& one : found.builds) {
+    const auto of_gpu = [&](const FoundBuild& other) {
+      return other.offer.parts.gpu == one.offer.parts.gpu;
+    };
+    EXPECT_TRUE(std::ranges::any_of(shown, [&](const FoundBuild& other) {
+      return of_gpu(other) && other.offer.usd <= one.offer.usd;
+    }));
+    EXPECT_TRUE(std::ranges::any_of(
+        shown, [&](const FoundBuild& other) { return of_gpu(other) && other.step <= one.step; }));
+  }
+}
+
+}  // namespace
+}  // namespace sluice::planner
