@@ -70,6 +70,7 @@ class DocumentMaker {
     }
     bad_.end();
     counts_.left_out = bad_.left_out();
+    if (shown_ == nullptr) require_learnt();
     return std::move(counts_);
   }
 
@@ -79,6 +80,13 @@ class DocumentMaker {
     std::string where;
     std::int64_t bytes;  ///< Bytes of all files up to the row, for progress.
   };
+
+  /// Refuses data whose rows are all left out.
+  void require_learnt() const {
+    if (counts_.used > 0 || counts_.left_out.empty()) return;
+    throw BadRequest("data: " + rows_.name +
+                     ": no row is learnt: " + left_out_line(counts_.left_out));
+  }
 
   [[nodiscard]] bool full() const {
     return rows_.max_samples && counts_.read >= *rows_.max_samples;
@@ -108,6 +116,8 @@ class DocumentMaker {
     if (const auto* bad = std::get_if<BadExample>(&read)) {
       if (bad->of_file) {
         bad_.add_of_file(row.where, bad->reason);
+      } else if (bad->marked) {
+        bad_.add_marked(row.where, bad->reason);
       } else {
         bad_.add(row.where, bad->reason);
       }

@@ -17,6 +17,9 @@ struct RowFault {
 [[noreturn]] inline void fault(const std::string& field, const std::string& reason) {
   throw RowFault{{.reason = field + ": " + reason}};
 }
+[[noreturn]] inline void fault_of_marks(const std::string& field, const std::string& reason) {
+  throw RowFault{{.reason = field + ": " + reason, .marked = true}};
+}
 [[noreturn]] inline void fault_of_file(const std::string& field, const std::string& reason) {
   throw RowFault{{.reason = field + ": " + reason, .of_file = true}};
 }
