@@ -66,6 +66,7 @@ class ExampleFields {
       if (prompt->is_array() && completion->is_array()) {
         fault(format_.prompt, "is a list of messages, and the first row has a text");
       }
+      refuse_parts_of_conversations();
       return PromptAndCompletion{.prompt = required(format_.prompt),
                                  .completion = answer(format_.completion)};
     }
@@ -137,6 +138,23 @@ class ExampleFields {
            field == format_.response || field == format_.completion || field == format_.system;
   }
 
+  /// Refuses what belongs to conversations beside a prompt that is a text, which has no place for
+  /// it.
+  void refuse_parts_of_conversations() const {
+    for (const std::string* field : {&format_.system, &format_.tools, &format_.history}) {
+      const Json* found = present(*field);
+      if (found == nullptr || !is_filled(*found)) continue;
+      const bool metadata = field == &format_.history && found->is_string() &&
+                            !found->get_ref<const std::string&>().starts_with('[');
+      if (metadata) continue;
+      fault_of_file(*field,
+                    "is not read beside a prompt that is text: learn the rows as "
+                    "conversations by columns: {prompt: " +
+                        format_.prompt + ", response: " + format_.completion +
+                        "}, or give prompt and completion as lists of messages");
+    }
+  }
+
   /// A conversation with its variables and the system message that stands beside it.
   [[nodiscard]] Conversation beginning() const {
     Conversation out;
@@ -152,9 +170,9 @@ class ExampleFields {
       const Json tools = tools_of(*given, format_.tools, format_.kind != DataFormat::messages);
       if (!tools.is_null()) all["tools"] = tools;
     }
-    if (format_.kind == DataFormat::alpaca) return json_text(all);
-    if (const Json* documents = present("documents"); documents && documents->is_array()) {
-      if (!documents->empty()) all["documents"] = *documents;
+    const Json* documents = format_.kind == DataFormat::alpaca ? nullptr : present("documents");
+    if (documents != nullptr && documents->is_array() && !documents->empty()) {
+      all["documents"] = *documents;
     }
     if (const Json* more = present("chat_template_kwargs")) {
       if (!more->is_object()) fault("chat_template_kwargs", "must be an object");

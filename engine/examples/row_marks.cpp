@@ -36,8 +36,8 @@ bool is_read(const std::string& name, const ExampleFormat& format) {
 
 bool is_list_of_weights(const Json& value) {
   return value.is_array() && !value.empty() && std::ranges::all_of(value, [](const Json& each) {
-    return each.is_boolean() || each.is_number();
-  });
+           return each.is_boolean() || each.is_number();
+         });
 }
 
 bool is_zero_or_one(const Json& value) {

@@ -108,3 +108,33 @@ def test_what_a_text_has_beside_it_is_its_own_affair(read, tmp_path):
     beside = {"label": 1, "labels": [3], "score": 4.5, "image": "a.png", "system": "s", "train": "en", "loss": 0.25}
     write_jsonl(tmp_path / "rows.jsonl", [{"text": f"text {i}", **beside} for i in range(4)])
     assert len(read("rows.jsonl", "packing=documents").texts()) == 4
+
+
+@pytest.mark.parametrize(
+    "beside", [{"system": "be brief"}, {"tools": [{"type": "function"}]}, {"tools": '[{"name": "f"}]'}, {"history": [["a", "b"]]}]
+)
+def test_what_conversations_have_is_refused_beside_a_prompt_that_is_text(refused, read, tmp_path, beside):
+    write_jsonl(tmp_path / "rows.jsonl", [{"prompt": "q", "completion": f"a{i}", **beside} for i in range(4)])
+    field = next(iter(beside))
+    refused("rows.jsonl", f"{field} is not read beside a prompt that is text", "columns: {prompt: prompt, response: completion}")
+    if field == "tools":
+        return  # This template writes none, so that their rows are left out.
+    found = read("rows.jsonl", "columns.prompt=prompt", "columns.response=completion")
+    earlier = f"b{END}" if field == "history" else ""  # Answers of the history are learnt, too.
+    assert found.learnt() == [f"{earlier}a{i}{END}" for i in range(4)]
+    assert ("system\nbe brief" if field == "system" else "user\na<|im_end|>") in found.texts()[0]
+
+
+def test_empty_system_tools_and_history_are_nothing(read, tmp_path):
+    empty = [{"system": "", "tools": []}, {"system": None, "tools": "[]"}, {"tools": "", "history": []}, {"history": "of Rome"}]
+    write_jsonl(tmp_path / "rows.jsonl", [{"prompt": "q", "completion": f"a{i}", **each} for i, each in enumerate(empty)])
+    assert read("rows.jsonl").learnt() == [f"a{i}" for i in range(4)]
+
+
+def test_words_for_the_template_reach_it_from_alpaca_rows_too(run_sluice, words, tmp_path):
+    template = "{% for m in messages %}{{ m.role }}:{{ mood }}:{{ m.content }}<|im_end|>{% endfor %}"
+    (tmp_path / "t.jinja").write_text(template)
+    rows = [{"instruction": "q", "output": f"a{i}", "chat_template_kwargs": {"mood": "glad"}} for i in range(4)]
+    write_jsonl(tmp_path / "rows.jsonl", rows)
+    rows = run_sluice(*words, "--data", "rows.jsonl", "template=t.jinja").json()["rows"]
+    assert "".join(piece["text"] for piece in rows[0]["text"]) == "user:glad:q<|im_end|>assistant:glad:a0<|im_end|>"
