@@ -70,6 +70,23 @@ std::optional<ExampleFormat> stated_format(const DataEntry& entry, const Dataset
   return std::nullopt;
 }
 
+/// Whether the owner names a prompt, and nothing that would say what follows it.
+bool names_prompt_alone(const DataEntry& entry) {
+  const auto has = [&entry](const char* held) { return entry.columns.contains(held); };
+  return has("prompt") && !has("text") && !has("response") && !has("completion") &&
+         !has("messages");
+}
+
+/// Format of rows whose prompt alone is named: with the answer that the row has under a usual name,
+/// else a text to continue.
+ExampleFormat format_of_prompt(const Json& row, const DataEntry& entry) {
+  if (row.contains("completion")) return example_format(DataFormat::prompt_completion);
+  if (row.contains("output")) return example_format(DataFormat::alpaca);
+  ExampleFormat texts = example_format(DataFormat::jsonl);
+  texts.text = entry.columns.at("prompt");
+  return texts;
+}
+
 void settle_format(const DataEntry& entry, const Dataset& dataset, DocumentRows& rows) {
   auto format = stated_format(entry, dataset);
   FileForm& form = rows.files.form;
@@ -87,6 +104,10 @@ void settle_format(const DataEntry& entry, const Dataset& dataset, DocumentRows&
   const FirstRow first = first_row(rows.files);
   const bool open = !dataset.format && !entry.columns.contains("role") && entry.roles.empty();
   if (!format) format = suggested_format(require_row(first, rows), first.where);
+  const bool continued = format->kind == DataFormat::jsonl && !dataset.format;
+  if (continued && names_prompt_alone(entry) && first.row) {
+    format = format_of_prompt(*first.row, entry);
+  }
   rows.format = with_names(*format, entry.columns, entry.roles);
   if (first.row) rows.format = settled_format(rows.format, *first.row, open);
 }

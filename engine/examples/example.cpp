@@ -174,9 +174,10 @@ class ExampleFields {
     if (documents != nullptr && documents->is_array() && !documents->empty()) {
       all["documents"] = *documents;
     }
-    if (const Json* more = present("chat_template_kwargs")) {
-      if (!more->is_object()) fault("chat_template_kwargs", "must be an object");
-      for (const auto& [name, value] : more->items()) {
+    if (const Json* more = present("chat_template_kwargs"); more && is_filled(*more)) {
+      const Json kwargs = object_in(*more);
+      if (!kwargs.is_object()) fault("chat_template_kwargs", "must be an object");
+      for (const auto& [name, value] : kwargs.items()) {
         if (!value.is_null()) all[name] = value;
       }
     }
@@ -184,8 +185,17 @@ class ExampleFields {
     return json_text(all);
   }
 
-  void append_history(const Json& turns, Conversation& out) const {
+  /// The object that a JSON value is, or holds as JSON text; null for anything else.
+  static Json object_in(const Json& value) {
+    if (!value.is_string()) return value;
+    JsonRow read = read_json_row(value.get_ref<const std::string&>());
+    return read.fault.empty() ? std::move(*read.value) : Json();
+  }
+
+  void append_history(const Json& given, Conversation& out) const {
     const std::string& name = format_.history;
+    if (!is_filled(given)) return;
+    const Json turns = list_in(given);
     if (!turns.is_array()) fault(name, "must be a list of [question, answer] pairs");
     for (std::size_t i = 0; i < turns.size(); ++i) {
       const Json& turn = turns[i];

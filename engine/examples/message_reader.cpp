@@ -261,13 +261,17 @@ void append_message(const Json& message, const std::string& field, const Example
   conversation.messages.push_back(Turn(message, field, format).made());
 }
 
-Json list_of(const Json& value, const std::string& field) {
+Json list_in(const Json& value) {
   if (value.is_array()) return value;
-  if (value.is_string() && value.get_ref<const std::string&>().starts_with('[')) {
-    JsonRow read = read_json_row(value.get_ref<const std::string&>());
-    if (read.fault.empty() && read.value->is_array()) return std::move(*read.value);
-  }
-  fault(field, "must be a list of messages");
+  if (!value.is_string() || !value.get_ref<const std::string&>().starts_with('[')) return nullptr;
+  JsonRow read = read_json_row(value.get_ref<const std::string&>());
+  return read.fault.empty() && read.value->is_array() ? std::move(*read.value) : Json();
+}
+
+Json list_of(const Json& value, const std::string& field) {
+  Json list = list_in(value);
+  if (!list.is_array()) fault(field, "must be a list of messages");
+  return list;
 }
 
 Json tools_of(const Json& value, const std::string& field, bool wraps) {

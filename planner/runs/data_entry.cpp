@@ -15,8 +15,8 @@ namespace sluice::planner {
 namespace {
 
 const std::vector<std::string>& entry_keys() {
-  static const std::vector<std::string> kKeys = {"path",   "weight", "max_samples", "split",
-                                                 "subset", "format", "columns",     "roles"};
+  static const std::vector<std::string> kKeys = {"path",        "weight", "max_samples", "split",
+                                                 "subset",      "format", "columns",     "roles"};
   return kKeys;
 }
 

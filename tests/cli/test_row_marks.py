@@ -138,3 +138,22 @@ def test_words_for_the_template_reach_it_from_alpaca_rows_too(run_sluice, words,
     write_jsonl(tmp_path / "rows.jsonl", rows)
     rows = run_sluice(*words, "--data", "rows.jsonl", "template=t.jinja").json()["rows"]
     assert "".join(piece["text"] for piece in rows[0]["text"]) == "user:glad:q<|im_end|>assistant:glad:a0<|im_end|>"
+
+
+def test_the_history_of_csv_is_json_text_or_empty(read, tmp_path):
+    rows = [("now?", "a0", '[["first?", "b"]]'), ("now?", "a1", ""), ("now?", "a2", "[]")]
+    write_csv(tmp_path / "rows.csv", ("instruction", "output", "history"), rows)
+    found = read("rows.csv")
+    assert found.learnt() == [f"b{END}a0{END}", f"a1{END}", f"a2{END}"]
+    assert "first?" in found.texts()[0] and found.left_out == []
+
+
+def test_columns_by_a_map_and_by_a_prompt_alone(read, tmp_path):
+    write_jsonl(tmp_path / "rows.jsonl", [{"a": f"q{i}", "b": f"a{i}"} for i in range(4)])
+    assert read("rows.jsonl", "columns={prompt: a, response: b}").learnt() == [f"a{i}{END}" for i in range(4)]
+    texts = read("rows.jsonl", "columns.prompt=a", "packing=documents")  # A prompt alone is a text to continue.
+    assert [each.removesuffix("<|endoftext|>") for each in texts.learnt()] == [f"q{i}" for i in range(4)]
+    write_jsonl(tmp_path / "pairs.jsonl", [{"a": "q", "completion": f"a{i}"} for i in range(4)])
+    assert read("pairs.jsonl", "columns.prompt=a").learnt() == [f"a{i}" for i in range(4)]
+    write_jsonl(tmp_path / "alpaca.jsonl", [{"a": "q", "output": f"a{i}"} for i in range(4)])
+    assert read("alpaca.jsonl", "columns.prompt=a").learnt() == [f"a{i}{END}" for i in range(4)]

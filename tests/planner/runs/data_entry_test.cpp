@@ -60,6 +60,14 @@ TEST(DataEntries, OverridesStateThemInOneLine) {
   EXPECT_EQ(names_of(run.data), "b.jsonl, c.jsonl");
   set_path(run, "columns.prompt", "question");
   EXPECT_EQ(run.columns.at("prompt"), "question");
+  set_path(run, "columns", "{response: answer, query: \"more text\"}");
+  EXPECT_EQ(run.columns,
+            (std::map<std::string, std::string>{{"response", "answer"}, {"query", "more text"}}));
+  set_path(run, "columns", "null");
+  EXPECT_TRUE(run.columns.empty());
+  EXPECT_REFUSED(set_path(run, "columns", "{promt: q}"),
+                 "columns.promt: unknown key; did you mean");
+  EXPECT_REFUSED(set_path(run, "columns", "prompt"), "must be a map such as {prompt: NAME}");
   set_path(run, "dataset", "identity, alpaca_en_demo");
   EXPECT_EQ(names_of(run.data), "identity, alpaca_en_demo");
 }
