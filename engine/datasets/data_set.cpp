@@ -110,6 +110,12 @@ void settle_format(const DataEntry& entry, const Dataset& dataset, DocumentRows&
   }
   rows.format = with_names(*format, entry.columns, entry.roles);
   if (first.row) rows.format = settled_format(rows.format, *first.row, open);
+  if (entry.only_marked && rows.format.learnt.empty()) {
+    throw BadRequest("data: " + rows.name +
+                     ": only_marked: name the field that marks turns as learnt: columns: {learnt: "
+                     "FIELD}");
+  }
+  rows.format.only_marked = entry.only_marked;
 }
 
 }  // namespace

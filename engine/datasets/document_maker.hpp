@@ -63,6 +63,8 @@ struct RowCounts {
   std::int64_t used = 0;
   std::int64_t replaced_surrogates = 0;
   std::vector<LeftOutRows> left_out;
+  /// Optional columns that the run names and no row has, by what they hold (UnseenColumns).
+  std::vector<std::string> unseen_columns = {};
 
   /// The counts as one line of JSON that ends with a line feed (text), and the counts that such a
   /// line holds (of_text).

@@ -1,8 +1,11 @@
 #include "engine/datasets/document_text.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "engine/datasets/mixture.hpp"
+#include "engine/examples/row_marks.hpp"
 #include "planner/files/hash.hpp"
 #include "sim/error.hpp"
 #include "sim/warning.hpp"
@@ -94,6 +97,31 @@ void DocumentText::open_sets(const TextProgress& progress) {
   }
   tokens_hash_ = mixture.hash();
   open_mixture(opened);
+}
+
+void DocumentText::require_columns() const {
+  std::map<std::pair<std::string, std::string>, bool> seen;
+  for (std::size_t i = 0; i < source_.sets.size(); ++i) {
+    for (const auto& column : source_.sets[i].format.stated) {
+      const bool missing = std::ranges::find(counts_[i].unseen_columns, column.first) !=
+                           counts_[i].unseen_columns.end();
+      bool& any = seen[column];
+      any = any || !missing;
+    }
+  }
+  for (const auto& [column, any] : seen) {
+    if (any) continue;
+    const auto& [held, field] = column;
+    const bool marks = held == "learnt";
+    const std::string said = "columns." + held + ": " + (marks ? "no turn and " : "") +
+                             "no row of " + names() + " has a field \"" + field + "\"";
+    // A usual name asks for no more than what is done without it.
+    if (marks && !is_mark(field, {})) {
+      throw BadRequest(said +
+                       ": name the one that says what is learnt, or leave columns.learnt out");
+    }
+    sim::warn("data: " + said);
+  }
 }
 
 void DocumentText::open_mixture(const std::vector<std::unique_ptr<DocumentCache>>& sets) {

@@ -53,6 +53,8 @@ class DocumentText : public WindowedText {
  private:
   void read_window(std::int64_t window, std::int32_t* inputs, std::int32_t* targets) override;
   void open_sets(const TextProgress& progress);
+  /// Refuses a column `learnt` that no row of any set has, and warns of other such columns.
+  void require_columns() const;
   void open_mixture(const std::vector<std::unique_ptr<DocumentCache>>& sets);
   [[nodiscard]] bool is_mixture() const;
   [[nodiscard]] bool has_conversations() const;

@@ -64,6 +64,7 @@ ExampleFormat settled_format(ExampleFormat format, const Json& row, bool open) {
   other.messages = field;
   other.learnt = format.learnt;
   other.named = format.named;
+  other.stated = format.stated;
   return other;
 }
 

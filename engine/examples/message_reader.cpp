@@ -40,6 +40,7 @@ std::optional<bool> mask_value(const Json& value, const std::string& field) {
 bool learnt_of(const Json& message, const std::string& field, const std::string& role,
                const ExampleFormat& format) {
   bool learnt = true;
+  bool marked = !format.only_marked;
   for (const auto& [name, value] : message.items()) {
     const bool of_parts = std::ranges::find(kPartMasks, name) != kPartMasks.end();
     if (of_parts && !value.is_null()) {
@@ -54,13 +55,14 @@ bool learnt_of(const Json& message, const std::string& field, const std::string&
     const auto says = mask_value(value, field + "." + name);
     if (!says) continue;
     learnt = learnt && *says;
+    marked = marked || (*says && name == format.learnt);
     // A weight of 1 is what every turn has; to train a question is asked for by the other names.
     if (*says && role != "assistant" && name != "weight") {
       fault_of_file(field + "." + name, "asks to learn a turn of the " + role +
                                             ", and only the assistant's are learnt: write false");
     }
   }
-  return learnt;
+  return learnt && marked;
 }
 
 std::string role_names(const ExampleFormat& format) {

@@ -121,7 +121,13 @@ std::optional<BadExample> marked_row(const Json& row, const ExampleFormat& forma
     if (!is_mark(name, format)) continue;
     if (auto bad = says(name, value, format)) return bad;
   }
-  return std::nullopt;
+  const bool has_turns = format.kind == planner::DataFormat::messages ||
+                         format.kind == planner::DataFormat::sharegpt || format.lists;
+  if (!format.only_marked || has_turns) return std::nullopt;
+  const auto mark = row.find(format.learnt);
+  if (mark != row.end() && weight_of_mark(*mark) == 1.0) return std::nullopt;
+  return BadExample{.reason = format.learnt + ": is missing: the row is not marked as learnt",
+                    .marked = true};
 }
 
 }  // namespace sluice::engine

@@ -16,7 +16,8 @@ namespace {
 
 const std::vector<std::string>& entry_keys() {
   static const std::vector<std::string> kKeys = {"path",        "weight", "max_samples", "split",
-                                                 "subset",      "format", "columns",     "roles"};
+                                                 "subset",      "format", "columns",     "roles",
+                                                 "only_marked"};
   return kKeys;
 }
 
@@ -80,6 +81,8 @@ void set_key(DataEntry& entry, const std::string& key, const YAML::Node& node,
     entry.name = parse_name(value, path);
   } else if (is_none(value)) {
     return;
+  } else if (key == "only_marked") {
+    entry.only_marked = parse_yes_or_no(value, path);
   } else if (key == "weight") {
     entry.weight = parse_weight(value, path);
   } else if (key == "max_samples") {

@@ -44,6 +44,9 @@ struct DataEntry {
   /// Roles of turns: for each of the data's own words, one of user, assistant, system, tool,
   /// function_call and developer.
   std::map<std::string, std::string> roles = {};
+  /// Whether only turns that the column `learnt` marks are learnt, instead of all of the
+  /// assistant's that it does not leave out.
+  bool only_marked = false;
   friend bool operator==(const DataEntry&, const DataEntry&) = default;
 };
 

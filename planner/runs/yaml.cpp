@@ -71,6 +71,7 @@ std::string entry_text(const DataEntry& entry) {
   if (entry.format) text += std::string(", format: ") + to_string(*entry.format);
   if (!entry.columns.empty()) text += ", columns: " + names_text(entry.columns);
   if (!entry.roles.empty()) text += ", roles: " + names_text(entry.roles);
+  if (entry.only_marked) text += ", only_marked: true";
   return text + "}";
 }
 

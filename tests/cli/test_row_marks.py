@@ -140,6 +140,48 @@ def test_words_for_the_template_reach_it_from_alpaca_rows_too(run_sluice, words,
     assert "".join(piece["text"] for piece in rows[0]["text"]) == "user:glad:q<|im_end|>assistant:glad:a0<|im_end|>"
 
 
+def turns(count, **mark):
+    return [{"talk": [{"who": "H", "said": "q"}, {"who": "A", "said": f"a{i}", **mark}]} for i in range(count)]
+
+
+TALK = "columns: {messages: talk, role: who, content: said, learnt: %s}, roles: {H: user, A: assistant}"
+
+
+def test_a_column_of_marks_that_no_turn_has_is_refused(read, refused, tmp_path):
+    write_jsonl(tmp_path / "rows.jsonl", [*turns(6), *turns(1, keep=False), *turns(1)])
+    entry = "{path: rows.jsonl, " + TALK + "}"
+    reason = 'columns.learnt: no turn and no row of rows.jsonl has a field "nope"'
+    for _ in range(2):  # Of kept tokens, too.
+        refused(entry % "nope", reason)
+    refused(entry % "nope", reason, more=["max_samples=4"])
+    assert len(read(entry % "keep").learnt()) == 7
+    # A mark that only later rows have is no mistake; nor is a usual name, which asks for no more than is done.
+    assert len(read(entry % "keep", "max_samples=4").learnt()) == 4
+    usual = read(entry % "train")
+    assert len(usual.learnt()) == 8 and 'no row of rows.jsonl has a field "train"' in usual.err
+    write_jsonl(tmp_path / "plain.jsonl", turns(4))
+    both = f"[{entry % 'keep'}, {entry.replace('rows', 'plain') % 'keep'}]"
+    assert read(both).all["documents"] == 11  # One of them has it.
+
+
+def test_other_columns_that_no_row_has_are_told(read, tmp_path):
+    write_jsonl(tmp_path / "rows.jsonl", [{"question": f"q{i}", "answer": "a"} for i in range(4)])
+    found = read("rows.jsonl", *COLUMNS, "columns.system=sytem")
+    assert len(found.learnt()) == 4 and 'columns.system: no row of rows.jsonl has a field "sytem"' in found.err
+
+
+def test_only_marked_turns_and_rows(read, refused, tmp_path):
+    write_jsonl(tmp_path / "rows.jsonl", [*turns(4, keep=True), *turns(9), *turns(1, keep=False)])
+    entry = "{path: rows.jsonl, only_marked: true, " + TALK % "keep" + "}"
+    found = read(entry)
+    assert found.learnt() == [f"a{i}{END}" for i in range(4)] and found.left_out[0]["rows"] == 10
+    refused("{path: rows.jsonl, only_marked: true}", "only_marked: name the field that marks", more=["columns.messages=talk"])
+    rows = [{"prompt": "q", "completion": f"a{i}", "keep": mark} for i, mark in enumerate([1, 1, 1, 0, None, "true"])]
+    write_jsonl(tmp_path / "pairs.jsonl", rows)
+    found = read("{path: pairs.jsonl, only_marked: true, format: prompt_completion, columns: {learnt: keep}}")
+    assert found.learnt() == ["a0", "a1", "a2", "a5"]
+
+
 def test_the_history_of_csv_is_json_text_or_empty(read, tmp_path):
     rows = [("now?", "a0", '[["first?", "b"]]'), ("now?", "a1", ""), ("now?", "a2", "[]")]
     write_csv(tmp_path / "rows.csv", ("instruction", "output", "history"), rows)
