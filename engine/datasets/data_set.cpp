@@ -137,6 +137,7 @@ DocumentRows find_data_set(const DataEntry& entry,
                     .format = {},
                     .max_samples = entry.max_samples,
                     .weight = entry.weight.value_or(1),
+                    .share = entry.share.value_or(1),
                     .num_samples = dataset.num_samples};
   settle_format(entry, dataset, rows);
   return rows;

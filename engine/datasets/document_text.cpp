@@ -90,7 +90,12 @@ void DocumentText::open_sets(const TextProgress& progress) {
     mixture.add("documents", hash)
         .add("weight", rows.weight)
         .add("samples", rows.num_samples.value_or(0));
+    if (source_.mixture != planner::Mixture::weights) mixture.add("share", rows.share);
   }
+  if (source_.mixture != planner::Mixture::weights) {
+    mixture.add("mixture", to_string(source_.mixture));
+  }
+  require_columns();
   if (!is_mixture()) {
     cache_ = std::move(opened.front());
     return;
@@ -133,6 +138,12 @@ void DocumentText::open_mixture(const std::vector<std::unique_ptr<DocumentCache>
       set.passes *= static_cast<double>(*rows.num_samples) / static_cast<double>(set.documents);
     }
     mixed.push_back(set);
+  }
+  if (source_.mixture != planner::Mixture::weights) {
+    std::vector<double> shares;
+    for (const DocumentRows& rows : source_.sets) shares.push_back(rows.share);
+    draw_by_shares(mixed, shares, source_.mixture);
+    for (std::size_t i = 0; i < sets.size(); ++i) source_.sets[i].weight = mixed[i].passes;
   }
   const MixedOrder order = mixed_order(mixed);
   training_documents_ = order.training;

@@ -30,6 +30,7 @@ class DocumentText : public WindowedText {
   struct Source {
     std::vector<DocumentRows> sets;
     DocumentTokens tokens;
+    planner::Mixture mixture = planner::Mixture::weights;  ///< What a pass over the sets is.
     std::filesystem::path cache;  ///< Folder for cut tokens; created if absent.
   };
   /// Opens the data sets of `source`, cutting them into tokens unless the cache holds them;

@@ -185,6 +185,10 @@ void set_packing_kind(RunConfig& run, Text value, Text path) {
 constexpr std::array kPaths = {
     RunPath{"model", [](RunConfig& run, Text v, Text p) { run.model = parse_name(v, p); }},
     RunPath{"data", [](RunConfig& run, Text v, Text p) { run.data = parse_data(v, p); }},
+    RunPath{"mixture",
+            [](RunConfig& run, Text v, Text p) {
+              run.mixture = is_none(v) ? Mixture::weights : parse_mixture(v, p);
+            }},
     RunPath{"columns", set_columns},
     RunPath{"dataset_dir", [](RunConfig& run, Text v, Text) { run.dataset_dir = parse_file(v); }},
     RunPath{

@@ -98,6 +98,25 @@ def test_weights_say_how_often_rows_are_read(read, answers, refused, tmp_path):
     refused("[{path: a.jsonl, weight: 0.5}, b.jsonl]", "b.jsonl has no weight")
 
 
+def test_shares_say_how_many_rows_of_a_mixture_are_whose(read, answers, tmp_path):
+    sets_of(tmp_path)
+    shared = "[{path: a.jsonl, share: 0.7}, {path: b.jsonl, share: 0.3}]"
+    # 38 and 19 rows are trained. Of 19 / 0.3 = 63.3 and 38 / 0.7 = 54.3 draws, a pass ends with the fewer ...
+    order = answers(read(shared, "mixture=first_exhausted"))[:-3]
+    assert [each for each in order if each[0] == "a"] == [f"a{i}" for i in range(38)]
+    assert len([each for each in order if each[0] == "b"]) == len(set(each for each in order if each[0] == "b")) == 16
+    # ... or with the more: 44.3 rows of a.
+    found = read(shared, "mixture=all_exhausted")
+    order = answers(found)[:-3]
+    assert len([each for each in order if each[0] == "a"]) == 44
+    assert [each for each in order if each[0] == "b"] == [f"b{i}" for i in range(19)]
+    assert set(order) == {f"a{i}" for i in range(38)} | {f"b{i}" for i in range(19)}
+    assert [each["weight"] for each in found.all["sets"]] == pytest.approx([0.7 * 19 / 0.3 / 38, 1])
+    # Without shares sets take turns.
+    order = answers(read("[a.jsonl, b.jsonl]", "mixture=first_exhausted"))[:-3]
+    assert [sum(each[0] == name for each in order) for name in "ab"] == [19, 19]
+
+
 def test_max_samples_are_the_first_rows_of_each_set(read, answers, refused, tmp_path):
     sets_of(tmp_path)
     (tmp_path / "text.txt").write_text(TEXT)

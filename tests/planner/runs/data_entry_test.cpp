@@ -72,6 +72,24 @@ TEST(DataEntries, OverridesStateThemInOneLine) {
   EXPECT_EQ(names_of(run.data), "identity, alpaca_en_demo");
 }
 
+TEST(DataEntries, SharesNeedAMixtureAndNoWeights) {
+  const RunConfig run = read(
+      "data: [{path: a, share: 0.25}, {path: b, share: 0.75, split: "
+      "\"x[:7%]\"}]\n"
+      "mixture: all_exhausted\n");
+  EXPECT_EQ(data_sets(run)[1].share, 0.75);
+  EXPECT_EQ(run_from_yaml(to_yaml(run), "run.yaml").data, run.data);
+  EXPECT_EQ(to_yaml(run_from_yaml(to_yaml(run), "run.yaml")), to_yaml(run));
+  EXPECT_EQ(to_yaml(read("data: a\n")).find("mixture"), std::string::npos);
+  EXPECT_REFUSED(data_sets(read("data: [{path: a, share: 1}]\n")), "say how long a pass");
+  EXPECT_REFUSED(data_sets(read("data: [{path: a, weight: 2}]\nmixture: first_exhausted\n")),
+                 "a has a weight: give shares");
+  EXPECT_REFUSED(read("data: [{path: a, weight: 2, share: 1}]\n"), "has a weight and a share");
+  EXPECT_REFUSED(read("data: [{path: a, share: 1}, b]\n"), "b has no share and others have");
+  EXPECT_REFUSED(read("data: [{path: a, share: 0}]\n"), "data[0].share");
+  EXPECT_REFUSED(read("mixture: first\n"), "first_exhausted");
+}
+
 TEST(DataEntries, RefusesNamingTheEntryAndTheKey) {
   EXPECT_REFUSED(read("data: [{pth: a}]\n"), "data[0].pth: unknown key; did you mean \"path\"");
   EXPECT_REFUSED(read("data: [a, {weight: 2}]\n"), "data[1]: path is missing");
