@@ -1,5 +1,7 @@
 #include "engine/datasets/data_set.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -102,7 +104,7 @@ void settle_format(const DataEntry& entry, const Dataset& dataset, DocumentRows&
   // A text whose rows are said to have fields is read as what can have them.
   if (form == FileForm::text && format->kind != DataFormat::jsonl) form = FileForm::json;
   const FirstRow first = first_row(rows.files);
-  const bool open = !dataset.format && !entry.columns.contains("role") && entry.roles.empty();
+  const bool open = !dataset.format && !entry.columns.contains("role");
   if (!format) format = suggested_format(require_row(first, rows), first.where);
   const bool continued = format->kind == DataFormat::jsonl && !dataset.format;
   if (continued && names_prompt_alone(entry) && first.row) {
@@ -110,12 +112,32 @@ void settle_format(const DataEntry& entry, const Dataset& dataset, DocumentRows&
   }
   rows.format = with_names(*format, entry.columns, entry.roles);
   if (first.row) rows.format = settled_format(rows.format, *first.row, open);
+  // The owner's words for roles hold in ShareGPT's form, too.
+  if (rows.format.kind != format->kind) rows.format = with_names(rows.format, {}, entry.roles);
   if (entry.only_marked && rows.format.learnt.empty()) {
     throw BadRequest("data: " + rows.name +
                      ": only_marked: name the field that marks turns as learnt: columns: {learnt: "
                      "FIELD}");
   }
   rows.format.only_marked = entry.only_marked;
+}
+
+/// Number of rows that `percent` of a data set's are, rounded as Hugging Face's datasets round it.
+std::int64_t part_of_rows(const DocumentRows& rows, double percent) {
+  std::int64_t count = 0;
+  const auto one_more = [&count] {
+    ++count;
+    return Reading::goes_on;
+  };
+  const RowVisitor visitor{
+      .row = [&](Row&) { return one_more(); },
+      .bad = [&](const std::string&, const std::string&) { return one_more(); }};
+  if (rows.format.kind != DataFormat::text) {
+    for (const auto& file : rows.files.files) read_rows(file, rows.files.form, visitor);
+  }
+  const auto part =
+      static_cast<std::int64_t>(std::nearbyint(percent * static_cast<double>(count) / 100.0));
+  return std::max<std::int64_t>(1, part);
 }
 
 }  // namespace
@@ -140,6 +162,10 @@ DocumentRows find_data_set(const DataEntry& entry,
                     .share = entry.share.value_or(1),
                     .num_samples = dataset.num_samples};
   settle_format(entry, dataset, rows);
+  if (entry.max_percent) {
+    const std::int64_t most = part_of_rows(rows, *entry.max_percent);
+    rows.max_samples = std::min(rows.max_samples.value_or(most), most);
+  }
   return rows;
 }
 

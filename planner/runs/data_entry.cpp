@@ -6,6 +6,7 @@
 
 #include "planner/files/choice.hpp"
 #include "planner/files/yaml_document.hpp"
+#include "planner/runs/split_slice.hpp"
 #include "planner/runs/values.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
@@ -87,10 +88,12 @@ void set_key(DataEntry& entry, const std::string& key, const YAML::Node& node,
     entry.weight = parse_weight(value, path);
   } else if (key == "share") {
     entry.share = parse_weight(value, path);
+  } else if (key == "max_samples" && value.ends_with('%')) {
+    entry.max_percent = parse_percent(value, path);
   } else if (key == "max_samples") {
     entry.max_samples = parse_positive(value, path);
   } else if (key == "split") {
-    entry.split = value;
+    set_split(entry, value, path);
   } else if (key == "subset") {
     entry.subset = value;
   } else {
@@ -125,6 +128,13 @@ const std::vector<std::string>& data_columns() {
                                                     "completion", "system", "history", "messages",
                                                     "tools",      "role",   "content", "learnt"};
   return kColumns;
+}
+
+void set_split(DataEntry& entry, const std::string& value, const std::string& path) {
+  const SplitSlice slice = parse_split(value, path);
+  entry.split = slice.name;
+  if (slice.rows) entry.max_samples = slice.rows;
+  if (slice.percent) entry.max_percent = slice.percent;
 }
 
 std::vector<DataEntry> parse_data(const std::string& value, const std::string& path) {

@@ -51,6 +51,8 @@ struct DataEntry {
   std::optional<double> share = {};
   /// Largest number of rows that are read, from the first on.
   std::optional<std::int64_t> max_samples = {};
+  /// Percentage of the rows that are read at most, from the first on.
+  std::optional<double> max_percent = {};
   /// Name of the split, for a data set in the local Hugging Face cache.
   std::optional<std::string> split = {};
   /// Name of the configuration, for a data set in the local Hugging Face cache.
@@ -70,6 +72,10 @@ struct DataEntry {
 /// Keys of DataEntry::columns: text, prompt, query, response, completion, system, history, messages
 /// and tools name fields of an example; role, content and learnt name fields of a turn.
 [[nodiscard]] const std::vector<std::string>& data_columns();
+
+/// Sets the entry's split, and how many of its rows are read where `value` asks for the first ones:
+/// "train[:20%]". Throws BadRequest naming `path` for other parts of a split.
+void set_split(DataEntry& entry, const std::string& value, const std::string& path);
 
 /// Parses the value of `data`: a name, or a list or map as YAML writes it in one line:
 /// `[a.jsonl, {path: b.jsonl, weight: 2, max_samples: 1000, split: train, columns: {prompt: q}}]`.

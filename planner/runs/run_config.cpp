@@ -76,7 +76,7 @@ std::vector<DataEntry> data_sets(const RunConfig& config) {
   require_mixture(config);
   std::vector<DataEntry> sets = config.data;
   for (DataEntry& each : sets) {
-    if (!each.max_samples) each.max_samples = config.max_samples;
+    if (!each.max_samples && !each.max_percent) each.max_samples = config.max_samples;
     if (!each.format && config.data_format != DataFormat::automatic) {
       each.format = config.data_format;
     }

@@ -67,7 +67,13 @@ std::string entry_text(const DataEntry& entry) {
   if (entry.weight) text += ", weight: " + text_of(*entry.weight);
   if (entry.share) text += ", share: " + text_of(*entry.share);
   if (entry.max_samples) text += ", max_samples: " + std::to_string(*entry.max_samples);
-  if (entry.split) text += ", split: " + in_quotes(*entry.split);
+  const std::string percent = entry.max_percent ? text_of(*entry.max_percent) + "%" : "";
+  if (entry.split) {
+    const std::string rows = percent.empty() ? "" : "[:" + percent + "]";
+    text += ", split: " + in_quotes(*entry.split + rows);
+  } else if (!percent.empty()) {
+    text += ", max_samples: " + percent;
+  }
   if (entry.subset) text += ", subset: " + in_quotes(*entry.subset);
   if (entry.format) text += std::string(", format: ") + to_string(*entry.format);
   if (!entry.columns.empty()) text += ", columns: " + names_text(entry.columns);

@@ -199,3 +199,11 @@ def test_columns_by_a_map_and_by_a_prompt_alone(read, tmp_path):
     assert read("pairs.jsonl", "columns.prompt=a").learnt() == [f"a{i}" for i in range(4)]
     write_jsonl(tmp_path / "alpaca.jsonl", [{"a": "q", "output": f"a{i}"} for i in range(4)])
     assert read("alpaca.jsonl", "columns.prompt=a").learnt() == [f"a{i}{END}" for i in range(4)]
+
+
+def test_part_of_the_rows(read, tmp_path):
+    write_jsonl(tmp_path / "rows.jsonl", [chat("q", f"a{i}") for i in range(50)])
+    found = read("{path: rows.jsonl, max_samples: 20%}")
+    assert found.learnt() == [f"a{i}{END}" for i in range(10)] and found.all["sets"][0]["rows_read"] == 10
+    # Rounded as Python rounds: 12.5 to 12.
+    assert read("{path: rows.jsonl, max_samples: 25%}").all["sets"][0]["rows_read"] == 12

@@ -74,10 +74,12 @@ TEST(DataEntries, OverridesStateThemInOneLine) {
 
 TEST(DataEntries, SharesNeedAMixtureAndNoWeights) {
   const RunConfig run = read(
-      "data: [{path: a, share: 0.25}, {path: b, share: 0.75, split: "
+      "data: [{path: a, share: 0.25, max_samples: 20%}, {path: b, share: 0.75, split: "
       "\"x[:7%]\"}]\n"
       "mixture: all_exhausted\n");
   EXPECT_EQ(data_sets(run)[1].share, 0.75);
+  EXPECT_EQ(run.data[0].max_percent, 20.0);
+  EXPECT_EQ(run.data[1].max_percent, 7.0);
   EXPECT_EQ(run_from_yaml(to_yaml(run), "run.yaml").data, run.data);
   EXPECT_EQ(to_yaml(run_from_yaml(to_yaml(run), "run.yaml")), to_yaml(run));
   EXPECT_EQ(to_yaml(read("data: a\n")).find("mixture"), std::string::npos);
@@ -87,6 +89,7 @@ TEST(DataEntries, SharesNeedAMixtureAndNoWeights) {
   EXPECT_REFUSED(read("data: [{path: a, weight: 2, share: 1}]\n"), "has a weight and a share");
   EXPECT_REFUSED(read("data: [{path: a, share: 1}, b]\n"), "b has no share and others have");
   EXPECT_REFUSED(read("data: [{path: a, share: 0}]\n"), "data[0].share");
+  EXPECT_REFUSED(read("data: [{path: a, max_samples: 0%}]\n"), "data[0].max_samples");
   EXPECT_REFUSED(read("mixture: first\n"), "first_exhausted");
 }
 
