@@ -117,6 +117,24 @@ def test_shares_say_how_many_rows_of_a_mixture_are_whose(read, answers, tmp_path
     assert [sum(each[0] == name for each in order) for name in "ab"] == [19, 19]
 
 
+def test_interleave_probs_are_llama_factorys(run_sluice, tokenizer, tmp_path):
+    for name, count in (("big", 400), ("small", 20)):
+        rows = [{"instruction": "q", "input": "", "output": f"{name} {i}"} for i in range(count)]
+        (tmp_path / f"{name}.json").write_text(json.dumps(rows))
+    (tmp_path / "mix.yaml").write_text(
+        "model_name_or_path: model\nstage: sft\nfinetuning_type: full\ndataset: big.json,small.json\ntemplate: default\n"
+        "mix_strategy: interleave_under\ninterleave_probs: 0.7,0.3\ncutoff_len: 64\n"
+    )
+    said = run_sluice("data", "mix.yaml", "--rows", "1", "--json")
+    # Of 380 and 19 rows that are trained, 19 are 30 % and 44 are 70 %; 20 and 1 are held out.
+    assert [round(each["weight"] * rows) for each, rows in zip(said.json()["sets"], (380, 19))] == [44, 19]
+    assert said.json()["documents"] == 44 + 19 + 21
+    row = said.json()["rows"][0]["text"]
+    assert "".join(each["text"] for each in row) == "Human: q<|endoftext|>\nAssistant:big 0<|endoftext|>\n"
+    assert "".join(each["text"] for each in row if each["learnt"]) == "big 0<|endoftext|>"
+    assert "template: default is LLaMA-Factory's own" in said.err
+
+
 def test_max_samples_are_the_first_rows_of_each_set(read, answers, refused, tmp_path):
     sets_of(tmp_path)
     (tmp_path / "text.txt").write_text(TEXT)

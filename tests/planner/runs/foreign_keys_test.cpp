@@ -165,6 +165,15 @@ TEST(ForeignKeys, InterleavedDataSetsAreAMixtureByShares) {
   EXPECT_REFUSED(read(strategy + "1\n"), "1 numbers for 2 data sets");
 }
 
+TEST(ForeignKeys, LlamaFactorysDefaultTemplateIsItsOwn) {
+  const auto named = [](const std::string& text) {
+    return run_from_yaml(text, "RUN.yaml").chat_template;
+  };
+  EXPECT_EQ(named("model_name_or_path: m\ntemplate: default\nstage: sft\n"),
+            "llama_factory_default");
+  EXPECT_EQ(named("model: m\ntemplate: default\n"), "default") << "the folder's, in a file of ours";
+}
+
 TEST(ForeignKeys, SchedulesAreTransformersOwn) {
   const auto read = [](const std::string& text) {
     return run_from_yaml("learning_rate: 1e-3\n" + text, "RUN.yaml").schedule;
