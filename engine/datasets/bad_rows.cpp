@@ -48,6 +48,15 @@ void BadRows::count(const std::string& where, const std::string& kind, bool of_f
 void BadRows::add(const std::string& where, const std::string& reason) {
   const std::string kind = kind_of_reason(reason);
   count(where, kind, false);
+  leave_out(where, reason, kind);
+}
+
+void BadRows::add_marked(const std::string& where, const std::string& reason) {
+  leave_out(where, reason, kind_of_reason(reason));
+}
+
+void BadRows::leave_out(const std::string& where, const std::string& reason,
+                        const std::string& kind) {
   if (strict_ && listed_.size() <= kMostListed) listed_.push_back(where + ": " + reason);
   auto found = std::ranges::find(left_out_, kind, &LeftOutRows::reason);
   if (found == left_out_.end()) {

@@ -19,6 +19,9 @@ class BadRows {
   /// Adds a row that is left out. `where` is its place, "FILE:LINE", `reason` its field and fault,
   /// "output: is empty".
   void add(const std::string& where, const std::string& reason);
+  /// Adds a row that is left out because its own marks say that it is not learnt. Such rows are no
+  /// fault of their file: end_file() does not judge them.
+  void add_marked(const std::string& where, const std::string& reason);
   /// Adds a row that shows that its file is of a kind that is not trained, such as preference data;
   /// end_file() then refuses the file.
   void add_of_file(const std::string& where, const std::string& reason);
@@ -47,6 +50,8 @@ class BadRows {
   };
   /// Counts a row of the file that is being read, whose fault is of `kind` (kind_of_reason).
   void count(const std::string& where, const std::string& kind, bool of_file);
+
+  void leave_out(const std::string& where, const std::string& reason, const std::string& kind);
 
   bool strict_;
   std::int64_t of_file_ = 0;

@@ -1,5 +1,7 @@
 #include "engine/datasets/data_set.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -70,6 +72,23 @@ std::optional<ExampleFormat> stated_format(const DataEntry& entry, const Dataset
   return std::nullopt;
 }
 
+/// Whether the owner names a prompt, and nothing that would say what follows it.
+bool names_prompt_alone(const DataEntry& entry) {
+  const auto has = [&entry](const char* held) { return entry.columns.contains(held); };
+  return has("prompt") && !has("text") && !has("response") && !has("completion") &&
+         !has("messages");
+}
+
+/// Format of rows whose prompt alone is named: with the answer that the row has under a usual name,
+/// else a text to continue.
+ExampleFormat format_of_prompt(const Json& row, const DataEntry& entry) {
+  if (row.contains("completion")) return example_format(DataFormat::prompt_completion);
+  if (row.contains("output")) return example_format(DataFormat::alpaca);
+  ExampleFormat texts = example_format(DataFormat::jsonl);
+  texts.text = entry.columns.at("prompt");
+  return texts;
+}
+
 void settle_format(const DataEntry& entry, const Dataset& dataset, DocumentRows& rows) {
   auto format = stated_format(entry, dataset);
   FileForm& form = rows.files.form;
@@ -85,10 +104,40 @@ void settle_format(const DataEntry& entry, const Dataset& dataset, DocumentRows&
   // A text whose rows are said to have fields is read as what can have them.
   if (form == FileForm::text && format->kind != DataFormat::jsonl) form = FileForm::json;
   const FirstRow first = first_row(rows.files);
-  const bool open = !dataset.format && !entry.columns.contains("role") && entry.roles.empty();
+  const bool open = !dataset.format && !entry.columns.contains("role");
   if (!format) format = suggested_format(require_row(first, rows), first.where);
+  const bool continued = format->kind == DataFormat::jsonl && !dataset.format;
+  if (continued && names_prompt_alone(entry) && first.row) {
+    format = format_of_prompt(*first.row, entry);
+  }
   rows.format = with_names(*format, entry.columns, entry.roles);
   if (first.row) rows.format = settled_format(rows.format, *first.row, open);
+  // The owner's words for roles hold in ShareGPT's form, too.
+  if (rows.format.kind != format->kind) rows.format = with_names(rows.format, {}, entry.roles);
+  if (entry.only_marked && rows.format.learnt.empty()) {
+    throw BadRequest("data: " + rows.name +
+                     ": only_marked: name the field that marks turns as learnt: columns: {learnt: "
+                     "FIELD}");
+  }
+  rows.format.only_marked = entry.only_marked;
+}
+
+/// Number of rows that `percent` of a data set's are, rounded as Hugging Face's datasets round it.
+std::int64_t part_of_rows(const DocumentRows& rows, double percent) {
+  std::int64_t count = 0;
+  const auto one_more = [&count] {
+    ++count;
+    return Reading::goes_on;
+  };
+  const RowVisitor visitor{
+      .row = [&](Row&) { return one_more(); },
+      .bad = [&](const std::string&, const std::string&) { return one_more(); }};
+  if (rows.format.kind != DataFormat::text) {
+    for (const auto& file : rows.files.files) read_rows(file, rows.files.form, visitor);
+  }
+  const auto part =
+      static_cast<std::int64_t>(std::nearbyint(percent * static_cast<double>(count) / 100.0));
+  return std::max<std::int64_t>(1, part);
 }
 
 }  // namespace
@@ -110,8 +159,13 @@ DocumentRows find_data_set(const DataEntry& entry,
                     .format = {},
                     .max_samples = entry.max_samples,
                     .weight = entry.weight.value_or(1),
+                    .share = entry.share.value_or(1),
                     .num_samples = dataset.num_samples};
   settle_format(entry, dataset, rows);
+  if (entry.max_percent) {
+    const std::int64_t most = part_of_rows(rows, *entry.max_percent);
+    rows.max_samples = std::min(rows.max_samples.value_or(most), most);
+  }
   return rows;
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/examples/example.hpp"
+#include "engine/examples/unseen_columns.hpp"
 #include "engine/model_files/written_file.hpp"
 #include "engine/rows/row_file.hpp"
 #include "planner/files/hash.hpp"
@@ -36,6 +37,7 @@ class DocumentMaker {
         add_(add),
         tokenizer_(tokens.tokenizer.load()),
         bad_(rows.strict),
+        unseen_(rows.format),
         shown_(shown) {
     if (tokens.end_of_text && !rows.format.conversations()) {
       end_ = tokenizer_.find(*tokens.end_of_text);
@@ -70,6 +72,10 @@ class DocumentMaker {
     }
     bad_.end();
     counts_.left_out = bad_.left_out();
+    if (shown_ != nullptr) return std::move(counts_);
+    require_learnt();
+    look_in_other_rows();
+    counts_.unseen_columns = unseen_.held();
     return std::move(counts_);
   }
 
@@ -79,6 +85,27 @@ class DocumentMaker {
     std::string where;
     std::int64_t bytes;  ///< Bytes of all files up to the row, for progress.
   };
+
+  /// Refuses data whose rows are all left out.
+  void require_learnt() const {
+    if (counts_.used > 0 || counts_.left_out.empty()) return;
+    throw BadRequest("data: " + rows_.name +
+                     ": no row is learnt: " + left_out_line(counts_.left_out));
+  }
+
+  /// Looks for columns that were not seen in the rows behind those that are read.
+  void look_in_other_rows() {
+    const RowVisitor visitor{
+        .row =
+            [this](Row& row) {
+              unseen_.look(*row.object);
+              return unseen_.none() ? Reading::stops : Reading::goes_on;
+            },
+        .bad = [](const std::string&, const std::string&) { return Reading::goes_on; }};
+    for (const auto& file : rows_.files.files) {
+      if (full() && !unseen_.none()) read_rows(file, rows_.files.form, visitor);
+    }
+  }
 
   [[nodiscard]] bool full() const {
     return rows_.max_samples && counts_.read >= *rows_.max_samples;
@@ -104,10 +131,13 @@ class DocumentMaker {
   Reading take(Row& row) {
     ++counts_.read;
     counts_.replaced_surrogates += row.replaced_surrogates;
+    unseen_.look(*row.object);
     auto read = read_example(*row.object, rows_.format);
     if (const auto* bad = std::get_if<BadExample>(&read)) {
       if (bad->of_file) {
         bad_.add_of_file(row.where, bad->reason);
+      } else if (bad->marked) {
+        bad_.add_marked(row.where, bad->reason);
       } else {
         bad_.add(row.where, bad->reason);
       }
@@ -206,6 +236,7 @@ class DocumentMaker {
   std::vector<Pending> pending_;
   std::int64_t done_ = 0;                   ///< Bytes of all files that were read.
   std::function<void(std::int64_t)> tell_;  ///< Tells the bytes whose tokens are made.
+  UnseenColumns unseen_;
   std::vector<ShownRow>* shown_;
 };
 
@@ -241,10 +272,11 @@ std::string RowCounts::text() const {
   for (const LeftOutRows& each : left_out) {
     reasons.push_back({{"reason", each.reason}, {"rows", each.rows}, {"first", each.first}});
   }
-  const Json all = {{"rows_read", read},
-                    {"rows_used", used},
-                    {"replaced_surrogates", replaced_surrogates},
-                    {"left_out", reasons}};
+  Json all = {{"rows_read", read},
+              {"rows_used", used},
+              {"replaced_surrogates", replaced_surrogates},
+              {"left_out", reasons}};
+  if (!unseen_columns.empty()) all["unseen_columns"] = unseen_columns;
   return all.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -259,6 +291,9 @@ RowCounts RowCounts::of_text(std::string_view text) {
     counts.left_out.push_back({.reason = each.value("reason", std::string()),
                                .rows = each.value("rows", std::int64_t{0}),
                                .first = each.value("first", std::string())});
+  }
+  for (const Json& each : all.value("unseen_columns", Json::array())) {
+    counts.unseen_columns.push_back(each.get<std::string>());
   }
   return counts;
 }

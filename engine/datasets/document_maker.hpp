@@ -47,6 +47,7 @@ struct DocumentRows {
   /// Largest number of rows that are read.
   std::optional<std::int64_t> max_samples = std::nullopt;
   double weight = 1;  ///< Number of times that its rows are read in a pass over the data.
+  double share = 1;   ///< Share of a mixture's rows that are this set's, relative to the others'.
   /// Number of rows that a pass over the data reads (times `weight`), repeated or thinned, if
   /// dataset_info.json states it.
   std::optional<std::int64_t> num_samples = std::nullopt;
@@ -63,6 +64,8 @@ struct RowCounts {
   std::int64_t used = 0;
   std::int64_t replaced_surrogates = 0;
   std::vector<LeftOutRows> left_out;
+  /// Optional columns that the run names and no row has, by what they hold (UnseenColumns).
+  std::vector<std::string> unseen_columns = {};
 
   /// The counts as one line of JSON that ends with a line feed (text), and the counts that such a
   /// line holds (of_text).

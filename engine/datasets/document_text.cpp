@@ -1,8 +1,11 @@
 #include "engine/datasets/document_text.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "engine/datasets/mixture.hpp"
+#include "engine/examples/row_marks.hpp"
 #include "planner/files/hash.hpp"
 #include "sim/error.hpp"
 #include "sim/warning.hpp"
@@ -87,13 +90,43 @@ void DocumentText::open_sets(const TextProgress& progress) {
     mixture.add("documents", hash)
         .add("weight", rows.weight)
         .add("samples", rows.num_samples.value_or(0));
+    if (source_.mixture != planner::Mixture::weights) mixture.add("share", rows.share);
   }
+  if (source_.mixture != planner::Mixture::weights) {
+    mixture.add("mixture", to_string(source_.mixture));
+  }
+  require_columns();
   if (!is_mixture()) {
     cache_ = std::move(opened.front());
     return;
   }
   tokens_hash_ = mixture.hash();
   open_mixture(opened);
+}
+
+void DocumentText::require_columns() const {
+  std::map<std::pair<std::string, std::string>, bool> seen;
+  for (std::size_t i = 0; i < source_.sets.size(); ++i) {
+    for (const auto& column : source_.sets[i].format.stated) {
+      const bool missing = std::ranges::find(counts_[i].unseen_columns, column.first) !=
+                           counts_[i].unseen_columns.end();
+      bool& any = seen[column];
+      any = any || !missing;
+    }
+  }
+  for (const auto& [column, any] : seen) {
+    if (any) continue;
+    const auto& [held, field] = column;
+    const bool marks = held == "learnt";
+    const std::string said = "columns." + held + ": " + (marks ? "no turn and " : "") +
+                             "no row of " + names() + " has a field \"" + field + "\"";
+    // A usual name asks for no more than what is done without it.
+    if (marks && !is_mark(field, {})) {
+      throw BadRequest(said +
+                       ": name the one that says what is learnt, or leave columns.learnt out");
+    }
+    sim::warn("data: " + said);
+  }
 }
 
 void DocumentText::open_mixture(const std::vector<std::unique_ptr<DocumentCache>>& sets) {
@@ -105,6 +138,12 @@ void DocumentText::open_mixture(const std::vector<std::unique_ptr<DocumentCache>
       set.passes *= static_cast<double>(*rows.num_samples) / static_cast<double>(set.documents);
     }
     mixed.push_back(set);
+  }
+  if (source_.mixture != planner::Mixture::weights) {
+    std::vector<double> shares;
+    for (const DocumentRows& rows : source_.sets) shares.push_back(rows.share);
+    draw_by_shares(mixed, shares, source_.mixture);
+    for (std::size_t i = 0; i < sets.size(); ++i) source_.sets[i].weight = mixed[i].passes;
   }
   const MixedOrder order = mixed_order(mixed);
   training_documents_ = order.training;

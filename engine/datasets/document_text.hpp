@@ -30,6 +30,7 @@ class DocumentText : public WindowedText {
   struct Source {
     std::vector<DocumentRows> sets;
     DocumentTokens tokens;
+    planner::Mixture mixture = planner::Mixture::weights;  ///< What a pass over the sets is.
     std::filesystem::path cache;  ///< Folder for cut tokens; created if absent.
   };
   /// Opens the data sets of `source`, cutting them into tokens unless the cache holds them;
@@ -53,6 +54,8 @@ class DocumentText : public WindowedText {
  private:
   void read_window(std::int64_t window, std::int32_t* inputs, std::int32_t* targets) override;
   void open_sets(const TextProgress& progress);
+  /// Refuses a column `learnt` that no row of any set has, and warns of other such columns.
+  void require_columns() const;
   void open_mixture(const std::vector<std::unique_ptr<DocumentCache>>& sets);
   [[nodiscard]] bool is_mixture() const;
   [[nodiscard]] bool has_conversations() const;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+
+#include "sim/error.hpp"
 
 namespace sluice::engine {
 namespace {
@@ -28,6 +31,24 @@ std::int64_t document_of(std::int64_t reading, std::int64_t readings, std::int64
 }
 
 }  // namespace
+
+void draw_by_shares(std::span<MixedSet> sets, std::span<const double> shares,
+                    planner::Mixture until) {
+  check(sets.size() == shares.size(), "each set has a share");
+  const std::vector<std::int64_t> validation = validation_counts(sets);
+  std::optional<double> drawn;
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    const auto training = static_cast<double>(sets[i].documents - validation[i]);
+    if (training == 0) continue;
+    const double lasts = sets[i].passes * training / shares[i];
+    const bool first = until == planner::Mixture::first_exhausted;
+    if (!drawn || (first ? lasts < *drawn : lasts > *drawn)) drawn = lasts;
+  }
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    const auto training = static_cast<double>(sets[i].documents - validation[i]);
+    if (drawn && training > 0) sets[i].passes = shares[i] * *drawn / training;
+  }
+}
 
 MixedOrder mixed_order(std::span<const MixedSet> sets) {
   const std::vector<std::int64_t> validation = validation_counts(sets);

@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "planner/runs/data_entry.hpp"
+
 namespace sluice::engine {
 
 /// One data set of a mixture: how many documents it has, and how often they are read.
@@ -27,6 +29,14 @@ struct MixedOrder {
   std::vector<MixedDocument> documents;
   std::int64_t training = 0;
 };
+
+/// Sets the passes of `sets` so that a pass over the mixture holds them in proportion to `shares`,
+/// one positive number each: set i, of whose n_i = passes t_i rows (t_i: its training documents) a
+/// pass would read, gives s_i N rows, where N = min n_i / s_i until the first set has no rows left
+/// (Mixture::first_exhausted), and N = max n_i / s_i until every row was read (all_exhausted).
+/// Hugging Face's interleave_datasets draws the same numbers, on average, at random.
+void draw_by_shares(std::span<MixedSet> sets, std::span<const double> shares,
+                    planner::Mixture until);
 
 /// The order in which a mixture of `sets` is read. The last twentieth of each set is validation (if
 /// that is no document of any set, one of the largest), read once whatever the passes. The other t

@@ -134,8 +134,10 @@ std::unique_ptr<WindowedText> open_text(const planner::RunConfig& run, const pat
                          .name = sets.front().name},
         run.seq_len, run.seed, progress);
   }
-  DocumentText::Source source{
-      .sets = std::move(sets), .tokens = {.tokenizer = *tokenizer}, .cache = cache};
+  DocumentText::Source source{.sets = std::move(sets),
+                              .tokens = {.tokenizer = *tokenizer},
+                              .mixture = run.mixture,
+                              .cache = cache};
   bool templated = false, all_texts = true;
   for (const DocumentRows& set : source.sets) {
     templated = templated || set.format.conversations();

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "engine/examples/message_reader.hpp"
+#include "engine/examples/row_marks.hpp"
 
 namespace sluice::engine {
 namespace {
@@ -15,10 +17,16 @@ class ExampleFields {
  public:
   ExampleFields(const Json& row, const ExampleFormat& format) : row_(row), format_(format) {}
 
-  [[nodiscard]] Example text() const { return required(format_.text); }
+  [[nodiscard]] Example text() const {
+    refuse_marked();
+    std::string text = required(format_.text);
+    refuse_other_media(text);
+    return text;
+  }
 
   [[nodiscard]] Example alpaca() const {
     refuse_other_kinds();
+    refuse_other_media();
     if (const Json* answers = present(format_.response); answers && answers->is_array()) {
       const bool parts = std::ranges::all_of(*answers, [](const Json& e) { return e.is_object(); });
       if (!parts) {
@@ -49,6 +57,7 @@ class ExampleFields {
 
   [[nodiscard]] Example prompt_completion() const {
     refuse_other_kinds();
+    refuse_other_media();
     const Json* prompt = present(format_.prompt);
     const Json* completion = present(format_.completion);
     if (prompt == nullptr) fault(format_.prompt, "is missing");
@@ -57,10 +66,10 @@ class ExampleFields {
       if (prompt->is_array() && completion->is_array()) {
         fault(format_.prompt, "is a list of messages, and the first row has a text");
       }
+      refuse_parts_of_conversations();
       return PromptAndCompletion{.prompt = required(format_.prompt),
                                  .completion = answer(format_.completion)};
     }
-    refuse_other_media();
     Conversation out = beginning();
     append_list(format_.prompt, out);
     for (ChatMessage& message : out.messages) message.learnt = false;
@@ -94,16 +103,55 @@ class ExampleFields {
     return text;
   }
 
+  /// Refuses what the row's own marks leave out: they hold however its fields were named.
+  void refuse_marked() const {
+    if (auto marked = marked_row(row_, format_)) throw RowFault{std::move(*marked)};
+  }
+
+  /// Refuses rows of other methods, unless the owner named the fields that are to be learnt.
   void refuse_other_kinds() const {
+    refuse_marked();
     if (format_.named) return;
     if (const auto other = other_kind_of_data(row_)) throw RowFault{*other};
   }
 
-  void refuse_other_media() const {
-    for (const char* field : {"images", "videos", "audios", "image", "video", "audio"}) {
-      const Json* found = format_.named ? nullptr : present(field);
-      if (found == nullptr || found->empty()) continue;
-      fault(field, "is not read: text alone is learnt");
+  /// Refuses rows with images, videos or sounds. A text alone stands for itself unless it has a
+  /// place for them.
+  void refuse_other_media(const std::optional<std::string>& text = std::nullopt) const {
+    for (const std::string medium : {"image", "video", "audio"}) {
+      const bool has_place = !text || text->find("<" + medium + ">") != std::string::npos ||
+                             text->find("<|" + medium + "|>") != std::string::npos;
+      if (!has_place) continue;
+      for (const std::string& field : {medium + "s", medium}) {
+        const Json* found = present(field);
+        if (found == nullptr || !is_filled(*found) || is_named(field)) continue;
+        fault(field,
+              "is not read: text alone is learnt (remove the field where the text stands without "
+              "it)");
+      }
+    }
+  }
+
+  /// Whether the format reads a field of that name as text.
+  [[nodiscard]] bool is_named(const std::string& field) const {
+    return field == format_.text || field == format_.prompt || field == format_.query ||
+           field == format_.response || field == format_.completion || field == format_.system;
+  }
+
+  /// Refuses what belongs to conversations beside a prompt that is a text, which has no place for
+  /// it.
+  void refuse_parts_of_conversations() const {
+    for (const std::string* field : {&format_.system, &format_.tools, &format_.history}) {
+      const Json* found = present(*field);
+      if (found == nullptr || !is_filled(*found)) continue;
+      const bool metadata = field == &format_.history && found->is_string() &&
+                            !found->get_ref<const std::string&>().starts_with('[');
+      if (metadata) continue;
+      fault_of_file(*field,
+                    "is not read beside a prompt that is text: learn the rows as "
+                    "conversations by columns: {prompt: " +
+                        format_.prompt + ", response: " + format_.completion +
+                        "}, or give prompt and completion as lists of messages");
     }
   }
 
@@ -122,13 +170,14 @@ class ExampleFields {
       const Json tools = tools_of(*given, format_.tools, format_.kind != DataFormat::messages);
       if (!tools.is_null()) all["tools"] = tools;
     }
-    if (format_.kind == DataFormat::alpaca) return json_text(all);
-    if (const Json* documents = present("documents"); documents && documents->is_array()) {
-      if (!documents->empty()) all["documents"] = *documents;
+    const Json* documents = format_.kind == DataFormat::alpaca ? nullptr : present("documents");
+    if (documents != nullptr && documents->is_array() && !documents->empty()) {
+      all["documents"] = *documents;
     }
-    if (const Json* more = present("chat_template_kwargs")) {
-      if (!more->is_object()) fault("chat_template_kwargs", "must be an object");
-      for (const auto& [name, value] : more->items()) {
+    if (const Json* more = present("chat_template_kwargs"); more && is_filled(*more)) {
+      const Json kwargs = object_in(*more);
+      if (!kwargs.is_object()) fault("chat_template_kwargs", "must be an object");
+      for (const auto& [name, value] : kwargs.items()) {
         if (!value.is_null()) all[name] = value;
       }
     }
@@ -136,8 +185,17 @@ class ExampleFields {
     return json_text(all);
   }
 
-  void append_history(const Json& turns, Conversation& out) const {
+  /// The object that a JSON value is, or holds as JSON text; null for anything else.
+  static Json object_in(const Json& value) {
+    if (!value.is_string()) return value;
+    JsonRow read = read_json_row(value.get_ref<const std::string&>());
+    return read.fault.empty() ? std::move(*read.value) : Json();
+  }
+
+  void append_history(const Json& given, Conversation& out) const {
     const std::string& name = format_.history;
+    if (!is_filled(given)) return;
+    const Json turns = list_in(given);
     if (!turns.is_array()) fault(name, "must be a list of [question, answer] pairs");
     for (std::size_t i = 0; i < turns.size(); ++i) {
       const Json& turn = turns[i];
@@ -172,7 +230,7 @@ class ExampleFields {
     }
     if (std::ranges::none_of(out.messages,
                              [&](const ChatMessage& e) { return said(e) && e.learnt; })) {
-      fault(field, "has no message that is to be learnt");
+      fault_of_marks(field, "has no message that is to be learnt");
     }
   }
 

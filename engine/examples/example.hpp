@@ -25,6 +25,9 @@ struct BadExample {
   /// Whether the row shows that its file is of a kind that is not trained here, such as preference
   /// data: then the file is refused, and no single row left out.
   bool of_file = false;
+  /// Whether the row is left out because its own marks say that it is not learnt, which is no fault
+  /// of the file, however many such rows it has.
+  bool marked = false;
 };
 
 /// Reads one row of a data set, whose fields mean what `format` says: its example, or why it has
@@ -45,8 +48,8 @@ struct BadExample {
 /// which their meaning can be stated.
 [[nodiscard]] std::string advice_on_fields(const Json& row);
 
-/// Reason why a row belongs to preference data or another kind of data that is not trained here, by
-/// its fields; none for other rows.
+/// Reason why a row belongs to preference data, which is not trained here, by its fields; none for
+/// other rows.
 [[nodiscard]] std::optional<BadExample> other_kind_of_data(const Json& row);
 
 }  // namespace sluice::engine

@@ -63,6 +63,7 @@ std::string ExampleFormat::canonical() const {
   if (kind == DataFormat::prompt_completion) out.append("\n").append(completion);
   if (!tools.empty() && tools != "tools") out.append("\ntools ").append(tools);
   if (!learnt.empty()) out.append("\nlearnt ").append(learnt);
+  if (only_marked) out.append("\nonly_marked");
   return out + (lists ? "\nlists" : "");
 }
 
@@ -95,6 +96,7 @@ ExampleFormat with_names(ExampleFormat format, const std::map<std::string, std::
     const auto known = names.find(held);
     if (known == names.end()) continue;  // data_columns() was checked where they were read.
     *known->second = field;
+    format.stated[held] = field;
     format.named = format.named || of_rows(held);
   }
   for (const auto& [word, meant] : roles) {

@@ -32,11 +32,16 @@ struct ExampleFormat {
   /// templates know ("assistant"), or "function_call" for a turn whose content is a call of a tool
   /// as JSON.
   std::vector<std::pair<std::string, std::string>> roles = {};
+  /// Whether turns (of rows without turns: the row) that `learnt` does not mark as learnt are only
+  /// read, instead of being learnt where the assistant has them.
+  bool only_marked = false;
   /// Whether prompt and completion are lists of messages, as the first row has them; else they are
   /// texts.
   bool lists = false;
   /// Whether the owner named the fields, by columns: then no other field of a row is looked at.
   bool named = false;
+  /// Columns that the run names, by what they hold.
+  std::map<std::string, std::string> stated = {};
 
   [[nodiscard]] bool conversations() const {
     return kind == planner::DataFormat::alpaca || kind == planner::DataFormat::sharegpt ||

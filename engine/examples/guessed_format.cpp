@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/examples/example.hpp"
+#include "engine/examples/message_reader.hpp"
 
 namespace sluice::engine {
 namespace {
@@ -11,13 +12,9 @@ namespace {
 using planner::DataFormat;
 
 /// The list that a field holds, also as JSON text, as CSV files have it; null for none.
-Json list_in(const Json& row, const char* field) {
+Json list_at(const Json& row, const std::string& field) {
   const auto found = row.find(field);
-  if (found == row.end()) return nullptr;
-  if (found->is_array()) return *found;
-  if (!found->is_string() || !found->get_ref<const std::string&>().starts_with('[')) return nullptr;
-  JsonRow read = read_json_row(found->get_ref<const std::string&>());
-  return read.fault.empty() && read.value->is_array() ? std::move(*read.value) : Json();
+  return found == row.end() ? Json() : list_in(*found);
 }
 
 template <std::size_t kSize>
@@ -32,7 +29,7 @@ std::string first_of(const Json& row, const std::array<const char*, kSize>& name
 
 std::optional<ExampleFormat> guessed_format(const Json& row) {
   for (const char* field : {"messages", "conversations"}) {
-    const Json list = list_in(row, field);
+    const Json list = list_at(row, field);
     if (!list.is_array()) continue;
     const bool empty = list.empty() || !list.front().is_object();
     // A turn without either of the two fields is a fault of that row, whatever the others are.
@@ -55,10 +52,10 @@ std::optional<ExampleFormat> guessed_format(const Json& row) {
 
 ExampleFormat settled_format(ExampleFormat format, const Json& row, bool open) {
   if (format.kind == DataFormat::prompt_completion) {
-    format.lists = list_in(row, format.prompt.c_str()).is_array();
+    format.lists = list_at(row, format.prompt).is_array();
   }
   if (format.kind != DataFormat::messages || !open) return format;
-  const Json list = list_in(row, format.messages.c_str());
+  const Json list = list_at(row, format.messages);
   const bool sharegpt = list.is_array() && !list.empty() && list.front().is_object() &&
                         !list.front().contains("role") && list.front().contains("from");
   if (!sharegpt) return format;
@@ -67,6 +64,7 @@ ExampleFormat settled_format(ExampleFormat format, const Json& row, bool open) {
   other.messages = field;
   other.learnt = format.learnt;
   other.named = format.named;
+  other.stated = format.stated;
   return other;
 }
 

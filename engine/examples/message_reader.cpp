@@ -5,13 +5,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "engine/examples/row_marks.hpp"
+
 namespace sluice::engine {
 namespace {
 
-/// Fields of a turn that say whether it is learnt.
-constexpr std::array kMasks = {"weight",        "loss_weight", "train",     "training",
-                               "trainable",     "loss",        "loss_mask", "compute_loss",
-                               "train_on_turn", "is_training", "learn"};
 /// Fields of a turn that may say that it is not learnt, or that it is: programs differ.
 constexpr std::array kUnclear = {"mask", "masked", "is_masked", "ignore", "ignored"};
 /// Fields of a turn that mask parts of it, which is not done.
@@ -19,11 +17,7 @@ constexpr std::array kPartMasks = {"train_detail", "training_detail", "loss_scal
 /// Fields of a turn that hold thoughts; an answer may consist of them.
 constexpr std::array kThoughts = {"reasoning_content", "reasoning", "thinking", "thought"};
 
-bool is_mask(const std::string& name, const ExampleFormat& format) {
-  return name == format.learnt || std::ranges::find(kMasks, name) != kMasks.end();
-}
-
-bool is_filled(const Json& message, const char* field) {
+bool has_filled(const Json& message, const char* field) {
   const auto found = message.find(field);
   return found != message.end() && !found->is_null() && !found->empty() &&
          !(found->is_string() && found->get_ref<const std::string&>().empty());
@@ -46,6 +40,7 @@ std::optional<bool> mask_value(const Json& value, const std::string& field) {
 bool learnt_of(const Json& message, const std::string& field, const std::string& role,
                const ExampleFormat& format) {
   bool learnt = true;
+  bool marked = !format.only_marked;
   for (const auto& [name, value] : message.items()) {
     const bool of_parts = std::ranges::find(kPartMasks, name) != kPartMasks.end();
     if (of_parts && !value.is_null()) {
@@ -56,17 +51,18 @@ bool learnt_of(const Json& message, const std::string& field, const std::string&
       fault_of_file(field + "." + name,
                     "does not say whether 1 is learnt or left out: write \"train\": true or false");
     }
-    if (!is_mask(name, format)) continue;
+    if (!is_mark(name, format)) continue;
     const auto says = mask_value(value, field + "." + name);
     if (!says) continue;
     learnt = learnt && *says;
+    marked = marked || (*says && name == format.learnt);
     // A weight of 1 is what every turn has; to train a question is asked for by the other names.
     if (*says && role != "assistant" && name != "weight") {
       fault_of_file(field + "." + name, "asks to learn a turn of the " + role +
                                             ", and only the assistant's are learnt: write false");
     }
   }
-  return learnt;
+  return learnt && marked;
 }
 
 std::string role_names(const ExampleFormat& format) {
@@ -156,7 +152,7 @@ class Turn {
  private:
   [[nodiscard]] std::string content_field() const { return field_ + "." + format_.content; }
 
-  [[nodiscard]] bool calls_tools() const { return is_filled(message_, "tool_calls"); }
+  [[nodiscard]] bool calls_tools() const { return has_filled(message_, "tool_calls"); }
 
   Json content(const std::string& role) {
     const auto found = message_.find(format_.content);
@@ -195,14 +191,14 @@ class Turn {
 
   [[nodiscard]] bool thinks() const {
     return std::ranges::any_of(kThoughts,
-                               [this](const char* each) { return is_filled(message_, each); });
+                               [this](const char* each) { return has_filled(message_, each); });
   }
 
   /// Copies what else the turn has: all but its masks and what is null, which Arrow writes for a
   /// field that only other turns have.
   void add_others() {
     for (const auto& [name, value] : message_.items()) {
-      if (name == format_.role || name == format_.content || is_mask(name, format_)) continue;
+      if (name == format_.role || name == format_.content || is_mark(name, format_)) continue;
       if (value.is_null()) continue;
       if (name == "function_call") {
         fault(field_ + ".function_call", "is OpenAI's older form: write tool_calls");
@@ -228,9 +224,9 @@ class Turn {
   void require_answer() {
     const Json& text = seen_["content"];
     const bool says = text.is_string() && !text.get_ref<const std::string&>().empty();
-    const bool thinks =
-        std::ranges::any_of(kThoughts, [this](const char* each) { return is_filled(seen_, each); });
-    if (!says && !thinks && !is_filled(seen_, "tool_calls")) fault(content_field(), "is empty");
+    const bool thinks = std::ranges::any_of(
+        kThoughts, [this](const char* each) { return has_filled(seen_, each); });
+    if (!says && !thinks && !has_filled(seen_, "tool_calls")) fault(content_field(), "is empty");
   }
 
   const Json& message_;
@@ -267,13 +263,17 @@ void append_message(const Json& message, const std::string& field, const Example
   conversation.messages.push_back(Turn(message, field, format).made());
 }
 
-Json list_of(const Json& value, const std::string& field) {
+Json list_in(const Json& value) {
   if (value.is_array()) return value;
-  if (value.is_string() && value.get_ref<const std::string&>().starts_with('[')) {
-    JsonRow read = read_json_row(value.get_ref<const std::string&>());
-    if (read.fault.empty() && read.value->is_array()) return std::move(*read.value);
-  }
-  fault(field, "must be a list of messages");
+  if (!value.is_string() || !value.get_ref<const std::string&>().starts_with('[')) return nullptr;
+  JsonRow read = read_json_row(value.get_ref<const std::string&>());
+  return read.fault.empty() && read.value->is_array() ? std::move(*read.value) : Json();
+}
+
+Json list_of(const Json& value, const std::string& field) {
+  Json list = list_in(value);
+  if (!list.is_array()) fault(field, "must be a list of messages");
+  return list;
 }
 
 Json tools_of(const Json& value, const std::string& field, bool wraps) {

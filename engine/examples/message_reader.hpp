@@ -17,6 +17,9 @@ struct RowFault {
 [[noreturn]] inline void fault(const std::string& field, const std::string& reason) {
   throw RowFault{{.reason = field + ": " + reason}};
 }
+[[noreturn]] inline void fault_of_marks(const std::string& field, const std::string& reason) {
+  throw RowFault{{.reason = field + ": " + reason, .marked = true}};
+}
 [[noreturn]] inline void fault_of_file(const std::string& field, const std::string& reason) {
   throw RowFault{{.reason = field + ": " + reason, .of_file = true}};
 }
@@ -30,8 +33,12 @@ struct RowFault {
 void append_message(const Json& message, const std::string& field, const ExampleFormat& format,
                     Conversation& conversation);
 
-/// The list that a JSON value is, or holds as JSON text (as CSV files have it). Throws RowFault
-/// naming `field` for anything else.
+/// The list that a JSON value is, or holds as JSON text (as CSV files have it); null for anything
+/// else.
+[[nodiscard]] Json list_in(const Json& value);
+
+/// The list that a JSON value is, or holds as JSON text. Throws RowFault naming `field` for
+/// anything else.
 [[nodiscard]] Json list_of(const Json& value, const std::string& field);
 
 /// The tools of a row as a template sees them, from a list or its JSON text; null for none.

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/examples/example.hpp"
+#include "engine/examples/row_marks.hpp"
 
 namespace sluice::engine {
 namespace {
@@ -30,6 +31,12 @@ bool is_set(const Json& row, const char* field) {
   return found != row.end() && !found->is_null();
 }
 
+/// Whether a value rates something: a number, also as the text that CSV files have, or a list.
+bool is_rating(const Json& value) {
+  return value.is_array() || value.is_number() ||
+         (value.is_string() && weight_of_mark(value).has_value());
+}
+
 }  // namespace
 
 std::optional<BadExample> other_kind_of_data(const Json& row) {
@@ -38,7 +45,7 @@ std::optional<BadExample> other_kind_of_data(const Json& row) {
     if (is_set(row, field) && !row[field].is_object()) return preference(field, "messages");
   }
   for (const char* field : kRatings) {
-    if (is_set(row, field) && (row[field].is_number() || row[field].is_array())) {
+    if (is_set(row, field) && is_rating(row[field])) {
       return preference(field, "messages");
     }
   }
@@ -47,18 +54,10 @@ std::optional<BadExample> other_kind_of_data(const Json& row) {
       return preference(field, "messages");
     }
   }
-  for (const char* field : {"weight", "loss_weight"}) {
-    if (!is_set(row, field) || !row[field].is_number() || row[field].get<double>() == 1) continue;
-    return BadExample{.reason = std::string(field) +
-                                ": rows of other weights than 1 are not done here: leave the field "
-                                "out, or give rows of one weight a data set of their own",
-                      .of_file = true};
-  }
-  for (const char* field : {"loss_mask", "loss_masks", "train_mask", "labels", "masks"}) {
-    if (!is_set(row, field) || !row[field].is_array()) continue;
-    return BadExample{.reason = std::string(field) +
-                                ": masks of a row's parts are not done here: mark messages "
-                                "(\"weight\": 0), or give token ids with a mask",
+  if (is_set(row, "labels") && row["labels"].is_array()) {
+    return BadExample{.reason =
+                          "labels: masks of a row's parts are not done here: mark messages "
+                          "(\"weight\": 0), or give token ids with a mask",
                       .of_file = true};
   }
   return std::nullopt;

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "planner/files/yaml_document.hpp"
+#include "planner/runs/data_entry.hpp"
 #include "planner/runs/foreign_rules.hpp"
 #include "planner/runs/run_config.hpp"
 #include "planner/runs/values.hpp"
@@ -64,23 +65,19 @@ constexpr std::array kRefused = {
 };
 
 std::vector<std::string> axolotl_entry_keys() {
-  std::vector<std::string> keys = {"path",
-                                   "type",
-                                   "data_files",
-                                   "name",
-                                   "split",
-                                   "roles",
-                                   "roles_to_train",
-                                   "train_on_eos",
-                                   "chat_template",
-                                   "chat_template_jinja",
-                                   "message_property_mappings",
-                                   "temperature"};
+  std::vector<std::string> keys = {
+      "path",         "type",          "data_files",          "name",
+      "split",        "roles",         "roles_to_train",      "train_on_eos",
+      "train_on_eot", "chat_template", "chat_template_jinja", "message_property_mappings",
+      "temperature"};
   for (const FieldKey& each : kFields) keys.emplace_back(each.theirs);
   for (const char* each : kMoot) keys.emplace_back(each);
   for (const FieldKey& each : kRefused) keys.emplace_back(each.theirs);
   return keys;
 }
+
+/// A chat template as a run's `template` names it; none for the model folder's own.
+using ChosenTemplate = std::optional<std::string>;
 
 /// Reads the keys of one entry.
 class EntryReader {
@@ -93,8 +90,20 @@ class EntryReader {
     for (const auto& item : map) read_key(item.first.Scalar(), item.second);
     if (file_) entry_.name = local_file();
     if (entry_.name.empty()) throw BadRequest(where_ + ": path is missing: name a file");
+    if (entry_.only_marked && !entry_.columns.contains("learnt")) {
+      throw BadRequest(where_ +
+                       ".roles_to_train: [] learns the turns that are marked alone: name the field "
+                       "that marks them as message_field_training");
+    }
+    // axolotl's words for roles, where the entry states none.
+    if (entry_.format == DataFormat::messages && entry_.roles.empty()) {
+      entry_.roles = {{"human", "user"}, {"gpt", "assistant"}};
+    }
     return entry_;
   }
+
+  /// The chat template that the entry names, as a run's `template`; none where it names none.
+  [[nodiscard]] const std::optional<ChosenTemplate>& chosen_template() const { return template_; }
 
  private:
   void read_key(Text key, const YAML::Node& node) {
@@ -111,16 +120,26 @@ class EntryReader {
     } else if (key == "name") {
       entry_.subset = scalar();
     } else if (key == "split") {
-      entry_.split = scalar();
+      set_split(entry_, scalar(), path);
     } else if (key == "chat_template") {
-      set_chat_template(run_, scalar(), path);
+      read_template(scalar(), path);
     } else if (key == "chat_template_jinja") {
-      set_path(run_, "template", scalar());
-    } else if (key == "train_on_eos") {
-      require_one_of(scalar(), path, {"turn", "all"}, "the end of every answer is learnt");
+      template_ = scalar();
+    } else if (key == "train_on_eos" || key == "train_on_eot") {
+      require_one_of(scalar(), path, {"turn"},
+                     "the end of every answer is learnt, and no other: write turn");
     } else if (!read_field(key, node, path)) {
       throw BadRequest(path + ": unknown key" + sim::did_you_mean(key, axolotl_entry_keys()));
     }
+  }
+
+  /// Notes the template of an entry; "jinja" is named by chat_template_jinja.
+  void read_template(Text name, Text path) {
+    if (name == "jinja") return;
+    RunConfig scratch;
+    set_chat_template(scratch, name, path);
+    for (const std::string& note : scratch.notes) run_.notes.push_back(note);
+    if (!template_) template_ = scratch.chat_template;
   }
 
   bool read_field(Text key, const YAML::Node& node, Text path) {
@@ -193,7 +212,8 @@ class EntryReader {
     }
   }
 
-  void require_assistant(const YAML::Node& node, Text path) const {
+  void require_assistant(const YAML::Node& node, Text path) {
+    entry_.only_marked = node.IsSequence() && node.size() == 0;
     const auto wrong = [&path](Text role) {
       if (role == "assistant" || role == "gpt" || role == "model") return;
       throw BadRequest(path + ": \"" + role + "\" is not done here: the assistant is learnt");
@@ -227,21 +247,56 @@ class EntryReader {
   std::string where_;
   DataEntry entry_;
   std::optional<std::string> file_;
+  std::optional<ChosenTemplate> template_;
+};
+
+/// The template of a run whose entries each may name one; entries without one have the run's.
+class OneTemplate {
+ public:
+  explicit OneTemplate(ChosenTemplate of_run) : of_run_(std::move(of_run)) {}
+
+  /// Adds the entry at `where`. Throws BadRequest if an entry before it has another template.
+  void add(const DataEntry& entry, const std::optional<ChosenTemplate>& own,
+           const std::string& where) {
+    const bool is_text = entry.format == DataFormat::jsonl || entry.format == DataFormat::alpaca;
+    if (!own && is_text) return;  // axolotl renders these without a template.
+    const ChosenTemplate& named = own ? *own : of_run_;
+    if (chosen_ && *chosen_ != named) {
+      throw BadRequest(where + ".chat_template: " + text(named) +
+                       " is not done here beside the data sets before, which have " +
+                       text(*chosen_) + ": one chat template holds for a run");
+    }
+    chosen_ = named;
+  }
+
+  /// Template of all entries; none where none of them needs one.
+  [[nodiscard]] const std::optional<ChosenTemplate>& chosen() const { return chosen_; }
+
+ private:
+  static std::string text(const ChosenTemplate& named) {
+    return named.value_or("the tokenizer's own");
+  }
+
+  ChosenTemplate of_run_;
+  std::optional<ChosenTemplate> chosen_;
 };
 
 void read_entries(RunConfig& run, Text value, Text key) {
+  OneTemplate one(run.chat_template);
   read_yaml(value, key, [&](const YAML::Node& node) {
     std::vector<DataEntry> entries;
-    if (!node.IsSequence()) {
-      entries.push_back(EntryReader(run, key).read(node));
-    } else {
-      for (const auto& item : node) {
-        const std::string where = key + "[" + std::to_string(entries.size()) + "]";
-        entries.push_back(EntryReader(run, where).read(item));
-      }
+    const auto add = [&](const YAML::Node& map, const std::string& where) {
+      EntryReader reader(run, where);
+      entries.push_back(reader.read(map));
+      one.add(entries.back(), reader.chosen_template(), where);
+    };
+    if (!node.IsSequence()) add(node, key);
+    if (node.IsSequence()) {
+      for (const auto& item : node) add(item, key + "[" + std::to_string(entries.size()) + "]");
     }
     run.data = std::move(entries);
   });
+  if (one.chosen()) run.chat_template = *one.chosen();
   run.stated.insert("data");
 }
 
@@ -254,6 +309,7 @@ void set_axolotl_data(RunConfig& run, Text value, Text key) {
 void set_axolotl_pretraining(RunConfig& run, Text value, Text key) {
   if (is_none(value)) return;
   read_entries(run, value, key);
+  run.stated.insert("pretraining_dataset");
   for (DataEntry& each : run.data) {
     if (!each.format && each.columns.contains("text")) each.format = DataFormat::jsonl;
   }

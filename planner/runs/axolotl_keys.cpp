@@ -82,6 +82,16 @@ void set_rl(RunConfig&, Text value, Text key) {
                    "data and rewards wait for a method that uses them");
 }
 
+/// Questions are never learnt; texts to continue have none.
+void set_train_on_inputs(RunConfig& run, Text value, Text key) {
+  if (is_none(value) || !parse_yes_or_no(value, key)) return;
+  const auto is_text = [](const DataEntry& each) { return each.format == DataFormat::jsonl; };
+  const bool texts = run.stated.contains("pretraining_dataset") ||
+                     (!run.data.empty() && std::ranges::all_of(run.data, is_text));
+  if (!texts) throw BadRequest(key + ": is not done here (a key of axolotl): " + kAnswers);
+  run.notes.push_back(key + " is ignored: texts are learnt as a whole");
+}
+
 constexpr std::array kAxolotlKeys = {
     alias("base_model", "model"),
     alias("sequence_len", "seq_len"),
@@ -102,6 +112,7 @@ constexpr std::array kAxolotlKeys = {
     rule("special_tokens", set_special_tokens),
     rule("plugins", set_plugins),
     rule("rl", set_rl),
+    rule("train_on_inputs", set_train_on_inputs),
     rule("revision_of_model", set_revision),
 
     adapter("adapter"),
@@ -143,6 +154,7 @@ constexpr std::array kAxolotlKeys = {
     moot("eval_sample_packing", "validation is packed as training is"),
     moot("eval_table_*", kMeanLoss),
     moot("experimental_skip_move_to_device", kPlanned),
+    moot("experts_implementation", kPlanned),
     moot("flash_attention", kPlanned),
     moot("flash_attn_*", kPlanned),
     moot("flash_optimum", kPlanned),
@@ -232,6 +244,8 @@ constexpr std::array kAxolotlKeys = {
     refused("process_reward_model", "the model predicts the next token"),
     refused("processor_type", kNoPicture),
     refused("qat", kAllWeights),
+    refused("reinit_weights",
+            "name the model's config.json alone as model: its weights are then random"),
     refused("reward_model", "the model predicts the next token"),
     refused("s2_attention", kModelFile),
     refused("shrink_embeddings", kVocabulary),
@@ -239,7 +253,6 @@ constexpr std::array kAxolotlKeys = {
     refused("tokenizer_config", "put that tokenizer.json into the model's folder"),
     refused("tokens", kVocabulary),
     refused("torchdistx_path", kAdamW),
-    refused("train_on_inputs", kAnswers),
     refused("unfrozen_parameters", kAllWeights),
     refused("use_pose", "positions count from 0 by one"),
     refused("resize_token_embeddings_to_32x", kVocabulary),

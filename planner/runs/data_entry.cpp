@@ -6,6 +6,7 @@
 
 #include "planner/files/choice.hpp"
 #include "planner/files/yaml_document.hpp"
+#include "planner/runs/split_slice.hpp"
 #include "planner/runs/values.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
@@ -15,8 +16,9 @@ namespace sluice::planner {
 namespace {
 
 const std::vector<std::string>& entry_keys() {
-  static const std::vector<std::string> kKeys = {"path",   "weight", "max_samples", "split",
-                                                 "subset", "format", "columns",     "roles"};
+  static const std::vector<std::string> kKeys = {"path",        "weight", "max_samples", "split",
+                                                 "subset",      "format", "columns",     "roles",
+                                                 "only_marked", "share"};
   return kKeys;
 }
 
@@ -80,12 +82,18 @@ void set_key(DataEntry& entry, const std::string& key, const YAML::Node& node,
     entry.name = parse_name(value, path);
   } else if (is_none(value)) {
     return;
+  } else if (key == "only_marked") {
+    entry.only_marked = parse_yes_or_no(value, path);
   } else if (key == "weight") {
     entry.weight = parse_weight(value, path);
+  } else if (key == "share") {
+    entry.share = parse_weight(value, path);
+  } else if (key == "max_samples" && value.ends_with('%')) {
+    entry.max_percent = parse_percent(value, path);
   } else if (key == "max_samples") {
     entry.max_samples = parse_positive(value, path);
   } else if (key == "split") {
-    entry.split = value;
+    set_split(entry, value, path);
   } else if (key == "subset") {
     entry.subset = value;
   } else {
@@ -122,6 +130,13 @@ const std::vector<std::string>& data_columns() {
   return kColumns;
 }
 
+void set_split(DataEntry& entry, const std::string& value, const std::string& path) {
+  const SplitSlice slice = parse_split(value, path);
+  entry.split = slice.name;
+  if (slice.rows) entry.max_samples = slice.rows;
+  if (slice.percent) entry.max_percent = slice.percent;
+}
+
 std::vector<DataEntry> parse_data(const std::string& value, const std::string& path) {
   std::vector<DataEntry> entries;
   if (is_none(value)) return entries;
@@ -155,12 +170,20 @@ std::vector<DataEntry> parse_data_names(const std::string& value, const std::str
 }
 
 void require_weights(const std::vector<DataEntry>& entries, const std::string& path) {
-  const auto weighted = [](const DataEntry& each) { return each.weight.has_value(); };
-  const auto count = std::ranges::count_if(entries, weighted);
-  if (count == 0 || count == static_cast<std::ptrdiff_t>(entries.size())) return;
-  const auto without = std::ranges::find_if_not(entries, weighted);
-  throw BadRequest(path + ": " + without->name.string() +
-                   " has no weight and others have: give every data set one, or none");
+  const auto require_all = [&](const char* what, const auto& has) {
+    const auto without = std::ranges::find_if_not(entries, has);
+    if (without == entries.end() || std::ranges::none_of(entries, has)) return;
+    throw BadRequest(path + ": " + without->name.string() + " has no " + what +
+                     " and others have: give every data set one, or none");
+  };
+  require_all("weight", [](const DataEntry& each) { return each.weight.has_value(); });
+  require_all("share", [](const DataEntry& each) { return each.share.has_value(); });
+  const auto both = std::ranges::find_if(
+      entries, [](const DataEntry& each) { return each.weight && each.share; });
+  if (both == entries.end()) return;
+  throw BadRequest(path + ": " + both->name.string() +
+                   " has a weight and a share: a weight says how often its rows are read in a "
+                   "pass, a share what part of a mixture they are: give one");
 }
 
 bool is_plain(const DataEntry& entry) { return entry == DataEntry{.name = entry.name}; }
@@ -171,6 +194,23 @@ std::string names_of(const std::vector<DataEntry>& entries) {
     names.append(names.empty() ? "" : ", ").append(each.name.string());
   }
   return names;
+}
+
+const char* to_string(Mixture mixture) {
+  switch (mixture) {
+    case Mixture::weights:
+      return "weights";
+    case Mixture::first_exhausted:
+      return "first_exhausted";
+    case Mixture::all_exhausted:
+      return "all_exhausted";
+  }
+  return "";
+}
+
+Mixture parse_mixture(const std::string& value, const std::string& path) {
+  return parse_choice(value, path,
+                      {Mixture::weights, Mixture::first_exhausted, Mixture::all_exhausted});
 }
 
 const char* to_string(DataFormat format) {

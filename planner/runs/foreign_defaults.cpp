@@ -9,6 +9,10 @@
 namespace sluice::planner {
 namespace {
 
+/// Name of the shipped template that LLaMA-Factory calls "default"; here that is the model
+/// folder's own.
+constexpr const char* kLlamaFactoryDefault = "llama_factory_default";
+
 struct Default {
   const char* path;
   const char* value;
@@ -61,6 +65,12 @@ void fill_foreign_defaults(RunConfig& config, const std::set<Program>& seen,
     config.notes.emplace_back(
         "finetuning_type is not stated, for which LLaMA-Factory trains LoRA: all weights are "
         "trained here");
+  }
+  if (program == Program::llama_factory && config.chat_template == "default") {
+    config.chat_template = kLlamaFactoryDefault;
+    config.notes.push_back(std::string("template: default is LLaMA-Factory's own (Human: ... "
+                                       "Assistant: ...), shipped as ") +
+                           kLlamaFactoryDefault + ": leave template out to train as the model was");
   }
   if (program == Program::trl && !keys.contains("assistant_only_loss")) {
     config.notes.emplace_back(

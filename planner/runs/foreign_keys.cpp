@@ -107,11 +107,14 @@ int rank_of(const std::string& key) {
                                         "micro_batch_size",
                                         "per_gpu_train_batch_size",
                                         "lr_scheduler_type",
-                                        "lr_scheduler"};
+                                        "lr_scheduler",
+                                        "chat_template_jinja"};
   static constexpr std::array kLast = {
-      "lr_scheduler_kwargs", "cosine_min_lr_ratio", "interleave_probs",   "dataset_config",
-      "dataset_train_split", "dataset_text_field",  "chat_template_jinja"};
+      "lr_scheduler_kwargs", "cosine_min_lr_ratio", "interleave_probs", "dataset_config",
+      "dataset_train_split", "dataset_text_field",  "datasets"};
   const auto has = [&key](const auto& keys) { return std::ranges::find(keys, key) != keys.end(); };
+  // Whether questions are learnt is a matter of the data sets' kinds.
+  if (key == "train_on_inputs") return 3;
   return has(kLast) ? 2 : has(kAfter) ? 1 : 0;
 }
 

@@ -1,5 +1,6 @@
 // Keys of LLaMA-Factory's training files (0.9) that transformers' TrainingArguments do not have.
 #include <array>
+#include <cmath>
 
 #include "planner/runs/foreign_key.hpp"
 #include "planner/runs/foreign_rules.hpp"
@@ -28,7 +29,7 @@ void set_dataset(RunConfig& run, Text value, Text key) {
   run.stated.insert("data");
 }
 
-/// Sets the data sets' weights, one number each.
+/// Sets the data sets' shares, one number each.
 void set_probabilities(RunConfig& run, Text value, Text key) {
   if (is_none(value)) return;
   std::string text = value;
@@ -38,21 +39,44 @@ void set_probabilities(RunConfig& run, Text value, Text key) {
     throw BadRequest(key + ": " + std::to_string(numbers.size()) + " numbers for " +
                      std::to_string(run.data.size()) + " data sets: give one each");
   }
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    std::string number = numbers[i].name.string();
-    std::erase(number, '"');
-    run.data[i].weight = parse_number(number, key);
-    if (!(*run.data[i].weight > 0)) throw BadRequest(key + ": each must be more than 0");
+  if (run.mixture == Mixture::weights && !run.stated.contains("mixture")) {
+    throw BadRequest(
+        key +
+        ": belongs to mix_strategy: interleave_under or interleave_over, without which "
+        "LLaMA-Factory refuses it: state one, or weights of data");
   }
+  double sum = 0;
+  std::vector<double> shares;
+  for (const DataEntry& each : numbers) {
+    std::string number = each.name.string();
+    std::erase(number, '"');
+    shares.push_back(parse_number(number, key));
+    if (!(shares.back() > 0)) throw BadRequest(key + ": each must be more than 0");
+    sum += shares.back();
+  }
+  if (std::abs(sum - 1) > 1e-6) {
+    throw BadRequest(key + ": sum to " + format_amount(sum) + ", and probabilities sum to 1");
+  }
+  if (run.data.size() == 1 || run.mixture == Mixture::weights) return;
+  for (std::size_t i = 0; i < shares.size(); ++i) run.data[i].share = shares[i];
 }
 
+/// Sets what a pass over the data sets is. LLaMA-Factory draws from them at random by
+/// interleave_probs, else in turns.
 void set_mixing(RunConfig& run, Text value, Text key) {
-  require_one_of(value, key, {"concat", "interleave_under", "interleave_over"},
-                 "concat, and interleave_under or _over with interleave_probs, are");
-  if (value != "concat") {
-    run.notes.push_back(key + ": " + value +
-                        " is a mix by interleave_probs; a pass has as many rows as all sets");
-  }
+  if (is_none(value)) return;
+  require_one_of(value, key, {"concat", "interleave_under", "interleave_over", "interleave_once"},
+                 "concat and interleave_under, _over and _once are");
+  if (value == "concat") return;
+  if (value == "interleave_under") run.mixture = Mixture::first_exhausted;
+  if (value == "interleave_over") run.mixture = Mixture::all_exhausted;
+  run.stated.insert("mixture");
+  const bool once = value == "interleave_once";
+  run.notes.push_back(key + ": " + value +
+                      (once ? " reads every row once a pass; sets are mixed in proportion to their "
+                              "rows"
+                            : " mixes data sets evenly by their shares, where LLaMA-Factory draws "
+                              "them at random"));
 }
 
 void set_stage(RunConfig&, Text value, Text key) {

@@ -1,11 +1,14 @@
 #include "planner/runs/paths.hpp"
 
+#include <yaml-cpp/yaml.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
 
 #include "planner/files/choice.hpp"
+#include "planner/files/yaml_document.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "planner/plans/plan_overrides.hpp"
 #include "planner/runs/foreign_keys.hpp"
@@ -86,6 +89,25 @@ void set_column(RunConfig& run, Text path, Text value) {
   run.stated.insert("columns");
 }
 
+/// Sets all columns at once, from a map as YAML writes it in one line: {prompt: question}.
+void set_columns(RunConfig& run, Text value, Text path) {
+  if (is_none(value)) {
+    run.columns.clear();
+    return;
+  }
+  read_yaml(value, path, [&](const YAML::Node& map) {
+    if (!map.IsMap()) throw BadRequest(path + ": must be a map such as {prompt: NAME}");
+    run.columns.clear();
+    for (const auto& item : map) {
+      const std::string inner = path + "." + item.first.Scalar();
+      if (item.second.IsMap() || item.second.IsSequence()) {
+        throw BadRequest(inner + ": must be the name of a field");
+      }
+      set_column(run, inner, item.second.IsNull() ? "" : item.second.Scalar());
+    }
+  });
+}
+
 /// Sets the policy, which replaces a plan that was named before.
 void set_policy(RunConfig& run, Text value, Text) {
   run.policy.reset();
@@ -163,6 +185,11 @@ void set_packing_kind(RunConfig& run, Text value, Text path) {
 constexpr std::array kPaths = {
     RunPath{"model", [](RunConfig& run, Text v, Text p) { run.model = parse_name(v, p); }},
     RunPath{"data", [](RunConfig& run, Text v, Text p) { run.data = parse_data(v, p); }},
+    RunPath{"mixture",
+            [](RunConfig& run, Text v, Text p) {
+              run.mixture = is_none(v) ? Mixture::weights : parse_mixture(v, p);
+            }},
+    RunPath{"columns", set_columns},
     RunPath{"dataset_dir", [](RunConfig& run, Text v, Text) { run.dataset_dir = parse_file(v); }},
     RunPath{
         "data_format",

@@ -13,6 +13,22 @@ std::int64_t steps_of(const Cadence& cadence, std::int64_t steps, double pass_st
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(cadence.amount * whole)));
 }
 
+void require_mixture(const RunConfig& config) {
+  require_weights(config.data, "data");
+  for (const DataEntry& each : config.data) {
+    if (each.share && config.mixture == Mixture::weights) {
+      throw BadRequest("data: " + each.name.string() +
+                       " has a share: say how long a pass over the mixture is by mixture: "
+                       "first_exhausted or all_exhausted, or give weights");
+    }
+    if (each.weight && config.mixture != Mixture::weights) {
+      throw BadRequest("mixture: " + std::string(to_string(config.mixture)) +
+                       " draws from data sets by their shares, and " + each.name.string() +
+                       " has a weight: give shares, or leave mixture out");
+    }
+  }
+}
+
 }  // namespace
 
 void set_cadence(RunConfig& config, const std::string& path, const Cadence& cadence) {
@@ -57,9 +73,10 @@ void settle(RunConfig& config) {
 }
 
 std::vector<DataEntry> data_sets(const RunConfig& config) {
+  require_mixture(config);
   std::vector<DataEntry> sets = config.data;
   for (DataEntry& each : sets) {
-    if (!each.max_samples) each.max_samples = config.max_samples;
+    if (!each.max_samples && !each.max_percent) each.max_samples = config.max_samples;
     if (!each.format && config.data_format != DataFormat::automatic) {
       each.format = config.data_format;
     }

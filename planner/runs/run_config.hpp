@@ -54,8 +54,9 @@ inline constexpr const char* kKernelsFile = "kernels";
 /// Everything that RUN.yaml states, with defaults filled in. Paths are relative to the working
 /// folder.
 struct RunConfig {
-  std::string model;            ///< The model as given: anything that find_model accepts.
-  std::vector<DataEntry> data;  ///< The data sets to train on; training needs one.
+  std::string model;                   ///< The model as given: anything that find_model accepts.
+  std::vector<DataEntry> data;         ///< The data sets to train on; training needs one.
+  Mixture mixture = Mixture::weights;  ///< What a pass over several data sets is.
   std::optional<std::filesystem::path> dataset_dir;  ///< Folder of dataset_info.json and its files.
   DataFormat data_format = DataFormat::automatic;
   /// File that says which token ids are learnt, one 0 or 1 for each id; none for the file that lies
@@ -174,7 +175,7 @@ void set_path(RunConfig& config, const std::string& path, const std::string& val
 
 const char* to_string(TokenType type);
 /// The data sets of a run with the run's max_samples, columns and data_format filled in where an
-/// entry states none.
+/// entry states none. Throws BadRequest where their weights or shares contradict the run's mixture.
 [[nodiscard]] std::vector<DataEntry> data_sets(const RunConfig& config);
 
 const char* to_string(Packing packing);

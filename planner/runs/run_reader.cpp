@@ -35,9 +35,16 @@ class RunReader {
 
   void read(const YAML::Node& node) {
     if (node.IsNull()) return;
-    if (!node.IsMap()) return refuse(node, "", "must hold `key: value` lines");
+    if (!node.IsMap()) {
+      refuse(node, "", "must hold `key: value` lines");
+      refusals_.push_back(std::move(found_.front().refusal));
+      return;
+    }
     read_map(node, "");
     fill_foreign_defaults(run_, programs_, keys_);
+    // Keys are read in the order of their ranks, and refusals told in the order of the file.
+    std::ranges::stable_sort(found_, {}, &Found::line);
+    for (Found& each : found_) refusals_.push_back(std::move(each.refusal));
   }
 
  private:
@@ -64,7 +71,7 @@ class RunReader {
       }
     }
     // Nodes are not sorted: assigning one to another changes the document.
-    for (const int rank : {0, 1, 2}) {
+    for (const int rank : {0, 1, 2, 3}) {
       for (const Entry& entry : entries) {
         if (rank_of(entry.path) == rank) read_value(entry.key, entry.value, entry.path);
       }
@@ -141,13 +148,19 @@ class RunReader {
   }
 
   void refuse(const YAML::Node& node, const std::string& path, const std::string& reason) {
-    refusals_.push_back(
-        {path, where_ + ": line " + std::to_string(node.Mark().line + 1) + ": " + reason});
+    const int line = node.Mark().line + 1;
+    found_.push_back({line, {path, where_ + ": line " + std::to_string(line) + ": " + reason}});
   }
+
+  struct Found {
+    int line;
+    Refusal refusal;
+  };
 
   RunConfig& run_;
   const std::string& where_;
   std::vector<Refusal>& refusals_;
+  std::vector<Found> found_;
   std::set<Program> programs_;  ///< Programs whose keys the file has.
   std::set<std::string> keys_;
 };

@@ -65,12 +65,20 @@ std::string entry_text(const DataEntry& entry) {
   if (is_plain(entry)) return in_quotes(entry.name.string());
   std::string text = "{path: " + in_quotes(entry.name.string());
   if (entry.weight) text += ", weight: " + text_of(*entry.weight);
+  if (entry.share) text += ", share: " + text_of(*entry.share);
   if (entry.max_samples) text += ", max_samples: " + std::to_string(*entry.max_samples);
-  if (entry.split) text += ", split: " + in_quotes(*entry.split);
+  const std::string percent = entry.max_percent ? text_of(*entry.max_percent) + "%" : "";
+  if (entry.split) {
+    const std::string rows = percent.empty() ? "" : "[:" + percent + "]";
+    text += ", split: " + in_quotes(*entry.split + rows);
+  } else if (!percent.empty()) {
+    text += ", max_samples: " + percent;
+  }
   if (entry.subset) text += ", subset: " + in_quotes(*entry.subset);
   if (entry.format) text += std::string(", format: ") + to_string(*entry.format);
   if (!entry.columns.empty()) text += ", columns: " + names_text(entry.columns);
   if (!entry.roles.empty()) text += ", roles: " + names_text(entry.roles);
+  if (entry.only_marked) text += ", only_marked: true";
   return text + "}";
 }
 
@@ -142,6 +150,7 @@ std::string to_yaml(const RunConfig& run) {
   YamlText yaml;
   if (!run.model.empty()) yaml.quoted("model", run.model);
   write_data(yaml, run);
+  if (run.mixture != Mixture::weights) yaml.bare("mixture", to_string(run.mixture));
   if (run.dataset_dir) yaml.quoted("dataset_dir", run.dataset_dir->string());
   yaml.bare("data_format", to_string(run.data_format));
   if (run.data_mask) yaml.quoted("data_mask", run.data_mask->string());

@@ -98,6 +98,43 @@ def test_weights_say_how_often_rows_are_read(read, answers, refused, tmp_path):
     refused("[{path: a.jsonl, weight: 0.5}, b.jsonl]", "b.jsonl has no weight")
 
 
+def test_shares_say_how_many_rows_of_a_mixture_are_whose(read, answers, tmp_path):
+    sets_of(tmp_path)
+    shared = "[{path: a.jsonl, share: 0.7}, {path: b.jsonl, share: 0.3}]"
+    # 38 and 19 rows are trained. Of 19 / 0.3 = 63.3 and 38 / 0.7 = 54.3 draws, a pass ends with the fewer ...
+    order = answers(read(shared, "mixture=first_exhausted"))[:-3]
+    assert [each for each in order if each[0] == "a"] == [f"a{i}" for i in range(38)]
+    assert len([each for each in order if each[0] == "b"]) == len(set(each for each in order if each[0] == "b")) == 16
+    # ... or with the more: 44.3 rows of a.
+    found = read(shared, "mixture=all_exhausted")
+    order = answers(found)[:-3]
+    assert len([each for each in order if each[0] == "a"]) == 44
+    assert [each for each in order if each[0] == "b"] == [f"b{i}" for i in range(19)]
+    assert set(order) == {f"a{i}" for i in range(38)} | {f"b{i}" for i in range(19)}
+    assert [each["weight"] for each in found.all["sets"]] == pytest.approx([0.7 * 19 / 0.3 / 38, 1])
+    # Without shares sets take turns.
+    order = answers(read("[a.jsonl, b.jsonl]", "mixture=first_exhausted"))[:-3]
+    assert [sum(each[0] == name for each in order) for name in "ab"] == [19, 19]
+
+
+def test_interleave_probs_are_llama_factorys(run_sluice, tokenizer, tmp_path):
+    for name, count in (("big", 400), ("small", 20)):
+        rows = [{"instruction": "q", "input": "", "output": f"{name} {i}"} for i in range(count)]
+        (tmp_path / f"{name}.json").write_text(json.dumps(rows))
+    (tmp_path / "mix.yaml").write_text(
+        "model_name_or_path: model\nstage: sft\nfinetuning_type: full\ndataset: big.json,small.json\ntemplate: default\n"
+        "mix_strategy: interleave_under\ninterleave_probs: 0.7,0.3\ncutoff_len: 64\n"
+    )
+    said = run_sluice("data", "mix.yaml", "--rows", "1", "--json")
+    # Of 380 and 19 rows that are trained, 19 are 30 % and 44 are 70 %; 20 and 1 are held out.
+    assert [round(each["weight"] * rows) for each, rows in zip(said.json()["sets"], (380, 19))] == [44, 19]
+    assert said.json()["documents"] == 44 + 19 + 21
+    row = said.json()["rows"][0]["text"]
+    assert "".join(each["text"] for each in row) == "Human: q<|endoftext|>\nAssistant:big 0<|endoftext|>\n"
+    assert "".join(each["text"] for each in row if each["learnt"]) == "big 0<|endoftext|>"
+    assert "template: default is LLaMA-Factory's own" in said.err
+
+
 def test_max_samples_are_the_first_rows_of_each_set(read, answers, refused, tmp_path):
     sets_of(tmp_path)
     (tmp_path / "text.txt").write_text(TEXT)

@@ -42,6 +42,29 @@ TEST(Mixture, SetsAreReadAsOftenAsTheirPassesSayAndInProportionEverywhere) {
   EXPECT_EQ(order.documents[90], (MixedDocument{1, 39}));
 }
 
+TEST(Mixture, SharesDrawFromSetsUntilTheFirstOrTheLastHasNoRowsLeft) {
+  using planner::Mixture;
+  const std::vector<double> shares = {0.7, 0.3};
+  const auto readings = [&shares](std::vector<MixedSet> sets, Mixture until) {
+    draw_by_shares(sets, shares, until);
+    std::vector<std::int64_t> all(2);
+    const MixedOrder order = mixed_order(sets);
+    for (std::int64_t i = 0; i < order.training; ++i) {
+      ++all[static_cast<std::size_t>(order.documents[static_cast<std::size_t>(i)].set)];
+    }
+    return all;
+  };
+  // 380 and 19 are trained: 19 / 0.3 = 63.3 draws, or 380 / 0.7 = 542.9.
+  const std::vector<MixedSet> sets = {{.documents = 400}, {.documents = 20}};
+  EXPECT_EQ(readings(sets, Mixture::first_exhausted), (std::vector<std::int64_t>{44, 19}));
+  EXPECT_EQ(readings(sets, Mixture::all_exhausted), (std::vector<std::int64_t>{380, 163}));
+  // A set whose passes were stated has as many rows as they read.
+  const std::vector<MixedSet> twice = {{.documents = 400}, {.documents = 20, .passes = 2}};
+  EXPECT_EQ(readings(twice, Mixture::first_exhausted), (std::vector<std::int64_t>{89, 38}));
+  const std::vector<MixedSet> empty = {{.documents = 0}, {.documents = 20}};
+  EXPECT_EQ(readings(empty, Mixture::first_exhausted), (std::vector<std::int64_t>{0, 19}));
+}
+
 TEST(Mixture, SmallSetsHoldOneDocumentOutAmongThem) {
   const std::vector<MixedSet> sets = {{.documents = 3}, {.documents = 5}, {.documents = 0}};
   const MixedOrder order = mixed_order(sets);

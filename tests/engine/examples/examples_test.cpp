@@ -142,9 +142,11 @@ TEST(Example, ABadRowIsToldByItsField) {
   EXPECT_EQ(written(R"({"conversations":[{"from":"function_call","tool_calls":[{"name":"f"}]}]})",
                     DataFormat::sharegpt),
             "row: conversations[0].value: must be a call of a tool as JSON");
-  EXPECT_EQ(told(DataFormat::messages,
-                 R"({"messages":[{"role":"assistant","content":"x"}],"images":["a"]})"),
-            "row: images: is not read: text alone is learnt");
+  EXPECT_EQ(
+      told(DataFormat::messages,
+           R"({"messages":[{"role":"assistant","content":"x"}],"images":["a"]})"),
+      "row: images: is not read: text alone is learnt (remove the field where the text stands "
+      "without it)");
   EXPECT_EQ(told(DataFormat::messages,
                  R"({"messages":[{"role":"assistant","content":"x","tool_calls":[{"p":NaN}]}]})"),
             "row: messages[0]: holds NaN or Infinity, which no template can write");

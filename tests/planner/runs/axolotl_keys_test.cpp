@@ -153,7 +153,11 @@ TEST(AxolotlKeys, DataSetsOfManyKinds) {
   EXPECT_EQ(first("{path: a.jsonl, type: \"completion:body\"}").columns.at("text"), "body");
   EXPECT_EQ(first("{path: a.jsonl, type: completion, field: body}").columns.at("text"), "body");
   EXPECT_EQ(first("{path: a.jsonl, type: sharegpt.load_role}").format, DataFormat::sharegpt);
-  EXPECT_EQ(first("{path: org/set, name: main, split: \"train[:10%]\"}").split, "train[:10%]");
+  const DataEntry part = first("{path: org/set, name: main, split: \"train[:10%]\"}");
+  EXPECT_EQ(part.split, "train");
+  EXPECT_EQ(part.max_percent, 10.0);
+  EXPECT_EQ(first("{path: a.jsonl, split: \"train[0:500]\"}").max_samples, 500);
+  EXPECT_EQ(first("{path: a.jsonl, split: \"train[:]\"}").max_samples, std::nullopt);
   EXPECT_EQ(first("{path: org/set, data_files: [x.jsonl]}").name, "org/set/x.jsonl");
   EXPECT_EQ(first("{path: a, shards: null, ds_type: json, trust_remote_code: false}").name, "a");
   EXPECT_REFUSED(first("{path: a, type: jeopardy}"), "datasets[0].type: \"jeopardy\"");
@@ -163,9 +167,79 @@ TEST(AxolotlKeys, DataSetsOfManyKinds) {
   EXPECT_REFUSED(first("{path: a, drop_system_message: true}"), "remove the system turns");
   EXPECT_REFUSED(first("{path: a, shards: 4}"), "write max_samples: N");
   EXPECT_REFUSED(first("{path: a, train_on_eos: last}"), "the end of every answer is learnt");
+  EXPECT_REFUSED(first("{path: a, train_on_eos: all}"), "and no other: write turn");
+  EXPECT_REFUSED(first("{path: a, train_on_eot: all}"), "datasets[0].train_on_eot: \"all\"");
+  EXPECT_REFUSED(first("{path: a, split: \"train[10%:]\"}"), "the first rows of a split are");
+  EXPECT_REFUSED(first("{path: a, split: \"train[:-5]\"}"), "the first rows of a split are");
+  EXPECT_REFUSED(first("{path: a, split: \"train[:20%]+test\"}"), "the first rows of a split");
+  EXPECT_REFUSED(first("{path: a, split: \"train[:200%]\"}"), "at most 100%");
   const RunConfig streamed = run_from_yaml(
       "pretraining_dataset:\n  - path: corpus.jsonl\n    text_column: body\n", "RUN.yaml");
   EXPECT_EQ(streamed.data.front().format, DataFormat::jsonl);
+}
+
+TEST(AxolotlKeys, RolesAreAxolotlsWhereAnEntryStatesNone) {
+  const auto first = [](const std::string& entry) {
+    return run_from_yaml("datasets: [" + entry + "]\n", "RUN.yaml").data.front();
+  };
+  const std::map<std::string, std::string> theirs = {{"gpt", "assistant"}, {"human", "user"}};
+  EXPECT_EQ(first("{path: a, type: chat_template}").roles, theirs);
+  EXPECT_EQ(first("{path: a, type: chat_template, roles: {user: [me]}}").roles,
+            (std::map<std::string, std::string>{{"me", "user"}}));
+  EXPECT_TRUE(first("{path: a, type: alpaca}").roles.empty());
+}
+
+TEST(AxolotlKeys, NoRolesToTrainLearnsTheMarkedTurnsAlone) {
+  const auto read = [](const std::string& entry) {
+    return run_from_yaml("datasets:\n  - {path: a, type: chat_template, " + entry + "}\n",
+                         "RUN.yaml");
+  };
+  const RunConfig run = read("roles_to_train: [], message_field_training: keep");
+  EXPECT_TRUE(run.data.front().only_marked);
+  EXPECT_EQ(run_from_yaml(to_yaml(run), "run.yaml").data, run.data);
+  EXPECT_FALSE(
+      read("roles_to_train: [assistant], message_field_training: keep").data.front().only_marked);
+  EXPECT_FALSE(read("roles_to_train:").data.front().only_marked);
+  EXPECT_REFUSED(read("roles_to_train: []"), "as message_field_training");
+}
+
+TEST(AxolotlKeys, OneChatTemplateHoldsForARun) {
+  const auto named = [](const std::string& text) {
+    return run_from_yaml(text, "RUN.yaml").chat_template;
+  };
+  const std::string chat = "{path: a, type: chat_template, chat_template: ";
+  EXPECT_EQ(named("datasets: [" + chat + "chatml}]\n"), "chatml");
+  // What an entry states holds over the file, wherever that stands.
+  EXPECT_EQ(named("datasets: [" + chat + "chatml}]\nchat_template: phi4\n"), "chatml");
+  EXPECT_EQ(named("datasets: [" + chat + "jinja, chat_template_jinja: t.jinja}]\n"), "t.jinja");
+  EXPECT_EQ(named("datasets: [" + chat + "chatml}, " + chat + "chatml}]\n"), "chatml");
+  EXPECT_EQ(named("datasets: [" + chat + "chatml}, {path: b, type: completion}]\n"), "chatml");
+  EXPECT_REFUSED(named("datasets: [" + chat + "chatml}, " + chat + "phi4}]\n"),
+                 "datasets[1].chat_template: phi4 is not done here beside the data sets before, "
+                 "which have chatml");
+  EXPECT_REFUSED(named("datasets: [" + chat + "chatml}, {path: b, type: chat_template}]\n"),
+                 "the tokenizer's own");
+  EXPECT_REFUSED(
+      named("chat_template: llama3\ndatasets: [{path: b, type: chat_template}, " + chat + "phi4}]"),
+      "phi4 is not done here beside the data sets before, which have llama3");
+}
+
+TEST(AxolotlKeys, APretrainingFileLearnsItsTextsAsAWhole) {
+  const auto read = [](const std::string& text) { return run_from_yaml(text, "RUN.yaml"); };
+  const RunConfig run = read(
+      "train_on_inputs: true\nexperts_implementation: scattermoe\npretraining_dataset:\n"
+      "  - {path: pt.jsonl, name: en, type: pretrain, split: train}\n");
+  EXPECT_EQ(run.data.front().format, DataFormat::jsonl);
+  EXPECT_EQ(run.data.front().subset, "en");
+  EXPECT_EQ(run.notes,
+            (std::vector<std::string>{"experts_implementation is ignored: the plan chooses it",
+                                      "train_on_inputs is ignored: texts are learnt as a whole"}));
+  EXPECT_EQ(read("train_on_inputs: true\ndatasets: [{path: a, type: completion}]\n").notes.size(),
+            1U);
+  EXPECT_REFUSED(read("train_on_inputs: true\ndatasets: [{path: a, type: alpaca}]\n"),
+                 "the assistant's answers");
+  EXPECT_REFUSED(read("reinit_weights: true\n"), "name the model's config.json alone as model");
+  EXPECT_EQ(read("reinit_weights: false\n").notes.size(), 0U);
 }
 
 TEST(AxolotlKeys, ChatTemplatesByTheirNames) {

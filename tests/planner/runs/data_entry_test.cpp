@@ -60,8 +60,37 @@ TEST(DataEntries, OverridesStateThemInOneLine) {
   EXPECT_EQ(names_of(run.data), "b.jsonl, c.jsonl");
   set_path(run, "columns.prompt", "question");
   EXPECT_EQ(run.columns.at("prompt"), "question");
+  set_path(run, "columns", "{response: answer, query: \"more text\"}");
+  EXPECT_EQ(run.columns,
+            (std::map<std::string, std::string>{{"response", "answer"}, {"query", "more text"}}));
+  set_path(run, "columns", "null");
+  EXPECT_TRUE(run.columns.empty());
+  EXPECT_REFUSED(set_path(run, "columns", "{promt: q}"),
+                 "columns.promt: unknown key; did you mean");
+  EXPECT_REFUSED(set_path(run, "columns", "prompt"), "must be a map such as {prompt: NAME}");
   set_path(run, "dataset", "identity, alpaca_en_demo");
   EXPECT_EQ(names_of(run.data), "identity, alpaca_en_demo");
+}
+
+TEST(DataEntries, SharesNeedAMixtureAndNoWeights) {
+  const RunConfig run = read(
+      "data: [{path: a, share: 0.25, max_samples: 20%}, {path: b, share: 0.75, split: "
+      "\"x[:7%]\"}]\n"
+      "mixture: all_exhausted\n");
+  EXPECT_EQ(data_sets(run)[1].share, 0.75);
+  EXPECT_EQ(run.data[0].max_percent, 20.0);
+  EXPECT_EQ(run.data[1].max_percent, 7.0);
+  EXPECT_EQ(run_from_yaml(to_yaml(run), "run.yaml").data, run.data);
+  EXPECT_EQ(to_yaml(run_from_yaml(to_yaml(run), "run.yaml")), to_yaml(run));
+  EXPECT_EQ(to_yaml(read("data: a\n")).find("mixture"), std::string::npos);
+  EXPECT_REFUSED(data_sets(read("data: [{path: a, share: 1}]\n")), "say how long a pass");
+  EXPECT_REFUSED(data_sets(read("data: [{path: a, weight: 2}]\nmixture: first_exhausted\n")),
+                 "a has a weight: give shares");
+  EXPECT_REFUSED(read("data: [{path: a, weight: 2, share: 1}]\n"), "has a weight and a share");
+  EXPECT_REFUSED(read("data: [{path: a, share: 1}, b]\n"), "b has no share and others have");
+  EXPECT_REFUSED(read("data: [{path: a, share: 0}]\n"), "data[0].share");
+  EXPECT_REFUSED(read("data: [{path: a, max_samples: 0%}]\n"), "data[0].max_samples");
+  EXPECT_REFUSED(read("mixture: first\n"), "first_exhausted");
 }
 
 TEST(DataEntries, RefusesNamingTheEntryAndTheKey) {

@@ -139,6 +139,41 @@ TEST(ForeignKeys, AdaptersGetOneLineWithWhatAllWeightsTake) {
   EXPECT_EQ(run_from_yaml("load_in_8bit: false\nlora_r:\n", "RUN.yaml").notes.size(), 0U);
 }
 
+TEST(ForeignKeys, InterleavedDataSetsAreAMixtureByShares) {
+  const auto read = [](const std::string& text) {
+    return run_from_yaml("dataset: a,b\n" + text, "RUN.yaml");
+  };
+  const RunConfig under = read("interleave_probs: 0.7,0.3\nmix_strategy: interleave_under\n");
+  EXPECT_EQ(under.mixture, Mixture::first_exhausted);
+  EXPECT_EQ(under.data[0].share, 0.7);
+  EXPECT_EQ(under.data[1].share, 0.3);
+  EXPECT_EQ(under.data[0].weight, std::nullopt);
+  EXPECT_EQ(to_yaml(run_from_yaml(to_yaml(under), "run.yaml")), to_yaml(under));
+  EXPECT_EQ(data_sets(under).size(), 2U);
+  const RunConfig over = read("mix_strategy: interleave_over\n");
+  EXPECT_EQ(over.mixture, Mixture::all_exhausted);
+  EXPECT_EQ(over.data[0].share, std::nullopt) << "without probabilities sets take turns";
+  for (const char* once : {"mix_strategy: interleave_once\n", "mix_strategy: concat\n"}) {
+    EXPECT_EQ(read(once).mixture, Mixture::weights);
+  }
+  EXPECT_REFUSED(read("interleave_probs: 0.7,0.3\n"), "belongs to mix_strategy: interleave_under");
+  EXPECT_REFUSED(read("interleave_probs: 0.7,0.3\nmix_strategy: concat\n"),
+                 "state one, or weights");
+  const std::string strategy = "mix_strategy: interleave_under\ninterleave_probs: ";
+  EXPECT_REFUSED(read(strategy + "0.7,0.7\n"), "sum to 1.4, and probabilities sum to 1");
+  EXPECT_REFUSED(read(strategy + "1,0\n"), "each must be more than 0");
+  EXPECT_REFUSED(read(strategy + "1\n"), "1 numbers for 2 data sets");
+}
+
+TEST(ForeignKeys, LlamaFactorysDefaultTemplateIsItsOwn) {
+  const auto named = [](const std::string& text) {
+    return run_from_yaml(text, "RUN.yaml").chat_template;
+  };
+  EXPECT_EQ(named("model_name_or_path: m\ntemplate: default\nstage: sft\n"),
+            "llama_factory_default");
+  EXPECT_EQ(named("model: m\ntemplate: default\n"), "default") << "the folder's, in a file of ours";
+}
+
 TEST(ForeignKeys, SchedulesAreTransformersOwn) {
   const auto read = [](const std::string& text) {
     return run_from_yaml("learning_rate: 1e-3\n" + text, "RUN.yaml").schedule;
