@@ -7,6 +7,7 @@
 #include "engine/datasets/data_set.hpp"
 #include "engine/datasets/document_text.hpp"
 #include "engine/datasets/plain_text_file.hpp"
+#include "engine/datasets/token_file.hpp"
 #include "engine/datasets/token_ids.hpp"
 #include "engine/datasets/token_text.hpp"
 #include "engine/datasets/usable_tokenizer.hpp"
@@ -96,8 +97,8 @@ void require_no_mask(const planner::RunConfig& run) {
 bool has_token_ids(const planner::RunConfig& run) {
   return std::ranges::any_of(data_sets(run), [](const planner::DataEntry& each) {
     const DataFormat format = each.format.value_or(DataFormat::automatic);
-    const bool npy = format == DataFormat::automatic && each.name.extension() == ".npy";
-    return npy || format == DataFormat::tokens;
+    const bool npy = each.name.extension() == ".npy" || begins_as_npy(each.name);
+    return format == DataFormat::tokens || (format == DataFormat::automatic && npy);
   });
 }
 

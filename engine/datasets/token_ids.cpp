@@ -4,10 +4,12 @@
 #include <utility>
 
 #include "engine/datasets/learnt_tokens.hpp"
+#include "engine/datasets/token_file.hpp"
 #include "engine/model_files/written_file.hpp"
 #include "planner/files/hash.hpp"
 #include "planner/runs/data_file.hpp"
 #include "sim/error.hpp"
+#include "sim/warning.hpp"
 
 namespace sluice::engine {
 namespace {
@@ -22,7 +24,6 @@ constexpr std::int64_t kPart = std::int64_t{1} << 16;
 /// Ids from here on are refused: no vocabulary is so large, and counts are kept for each id.
 constexpr std::int64_t kMostIds = std::int64_t{1} << 24;
 
-bool is_npy(const path& file) { return file.extension() == ".npy"; }
 /// Whether a value stands for padding: -1, or -100 as in transformers' labels.
 bool is_padding(std::int64_t id) { return id == kPaddingTarget || id == kMaskedTarget; }
 
@@ -37,8 +38,10 @@ IntegerFile open_ids(const TokenIds::Files& files) {
     throw BadRequest("data: there is no file " + files.ids.string() +
                      " (give the path of a .npy or .bin file of token ids)");
   }
-  return is_npy(files.ids) ? IntegerFile::npy(files.ids)
-                           : IntegerFile::raw(files.ids, files.raw_type);
+  IntegerFile ids = open_token_file(files.ids, files.raw_type, "data");
+  if (!ids.holds_booleans()) return ids;
+  throw BadRequest("data: " + files.ids.string() +
+                   ": holds booleans, as a mask does: give it as data_mask, and the ids as data");
 }
 
 std::optional<IntegerFile> open_mask(const TokenIds::Files& files, const IntegerFile& ids) {
@@ -52,8 +55,7 @@ std::optional<IntegerFile> open_mask(const TokenIds::Files& files, const Integer
   } else if (!std::filesystem::is_regular_file(file)) {
     return std::nullopt;
   }
-  IntegerFile mask =
-      is_npy(file) ? IntegerFile::npy(file) : IntegerFile::raw(file, IntegerType::uint8);
+  IntegerFile mask = open_token_file(file, IntegerType::uint8, "data_mask");
   const auto shape = [](const IntegerFile& of) {
     return of.has_rows() ? std::to_string(of.rows()) + " x " + std::to_string(of.columns())
                          : std::to_string(of.columns());
@@ -76,12 +78,12 @@ Packing settled(Packing packing, const IntegerFile& ids) {
                              " is one row of token ids: leave packing out, or give a row for each");
 }
 
-std::string hash_of(const TokenIds::Files& files, const std::optional<IntegerFile>& mask,
+std::string hash_of(const IntegerFile& ids, const std::optional<IntegerFile>& mask,
                     Packing packing) {
   return planner::CanonicalText("sluice/token-ids")
       .add("version", kTokenIdsVersion)
-      .add("ids", read_record(files.ids).sha256)
-      .add("type", is_npy(files.ids) ? "npy" : to_string(files.raw_type))
+      .add("ids", read_record(ids.path()).sha256)
+      .add("type", ids.layout())
       .add("mask", mask ? read_record(mask->path()).sha256 : "")
       .add("packing", planner::to_string(packing))
       .hash();
@@ -96,7 +98,7 @@ TokenIds::TokenIds(const Files& files, Packing packing, std::int64_t seq_len, st
       mask_(open_mask(files, ids_)),
       packing_(settled(packing, ids_)),
       layout_(packing_, seq_len),
-      hash_(hash_of(files, mask_, packing_)),
+      hash_(hash_of(ids_, mask_, packing_)),
       window_(seq_len + 1) {
   scan(progress);
   if (packing_ != Packing::stream) {
@@ -128,7 +130,7 @@ void TokenIds::scan(const TextProgress& progress) {
                     std::span<const std::int64_t> learnt) {
     for (std::size_t i = 0; i < ids.size(); ++i) {
       const std::int64_t index = first + static_cast<std::int64_t>(i);
-      add_to_rows(index, ids[i]);
+      add_to_rows(index, ids[i], learnt[i] != 0);
       if (learnt[i] != 0 && learnt[i] != 1) {
         throw BadRequest("data_mask: " + mask_->place(index) + ": " + std::to_string(learnt[i]) +
                          " is neither 0 (only read) nor 1 (learnt)");
@@ -137,11 +139,33 @@ void TokenIds::scan(const TextProgress& progress) {
       learnt_ += learnt[i];
       vocabulary_ = std::max(vocabulary_, ids[i] + 1);
     }
+    halved_.add(ids);
     if (progress) progress(first + std::ssize(ids), ids_.count());
   });
+  warn_of_ids();
 }
 
-void TokenIds::add_to_rows(std::int64_t index, std::int64_t id) {
+void TokenIds::warn_of_ids() const {
+  const std::string file = "data: " + ids_.path().string() + ": ";
+  if (ids_.layout() == to_string(ids_.type()) && halved_.found()) {
+    const bool narrow = ids_.type() == IntegerType::uint16;
+    sim::warn(
+        file + "every second id is " +
+        (halved_.largest_second() == 0 ? "0"
+                                       : "at most " + std::to_string(halved_.largest_second())) +
+        ", as where ids of " + (narrow ? "32" : "64") + " bits are read as " + ids_.layout() +
+        ": if they are, " + (narrow ? "state data_dtype=uint32" : "save them as a .npy file"));
+  }
+  std::int64_t tokens = 0;
+  for (const Row& row : rows_) tokens += row.tokens;
+  const auto repeated = ids_.has_rows() ? ends_.told(tokens) : std::nullopt;
+  if (!repeated) return;
+  sim::warn(file + *repeated +
+            ", which is learnt: if that is padding, write -1 there, behind the "
+            "row's tokens, or leave it out by a mask");
+}
+
+void TokenIds::add_to_rows(std::int64_t index, std::int64_t id, bool learnt) {
   const std::int64_t column = index % ids_.columns();
   if (column == 0) rows_.push_back({index, 0});
   Row& row = rows_.back();
@@ -158,7 +182,14 @@ void TokenIds::add_to_rows(std::int64_t index, std::int64_t id) {
                                      ? " is no token id; padding behind a row is -1 or -100"
                                      : " is no token id"));
   }
-  if (column + 1 < ids_.columns() || row.tokens > 0) return;
+  if (id < 0) {
+    ends_.add_padding();
+  } else if (ids_.has_rows()) {
+    ends_.add(id, learnt);
+  }
+  if (column + 1 < ids_.columns()) return;
+  ends_.end_row();
+  if (row.tokens > 0) return;
   if (empty_rows_++ == 0) first_empty_row_ = row.first;
   rows_.pop_back();
 }

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "engine/datasets/data.hpp"
+#include "engine/datasets/halved_ids.hpp"
 #include "engine/datasets/integer_file.hpp"
+#include "engine/datasets/repeated_ends.hpp"
 #include "engine/datasets/sequence_layout.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 
@@ -31,7 +33,9 @@ class TokenIds : public WindowedText {
     std::optional<std::filesystem::path> mask = std::nullopt;
     IntegerType raw_type = IntegerType::uint16;  ///< Type of the ids in a file that is no .npy.
   };
-  /// Opens the files and reads them once; `progress` is called meanwhile. Throws BadRequest for a
+  /// Opens the files and reads them once; `progress` is called meanwhile. Warns where every second
+  /// id is next to nothing, as in ids of twice the size, and where rows begin or end in one learnt
+  /// id, repeated, as padding by a token leaves them. Throws BadRequest for a
   /// value that is no token id (or in the mask neither 0 nor 1), with its place; where the shapes
   /// of ids and mask differ; and where there are fewer than two windows or rows to learn.
   TokenIds(const Files& files, planner::Packing packing, std::int64_t seq_len, std::int64_t seed,
@@ -58,7 +62,9 @@ class TokenIds : public WindowedText {
   /// Reads all ids and the mask, and checks them; sets the rows, the vocabulary and the number of
   /// learnt tokens.
   void scan(const TextProgress& progress);
-  void add_to_rows(std::int64_t index, std::int64_t id);
+  void add_to_rows(std::int64_t index, std::int64_t id, bool learnt);
+  /// Warns of ids that were read by their halves, and of padding that is learnt.
+  void warn_of_ids() const;
   void cut_rows();
   /// Pieces into which a row is cut, without those that have nothing to learn.
   [[nodiscard]] std::vector<DocumentPiece> pieces_of(const Row& row);
@@ -84,6 +90,8 @@ class TokenIds : public WindowedText {
   planner::Packing packing_;
   SequenceLayout layout_;
   std::string hash_;
+  HalvedIds halved_;
+  RepeatedEnds ends_;
   std::vector<Row> rows_;  ///< Rows that hold any token; a stream is one row.
   std::int64_t vocabulary_ = 0, learnt_ = 0, empty_rows_ = 0, cut_off_ = 0, nothing_within_ = 0;
   std::int64_t first_empty_row_ = 0;
