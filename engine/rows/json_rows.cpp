@@ -81,10 +81,18 @@ class JsonScan {
   enum class Objects { lines, several, one };
 
   Objects form_of_objects() {
-    // A frame of gigabytes is one: its end is not looked for.
-    constexpr std::size_t kLargestRowInFrame = std::size_t{16} << 20;
-    while (text_.rest().size() < kLargestRowInFrame && text_.more()) {
-    }
+    // A frame of gigabytes is one: its end is not looked for. A row on a line of its own may be
+    // longer than what is looked at of other texts.
+    constexpr std::size_t kLooksAt = std::size_t{16} << 20;
+    constexpr std::size_t kLongestLine = std::size_t{128} << 20;
+    std::size_t searched = 0, line_end = std::string_view::npos;
+    do {
+      if (line_end == std::string_view::npos) line_end = text_.rest().find('\n', searched);
+      searched = text_.rest().size();
+    } while (searched < (line_end == std::string_view::npos ? kLongestLine : kLooksAt) &&
+             text_.more());
+    // The first line alone does not tell: what follows it is read, too.
+    if (line_end != std::string_view::npos) (void)next_letter(line_end);
     const std::string_view rest = text_.rest();
     const bool has_line = rest.find('\n') != std::string_view::npos;
     const std::string_view line = rest.substr(0, rest.find('\n'));
@@ -224,9 +232,15 @@ class JsonScan {
   /// Gives the rows of one object: the items of its one list of objects, or the object itself.
   void frame() {
     const std::string whole_where = text_.where();
-    const Reading reading = is_row() ? give_value() : members(whole_where);
+    const std::int64_t line = text_.line();
+    const bool row = is_row();
+    const Reading reading = row ? give_value() : members(whole_where);
     if (reading == Reading::stops) return;
-    if (text_.skip_space()) refuse("something follows the object that holds the rows");
+    const bool on_one_line = line == text_.line();
+    const bool more = text_.skip_space();
+    // A row longer than what was looked at, and others behind it.
+    if (row && more && text_.rest()[0] == '{') return on_one_line ? lines() : objects();
+    if (more) refuse("something follows the object that holds the rows");
   }
 
   /// Whether the object that is next is itself a row: it has no list of objects, or one of a row's.

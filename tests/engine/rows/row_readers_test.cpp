@@ -16,7 +16,8 @@ namespace {
 
 /// "f:LINE VALUE" of each row, and "f:LINE REASON" of what is none.
 std::vector<std::string> rows_of(const std::string& text,
-                                 const std::function<void(TextWindow&, const RowVisitor&)>& read) {
+                                 const std::function<void(TextWindow&, const RowVisitor&)>& read,
+                                 std::size_t at_once = 3) {
   std::vector<std::string> found;
   const RowVisitor visitor{.row =
                                [&](Row& row) {
@@ -28,7 +29,7 @@ std::vector<std::string> rows_of(const std::string& text,
                                  found.push_back(where + " bad: " + reason);
                                  return Reading::goes_on;
                                }};
-  SlowText stream(text, 3);
+  SlowText stream(text, at_once);
   TextWindow window(stream, "f");
   try {
     read(window, visitor);
@@ -65,6 +66,16 @@ TEST(JsonRows, ItemsOfTheOneListOfAnObjectAreRowsUnlessTheListIsARows) {
   EXPECT_EQ(json_rows_of("{\n\"x\":1}\n{\n\"x\":2}"), (Found{"f:1 {\"x\":1}", "f:3 {\"x\":2}"}));
   EXPECT_EQ(json_rows_of("{\"a\":[{}],\"b\":[{}]}").back().substr(0, 37),
             "refused: f:1: holds two lists of rows");
+}
+
+TEST(JsonRows, AFirstLineLongerThanWhatIsLookedAtIsARowAmongLines) {
+  const std::string first = "{\"a\":[{}],\"x\":\"" + std::string(std::size_t{17} << 20, 'y') + "\"}";
+  const Found found =
+      rows_of(first + "\n{\"x\":2}\n7\n", read_json_rows, std::size_t{1} << 20);
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_TRUE(found[0].starts_with("f:1 {\"a\":[{}],\"x\":\"yyy"));
+  EXPECT_EQ(found[1], "f:2 {\"x\":2}");
+  EXPECT_EQ(found[2], "f:3 bad: an example must be an object { ... }");
 }
 
 TEST(JsonRows, ABrokenLineIsOneBadRow) {
