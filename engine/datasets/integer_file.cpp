@@ -86,7 +86,7 @@ IntegerFile IntegerFile::npy(const std::filesystem::path& path) {
                      ": lies in Fortran's order, column by column: save "
                      "numpy.ascontiguousarray(array)");
   }
-  file.rows_ = file.has_rows_ ? header.shape.front() : 1;
+  file.rows_ = file.all_rows_ = file.has_rows_ ? header.shape.front() : 1;
   file.columns_ = header.shape.back();
   file.offset_ = header.bytes;
   const std::int64_t room = std::ssize(file.file_->bytes()) - header.bytes;

@@ -1,6 +1,7 @@
 // Files of integers: NumPy's .npy, or values one after another without a header.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -41,6 +42,10 @@ class IntegerFile {
   /// single row.
   [[nodiscard]] bool has_rows() const { return has_rows_; }
   [[nodiscard]] std::int64_t rows() const { return rows_; }
+  /// Number of rows in the file, of which keep_rows() may have left fewer to read.
+  [[nodiscard]] std::int64_t all_rows() const { return all_rows_; }
+  /// Leaves only the first `most` rows to read.
+  void keep_rows(std::int64_t most) { rows_ = std::min(rows_, most); }
   [[nodiscard]] std::int64_t columns() const { return columns_; }
   [[nodiscard]] std::int64_t count() const { return rows_ * columns_; }
 
@@ -60,7 +65,7 @@ class IntegerFile {
   bool holds_booleans_ = false;
   std::int64_t offset_ = 0;  ///< Byte of the file at which the values begin.
   bool has_rows_ = false;
-  std::int64_t rows_ = 1, columns_ = 0;
+  std::int64_t rows_ = 1, columns_ = 0, all_rows_ = 1;
 };
 
 }  // namespace sluice::engine

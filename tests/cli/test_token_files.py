@@ -142,3 +142,78 @@ def test_a_mask_given_as_ids_and_an_array_of_no_rows_are_named(refuses, tmp_path
     refuses([*WORDS, "--data", "m.npy"], "data: m.npy: holds booleans, as a mask does", "data_mask")
     numpy.save(tmp_path / "none.npy", numpy.zeros((0, 5), dtype="<i4"))
     refuses([*WORDS, "--data", "none.npy"], "none.npy holds 0 rows to learn")
+
+
+@pytest.fixture
+def parts(tmp_path):
+    """Three shards of one stream, and three of the same rows."""
+    (tmp_path / "s").mkdir()
+    for i, part in enumerate((IDS[:301], IDS[301:302], IDS[302:])):
+        numpy.save(tmp_path / "s" / f"ids-{i}.npy", part)
+        part.astype("<u2").tofile(tmp_path / "s" / f"raw-{i}.bin")
+        rows = padded(-1)[[0, 6, 7, 20][i] : [0, 6, 7, 20][i + 1]]
+        numpy.save(tmp_path / "s" / f"rows-{i}.npy", rows[:, : 25 + i * 3] if i else rows)
+    numpy.save(tmp_path / "ids.npy", IDS)
+    numpy.save(tmp_path / "rows.npy", padded(-1))
+
+
+def all_of(run_sluice, data, *more):
+    shown = run_sluice(*WORDS[:-1], "100", "--data", data, *more, "--json").json()
+    (one,) = shown.pop("sets")
+    return {key: one[key] for key in ("rows_read", "rows_used", "left_out")} | shown, one["files"]
+
+
+def test_shards_are_read_as_the_whole(run_sluice, parts):
+    whole, _ = all_of(run_sluice, "ids.npy")
+    for data, *more in (["s/ids-*.npy"], ["[s/ids-0.npy, s/ids-1.npy, s/ids-2.npy]"], ["s/raw-*.bin", "data_format=tokens"]):
+        found, files = all_of(run_sluice, data, *more)
+        assert found == whole and [each[-5] for each in files] == ["0", "1", "2"], data
+    whole, _ = all_of(run_sluice, "rows.npy")
+    found, files = all_of(run_sluice, "s/rows-*.npy")
+    assert found == whole and len(files) == 3
+
+
+def test_a_folder_of_shards_is_read_without_its_masks(run_sluice, refuses, parts, tmp_path):
+    for i in range(3):
+        for name in ("raw-{}.bin", "rows-{}.npy"):
+            (tmp_path / "s" / name.format(i)).unlink()
+        ids = numpy.load(tmp_path / "s" / f"ids-{i}.npy")
+        numpy.save(tmp_path / "s" / f"ids-{i}.mask.npy", ids > 100)
+    numpy.save(tmp_path / "ids.mask.npy", IDS > 100)
+    refuses([*WORDS, "--data", "s"], "holds no data file", "say data_format=tokens")
+    found, files = all_of(run_sluice, "s", "data_format=tokens")
+    assert found == all_of(run_sluice, "ids.npy")[0] and len(files) == 6
+    (tmp_path / "s" / "ids-1.mask.npy").unlink()
+    refuses([*WORDS, "--data", "s/ids-?.npy"], "s/ids-0.mask.npy is a mask, and s/ids-1.npy has none beside it")
+    refuses([*WORDS, "--data", "s/ids-?.npy", "data_mask=ids.mask.npy"], "is the mask of one file, and the data are s/ids-0.npy and 2 more files")
+
+
+def test_max_samples_are_the_first_rows_of_each_set(run_sluice, refuses, parts, tmp_path):
+    numpy.save(tmp_path / "few.npy", padded(-1)[:8])
+    few, _ = all_of(run_sluice, "few.npy")
+    assert all_of(run_sluice, "rows.npy", "max_samples=8")[0] == few
+    assert all_of(run_sluice, "s/rows-*.npy", "max_samples=8")[0] == few
+    numpy.save(tmp_path / "both.npy", numpy.concatenate([padded(-1)[:3], padded(-1)[:5]]))
+    both, _ = all_of(run_sluice, "both.npy")
+    assert all_of(run_sluice, "[{path: rows.npy, max_samples: 3}, {path: rows.npy, max_samples: 5}]")[0] == both
+    refuses([*WORDS, "--data", "ids.npy", "max_samples=8"], "max_samples: counts rows, and ids.npy is one row of token ids")
+    refuses([*WORDS, "--data", "[ids.npy, rows.npy]"], "ids.npy has one row of token ids and rows.npy has several")
+    refuses([*WORDS, "--data", "{path: rows.npy, weight: 2}"], "rows.npy is token ids, which have no weight")
+    refuses([*WORDS, "--data", "[rows.npy, a.jsonl]"], "a.jsonl is not said to be token ids")
+
+
+def test_strict_refuses_rows_without_a_token(run_sluice, refuses, parts, tmp_path):
+    run_sluice(*WORDS, "--data", "rows.npy", "--strict")
+    rows = padded(-1)
+    rows[3] = -1
+    numpy.save(tmp_path / "rows.npy", rows)
+    refuses([*WORDS, "--data", "rows.npy", "--strict"], "data: strict: 1 rows would be left out: rows.npy: row 3, column 0: holds no token")
+
+
+def test_labels_given_as_a_mask_are_told_how_to_save_it(refuses, tmp_path):
+    numpy.save(tmp_path / "ids.npy", IDS)
+    labels = IDS.astype("<i4")
+    labels[:9] = -100
+    for given in (labels, labels[::-1]):
+        numpy.save(tmp_path / "ids.mask.npy", given)
+        refuses([*WORDS, "--data", "ids.npy"], "is neither 0 (only read) nor 1 (learnt)", "save labels != -100")
