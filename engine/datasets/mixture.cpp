@@ -29,6 +29,11 @@ std::int64_t document_of(std::int64_t reading, std::int64_t readings, std::int64
 
 }  // namespace
 
+bool reads_too_often(const MixedSet& set) {
+  const double readings = set.passes * static_cast<double>(set.documents);
+  return set.passes > kMostPasses && readings > static_cast<double>(kMostReadings);
+}
+
 MixedOrder mixed_order(std::span<const MixedSet> sets) {
   const std::vector<std::int64_t> validation = validation_counts(sets);
   std::vector<std::int64_t> documents, readings, done(sets.size(), 0);
