@@ -47,6 +47,7 @@ std::string set_text(const DataSetSummary& set) {
   if (set.format != "text") {
     text += fmt::format(", {} of {} rows used", set.rows_used, set.rows_read);
   }
+  if (set.num_samples) text += fmt::format(", {} taken by num_samples", *set.num_samples);
   if (set.weight != 1) text += fmt::format(", each {:g} times an epoch", set.weight);
   text += '\n';
   text += files_text(set);

@@ -184,7 +184,8 @@ class JsonScan {
   Reading list() {
     text_.take(1);
     bool first = true;
-    for (;;) {
+    std::int64_t line = 0;  // Of the item before.
+    for (std::int64_t item = 1;; ++item) {
       if (!text_.skip_space()) refuse("the list of rows is not closed");
       if (text_.rest()[0] == ']') {
         text_.take(1);
@@ -199,6 +200,8 @@ class JsonScan {
       }
       first = false;
       if (text_.rest()[0] == ']') continue;  // A comma behind the last item.
+      row_in_line_ = text_.line() == line ? ":row " + std::to_string(item) : "";
+      line = text_.line();
       if (give_value() == Reading::stops) return Reading::stops;
     }
   }
@@ -350,9 +353,10 @@ class JsonScan {
                        : "an example must be an object { ... }";
     }
     if (visitor_.progress) visitor_.progress(text_.bytes_done());
-    if (!read.fault.empty()) return visitor_.bad(text_.where(), read.fault);
+    const std::string where = text_.where() + row_in_line_;
+    if (!read.fault.empty()) return visitor_.bad(where, read.fault);
     Row row{.object = std::move(read.value),
-            .where = text_.where(),
+            .where = where,
             .replaced_surrogates = read.replaced_surrogates};
     return visitor_.row(row);
   }
@@ -363,6 +367,8 @@ class JsonScan {
 
   TextWindow& text_;
   const RowVisitor& visitor_;
+  /// What tells an item of a list from others on its line, ":row 7"; empty for the first of a line.
+  std::string row_in_line_;
 };
 
 }  // namespace
