@@ -183,6 +183,9 @@ FileForm file_form(const std::filesystem::path& file) {
     refuse(file.string(), "a packed NumPy array",
            "unpack it (gunzip, unzstd) to train its token ids");
   }
+  if (text.starts_with("\x1f\x8b\x08") || text.starts_with("\x28\xb5\x2f\xfd")) {
+    refuse(file.string(), "packed twice", "unpack it once (gunzip, unzstd)");
+  }
   const FileForm form = form_of(text, whole, data_extension(file), file.string());
   const bool table = form == FileForm::parquet || form == FileForm::arrow;
   if (table && packed_form(file) != Packed::no) {

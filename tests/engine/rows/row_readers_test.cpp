@@ -69,13 +69,19 @@ TEST(JsonRows, ItemsOfTheOneListOfAnObjectAreRowsUnlessTheListIsARows) {
 }
 
 TEST(JsonRows, AFirstLineLongerThanWhatIsLookedAtIsARowAmongLines) {
-  const std::string first = "{\"a\":[{}],\"x\":\"" + std::string(std::size_t{17} << 20, 'y') + "\"}";
-  const Found found =
-      rows_of(first + "\n{\"x\":2}\n7\n", read_json_rows, std::size_t{1} << 20);
+  const std::string first =
+      "{\"a\":[{}],\"x\":\"" + std::string(std::size_t{17} << 20, 'y') + "\"}";
+  const Found found = rows_of(first + "\n{\"x\":2}\n7\n", read_json_rows, std::size_t{1} << 20);
   ASSERT_EQ(found.size(), 3U);
   EXPECT_TRUE(found[0].starts_with("f:1 {\"a\":[{}],\"x\":\"yyy"));
   EXPECT_EQ(found[1], "f:2 {\"x\":2}");
   EXPECT_EQ(found[2], "f:3 bad: an example must be an object { ... }");
+}
+
+TEST(JsonRows, ItemsBehindTheFirstOfALineAreToldApartByTheirNumber) {
+  EXPECT_EQ(json_rows_of("[{\"x\":1}, 2, {\"x\":3},\n{\"x\":4}]"),
+            (Found{"f:1 {\"x\":1}", "f:1:row 2 bad: an example must be an object { ... }",
+                   "f:1:row 3 {\"x\":3}", "f:2 {\"x\":4}"}));
 }
 
 TEST(JsonRows, ABrokenLineIsOneBadRow) {
@@ -142,6 +148,12 @@ TEST(CsvRows, FollowRfc4180) {
   EXPECT_EQ(csv_rows_of("a\n\"x").back(),
             "refused: f:2: a quote is never closed: the rest of the file would be one field");
   EXPECT_EQ(csv_rows_of("a,a\n").back(), "refused: f:1: the header names the column \"a\" twice");
+}
+
+TEST(CsvRows, ALineThatStatesTheSeparatorIsNoHeader) {
+  EXPECT_EQ(csv_rows_of("sep=;\r\na;b\r\n1,5;2\r\n"), (Found{"f:3 {\"a\":\"1,5\",\"b\":\"2\"}"}));
+  EXPECT_EQ(csv_rows_of("sep=,\na,b\n1,2\n"), (Found{"f:3 {\"a\":\"1\",\"b\":\"2\"}"}));
+  EXPECT_EQ(csv_rows_of("sep=\nx\n"), (Found{"f:2 {\"sep=\":\"x\"}"}));
 }
 
 TEST(DataFiles, DigitsInNamesAreNumbers) {
