@@ -61,7 +61,7 @@ IntegerFiles open_ids(std::span<const TokenIds::Files> sets) {
         ids.keep_rows(rows);
         rows -= ids.rows();
       }
-      // Of a set, only files behind its last row are not read.
+      // Files behind the last row of a set are not read.
       if (!set.max_rows || ids.rows() > 0 || file == files.front()) all.push_back(std::move(ids));
     }
   }

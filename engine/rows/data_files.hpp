@@ -24,8 +24,8 @@ struct DataPart {
   std::optional<std::string> subset = {};
 };
 
-/// Which files of a folder are data: those of rows (.jsonl, .csv, ...) or of token ids (.npy,
-/// .bin).
+/// Choice of the files of a folder that are data: files of rows (.jsonl, .csv, ...) or of token ids
+/// (.npy, .bin).
 enum class DataNames { rows, token_ids };
 
 /// The files of `data`: a file; a folder's data files (those that its README.md states, as the hub

@@ -12,7 +12,7 @@ namespace sluice::engine {
 /// One subset of a data set, a "config" of the Hugging Face hub, as its README.md states it.
 struct CardConfig {
   std::string name;
-  bool is_default = false;  ///< It is meant where no subset is named.
+  bool is_default = false;  ///< Whether the subset is read where none is named.
   /// Patterns of the files of each split, relative to the data set's folder, in the card's order.
   std::vector<std::pair<std::string, std::vector<std::string>>> splits = {};
   std::optional<std::string> data_dir = {};  ///< Folder of its files, where no patterns are stated.

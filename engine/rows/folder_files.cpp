@@ -116,7 +116,10 @@ std::vector<path> files_by_name(const path& folder, const DataPart& part, DataNa
         (names == DataNames::rows
              ? " holds no data file (.jsonl, .json, .csv, .tsv, .parquet, .arrow, .txt)"
              : " holds no file of token ids (.npy, .bin)") +
-        (named ? " of the subset " + *part.subset : std::string()));
+        (named ? " of the subset " + *part.subset : std::string()) +
+        (names == DataNames::rows && !data_files_in(walked, DataNames::token_ids).empty()
+             ? ", but files of token ids: say data_format=tokens"
+             : ""));
   }
   const std::string split = part.split.value_or("train");
   SplitFiles found = files_of_split(all, walked, split);
@@ -226,7 +229,7 @@ void leave_out_packed_twins(std::vector<path>& files, const std::string& data) {
   std::set<path> read(files.begin(), files.end());
   std::vector<path> twins;
   std::erase_if(files, [&](const path& file) {
-    // Of files that pack one name the first is read, unless the name itself is.
+    // The first of several files that pack one name is read, unless the unpacked file is there.
     if (!named_as_packed(file) || read.insert(path(file).replace_extension()).second) return false;
     twins.push_back(file);
     return true;

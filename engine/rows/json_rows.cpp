@@ -184,7 +184,7 @@ class JsonScan {
   Reading list() {
     text_.take(1);
     bool first = true;
-    std::int64_t line = 0;  // Of the item before.
+    std::int64_t line = 0;  // Line of the item before.
     for (std::int64_t item = 1;; ++item) {
       if (!text_.skip_space()) refuse("the list of rows is not closed");
       if (text_.rest()[0] == ']') {
