@@ -91,7 +91,8 @@ IntegerFile IntegerFile::npy(const std::filesystem::path& path) {
   file.offset_ = header.bytes;
   const std::int64_t room = std::ssize(file.file_->bytes()) - header.bytes;
   const std::int64_t whole = room / bytes_of(file.type_);
-  if (file.count() != 0 && (file.rows_ > whole / file.columns_ || file.columns_ > whole)) {
+  if (file.columns_ > 0 && file.rows_ > 0 &&
+      (file.rows_ > whole / file.columns_ || file.columns_ > whole)) {
     throw BadRequest(where + ": holds " + std::to_string(whole) +
                      " values, fewer than its shape has: the file is cut short");
   }
