@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/shown/amount_bar.hpp"
+#include "engine/datasets/open_text.hpp"
 #include "engine/model_files/mapped_file.hpp"
 #include "engine/rows/byte_stream.hpp"
 #include "engine/rows/file_form.hpp"
@@ -63,7 +64,7 @@ bool is_dataset(const planner::RunConfig& config) {
   const bool plain = config.data.size() == 1 && is_plain(first) && !config.max_samples &&
                      config.columns.empty() && !config.dataset_dir;
   if (!plain || !std::filesystem::is_regular_file(first.name)) return true;
-  if (first.name.extension() == ".npy") return true;
+  if (engine::has_token_ids(config)) return true;
   if (engine::packed_form(first.name) != engine::Packed::no) return true;
   if (config.data_format == DataFormat::bytes) return false;
   if (config.data_format != DataFormat::automatic) return config.data_format != DataFormat::text;

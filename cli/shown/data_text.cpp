@@ -26,13 +26,31 @@ std::string left_out_text(const engine::LeftOutRows& rows) {
                      rows.reason, rows.first);
 }
 
+/// The files that a folder, glob or name of a data set stands for; nothing for a file itself.
+std::string files_text(const DataSetSummary& set) {
+  constexpr std::size_t kMostFiles = 8;
+  if (set.files.size() == 1 && set.files.front() == set.name) return "";
+  std::string text;
+  for (std::size_t i = 0; i < std::min(set.files.size(), kMostFiles); ++i) {
+    text +=
+        fmt::format("{}{}\n", i == 0 ? "files        " : "             ", set.files[i].string());
+  }
+  if (set.files.size() > kMostFiles) {
+    text +=
+        fmt::format("             and {} more: --json lists all\n", set.files.size() - kMostFiles);
+  }
+  return text;
+}
+
 std::string set_text(const DataSetSummary& set) {
   std::string text = fmt::format("data         {}: {}", set.name, set.format);
   if (set.format != "text") {
     text += fmt::format(", {} of {} rows used", set.rows_used, set.rows_read);
   }
+  if (set.num_samples) text += fmt::format(", {} taken by num_samples", *set.num_samples);
   if (set.weight != 1) text += fmt::format(", each {:g} times an epoch", set.weight);
   text += '\n';
+  text += files_text(set);
   for (const engine::LeftOutRows& rows : set.left_out) {
     text += "             " + left_out_text(rows) + "\n";
   }

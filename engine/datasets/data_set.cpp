@@ -145,7 +145,9 @@ std::int64_t part_of_rows(const DocumentRows& rows, double percent) {
 DocumentRows find_data_set(const DataEntry& entry,
                            const std::optional<std::filesystem::path>& folder) {
   const Dataset dataset = find_dataset(entry.name, folder);
-  DataPart part = dataset.part;
+  // A registered file is whole: what its entry says of parts is of the same data on the hub.
+  const bool registered = std::filesystem::is_regular_file(dataset.data);
+  DataPart part = registered ? DataPart{} : dataset.part;
   if (entry.split) part.split = entry.split;
   if (entry.subset) part.subset = entry.subset;
   auto files = find_data_files(dataset.data, part);

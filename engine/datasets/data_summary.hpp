@@ -27,6 +27,9 @@ struct DataSetSummary {
   /// Kind of data: "messages", "alpaca", "prompt_completion", "jsonl", "text", ...
   std::string format;
   double weight = 1;  ///< Number of times that its rows are read in an epoch.
+  /// Number of rows that an epoch reads of those used (times `weight`), repeated or thinned, where
+  /// a dataset_info.json states it.
+  std::optional<std::int64_t> num_samples = {};
   std::int64_t rows_read = 0;
   std::int64_t rows_used = 0;  ///< Number of rows that became documents, each counted once.
   std::vector<LeftOutRows> left_out;

@@ -1,6 +1,7 @@
 #include "engine/datasets/document_text.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <utility>
 
@@ -23,6 +24,18 @@ void tell_of(const DocumentRows& rows, const RowCounts& counts) {
     sim::warn("data: " + rows.name + ": " + std::to_string(counts.replaced_surrogates) +
               " lone surrogates (half of a character's escape) are read as U+FFFD");
   }
+}
+
+/// Refuses a weight by which a set's documents would be read more often than memory holds.
+void require_few_readings(const DocumentRows& rows, const MixedSet& set) {
+  if (!reads_too_often(set)) return;
+  char passes[32];
+  std::snprintf(passes, sizeof passes, "%g", set.passes);
+  throw BadRequest("data: " + rows.name + ": " + (rows.num_samples ? "num_samples" : "weight") +
+                   ": an epoch would read its " + std::to_string(set.documents) + " rows " +
+                   passes + " times, which is more than " + std::to_string(kMostReadings) +
+                   " readings: make the weights of all sets smaller in proportion, and epochs or "
+                   "steps larger");
 }
 
 }  // namespace
@@ -137,6 +150,7 @@ void DocumentText::open_mixture(const std::vector<std::unique_ptr<DocumentCache>
     if (rows.num_samples && set.documents > 0) {
       set.passes *= static_cast<double>(*rows.num_samples) / static_cast<double>(set.documents);
     }
+    require_few_readings(rows, set);
     mixed.push_back(set);
   }
   if (source_.mixture != planner::Mixture::weights) {

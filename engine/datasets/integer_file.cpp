@@ -74,6 +74,8 @@ IntegerFile IntegerFile::npy(const std::filesystem::path& path) {
   auto mapped = std::make_unique<MappedFile>(path);
   const NpyHeader header = read_npy_header(mapped->bytes(), where);
   IntegerFile file(std::move(mapped), type_of(header, where));
+  file.layout_ = "npy";
+  file.holds_booleans_ = header.type.ends_with("b1");
   if (header.shape.empty() || header.shape.size() > 2) {
     throw BadRequest(where + ": has " + std::to_string(header.shape.size()) +
                      " dimensions: give one row of token ids, or one for each document");
@@ -84,21 +86,25 @@ IntegerFile IntegerFile::npy(const std::filesystem::path& path) {
                      ": lies in Fortran's order, column by column: save "
                      "numpy.ascontiguousarray(array)");
   }
-  file.rows_ = file.has_rows_ ? header.shape.front() : 1;
+  file.rows_ = file.all_rows_ = file.has_rows_ ? header.shape.front() : 1;
   file.columns_ = header.shape.back();
   file.offset_ = header.bytes;
   const std::int64_t room = std::ssize(file.file_->bytes()) - header.bytes;
   const std::int64_t whole = room / bytes_of(file.type_);
-  if (file.columns_ > 0 && (file.rows_ > whole / file.columns_ || file.columns_ > whole)) {
+  if (file.columns_ > 0 && file.rows_ > 0 &&
+      (file.rows_ > whole / file.columns_ || file.columns_ > whole)) {
     throw BadRequest(where + ": holds " + std::to_string(whole) +
                      " values, fewer than its shape has: the file is cut short");
   }
   return file;
 }
 
-IntegerFile IntegerFile::raw(const std::filesystem::path& path, IntegerType type) {
+IntegerFile IntegerFile::raw(const std::filesystem::path& path, IntegerType type,
+                             std::int64_t header) {
   IntegerFile file(std::make_unique<MappedFile>(path), type);
-  const std::int64_t size = std::ssize(file.file_->bytes());
+  file.layout_ = header > 0 ? std::string("llm.c ") + to_string(type) : to_string(type);
+  file.offset_ = header;
+  const std::int64_t size = std::ssize(file.file_->bytes()) - header;
   if (size % bytes_of(type) != 0) {
     throw BadRequest("data: " + path.string() + ": " + std::to_string(size) +
                      " bytes are no whole number of values of " + to_string(type) +

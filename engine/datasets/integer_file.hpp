@@ -1,6 +1,7 @@
 // Files of integers: NumPy's .npy, or values one after another without a header.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -12,6 +13,9 @@
 
 namespace sluice::engine {
 
+/// Bytes of the header of llm.c's token files, before the ids.
+inline constexpr std::int64_t kLlmCHeader = 1024;
+
 enum class IntegerType { int8, uint8, int16, uint16, int32, uint32, int64, uint64 };
 const char* to_string(IntegerType type);
 [[nodiscard]] std::int64_t bytes_of(IntegerType type);
@@ -22,16 +26,26 @@ class IntegerFile {
   /// Opens a .npy file of one or two dimensions in C order, which holds integers or booleans (read
   /// as 0 and 1). Throws BadRequest naming the file, what it holds instead and how to write it.
   [[nodiscard]] static IntegerFile npy(const std::filesystem::path& path);
-  /// Opens a file that holds nothing but values of `type`, as a single row. Throws BadRequest if
-  /// its size is no multiple of theirs.
-  [[nodiscard]] static IntegerFile raw(const std::filesystem::path& path, IntegerType type);
+  /// Opens a file that holds nothing but values of `type` behind its first `header` bytes, as a
+  /// single row. Throws BadRequest if its size is no multiple of theirs.
+  [[nodiscard]] static IntegerFile raw(const std::filesystem::path& path, IntegerType type,
+                                       std::int64_t header = 0);
 
   [[nodiscard]] const std::filesystem::path& path() const { return file_->path(); }
   [[nodiscard]] IntegerType type() const { return type_; }
+  /// How values lie in the file: "npy", "uint16" or another type for nothing but values, or "llm.c
+  /// uint16" behind a header of llm.c.
+  [[nodiscard]] const std::string& layout() const { return layout_; }
+  /// Whether the values are booleans, read as 0 and 1.
+  [[nodiscard]] bool holds_booleans() const { return holds_booleans_; }
   /// Whether the file has two dimensions, so that values lie in several rows; a file of one is a
   /// single row.
   [[nodiscard]] bool has_rows() const { return has_rows_; }
   [[nodiscard]] std::int64_t rows() const { return rows_; }
+  /// Number of rows in the file, of which keep_rows() may have left fewer to read.
+  [[nodiscard]] std::int64_t all_rows() const { return all_rows_; }
+  /// Leaves only the first `most` rows to read.
+  void keep_rows(std::int64_t most) { rows_ = std::min(rows_, most); }
   [[nodiscard]] std::int64_t columns() const { return columns_; }
   [[nodiscard]] std::int64_t count() const { return rows_ * columns_; }
 
@@ -47,9 +61,11 @@ class IntegerFile {
 
   std::unique_ptr<MappedFile> file_;
   IntegerType type_;
+  std::string layout_;
+  bool holds_booleans_ = false;
   std::int64_t offset_ = 0;  ///< Byte of the file at which the values begin.
   bool has_rows_ = false;
-  std::int64_t rows_ = 1, columns_ = 0;
+  std::int64_t rows_ = 1, columns_ = 0, all_rows_ = 1;
 };
 
 }  // namespace sluice::engine

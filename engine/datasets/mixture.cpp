@@ -50,6 +50,11 @@ void draw_by_shares(std::span<MixedSet> sets, std::span<const double> shares,
   }
 }
 
+bool reads_too_often(const MixedSet& set) {
+  const double readings = set.passes * static_cast<double>(set.documents);
+  return set.passes > kMostPasses && readings > static_cast<double>(kMostReadings);
+}
+
 MixedOrder mixed_order(std::span<const MixedSet> sets) {
   const std::vector<std::int64_t> validation = validation_counts(sets);
   std::vector<std::int64_t> documents, readings, done(sets.size(), 0);

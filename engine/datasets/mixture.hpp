@@ -17,6 +17,12 @@ struct MixedSet {
   double passes = 1;
 };
 
+/// Whether so many passes over a set of `documents` are more than a mixture is laid out for: more
+/// than kMostPasses, which read more than kMostReadings documents in all.
+[[nodiscard]] bool reads_too_often(const MixedSet& set);
+inline constexpr double kMostPasses = 64;
+inline constexpr std::int64_t kMostReadings = std::int64_t{1} << 25;
+
 /// A document of a mixture: index of its data set, and of the document in the set.
 struct MixedDocument {
   std::int64_t set, document;

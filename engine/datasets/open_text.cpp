@@ -7,12 +7,12 @@
 #include "engine/datasets/data_set.hpp"
 #include "engine/datasets/document_text.hpp"
 #include "engine/datasets/plain_text_file.hpp"
+#include "engine/datasets/token_file.hpp"
 #include "engine/datasets/token_ids.hpp"
 #include "engine/datasets/token_text.hpp"
 #include "engine/datasets/usable_tokenizer.hpp"
 #include "engine/model_files/model_folder.hpp"
 #include "engine/model_files/tokenizer_place.hpp"
-#include "planner/runs/data_file.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -75,14 +75,43 @@ std::unique_ptr<WindowedText> open_bytes(const planner::RunConfig& run,
                                     text.name);
 }
 
+/// Whether an entry of `data` is token ids: by its format, or without one by its name or bytes.
+bool is_token_ids(const planner::DataEntry& entry) {
+  const DataFormat format = entry.format.value_or(DataFormat::automatic);
+  const bool npy = entry.name.extension() == ".npy" || begins_as_npy(entry.name);
+  return format == DataFormat::tokens || (format == DataFormat::automatic && npy);
+}
+
+TokenIds::Files find_ids(const planner::DataEntry& entry, const planner::RunConfig& run) {
+  const std::string name = entry.name.string();
+  if (!is_token_ids(entry)) {
+    throw BadRequest("data: " + name + " is not said to be token ids, and " + names_of(run.data) +
+                     " hold some: say format: tokens, or train them apart");
+  }
+  if (entry.weight || !entry.columns.empty() || !entry.roles.empty()) {
+    throw BadRequest("data: " + name +
+                     " is token ids, which have no weight, columns or roles: leave them out");
+  }
+  const auto found = find_data_files(entry.name, {.split = entry.split, .subset = entry.subset},
+                                     DataNames::token_ids);
+  const bool narrow = run.data_dtype == planner::TokenType::uint16;
+  TokenIds::Files files{.ids = found ? found->files.front() : entry.name,
+                        .mask = run.data_mask,
+                        .raw_type = narrow ? IntegerType::uint16 : IntegerType::uint32,
+                        .max_rows = entry.max_samples};
+  if (found) files.further.assign(found->files.begin() + 1, found->files.end());
+  return files;
+}
+
 std::unique_ptr<WindowedText> open_ids(const planner::RunConfig& run,
                                        const TextProgress& progress) {
-  const bool narrow = run.data_dtype == planner::TokenType::uint16;
-  return std::make_unique<TokenIds>(
-      TokenIds::Files{.ids = planner::only_data(run),
-                      .mask = run.data_mask,
-                      .raw_type = narrow ? IntegerType::uint16 : IntegerType::uint32},
-      run.packing, run.seq_len, run.seed, progress);
+  std::vector<TokenIds::Files> sets;
+  for (const planner::DataEntry& entry : data_sets(run)) sets.push_back(find_ids(entry, run));
+  auto ids = std::make_unique<TokenIds>(sets, run.packing, run.seq_len, run.seed, progress);
+  const auto left_out = ids->rows_left_out();
+  if (!run.strict || !left_out) return ids;
+  throw BadRequest("data: strict: " + std::to_string(left_out->rows) +
+                   " rows would be left out: " + left_out->first + ": " + left_out->reason);
 }
 
 void require_no_mask(const planner::RunConfig& run) {
@@ -91,14 +120,25 @@ void require_no_mask(const planner::RunConfig& run) {
                    " is none: say data_format=tokens, or leave it out");
 }
 
+/// The template of a run's conversations. Throws what is wrong with it, and with the tokenizer
+/// beside it.
+ChatTemplate require_template(const planner::RunConfig& run, const TokenizerFolder& tokenizer) {
+  try {
+    return chat_template_of(tokenizer.folder, run.chat_template, run.date_string);
+  } catch (const BadRequest& fault) {
+    try {
+      (void)tokenizer.load();
+    } catch (const BadRequest& other) {
+      throw BadRequest(std::string(fault.what()) + "; and " + other.what());
+    }
+    throw;
+  }
+}
+
 }  // namespace
 
 bool has_token_ids(const planner::RunConfig& run) {
-  return std::ranges::any_of(data_sets(run), [](const planner::DataEntry& each) {
-    const DataFormat format = each.format.value_or(DataFormat::automatic);
-    const bool npy = format == DataFormat::automatic && each.name.extension() == ".npy";
-    return npy || format == DataFormat::tokens;
-  });
+  return std::ranges::any_of(data_sets(run), is_token_ids);
 }
 
 void fix_date(planner::RunConfig& run) {
@@ -144,7 +184,7 @@ std::unique_ptr<WindowedText> open_text(const planner::RunConfig& run, const pat
     all_texts = all_texts && set.format.kind == DataFormat::jsonl;
   }
   if (templated) {
-    source.tokens.chat = chat_template_of(folder, run.chat_template, run.date_string);
+    source.tokens.chat = require_template(run, *tokenizer);
   }
   source.tokens.end_of_text = special_token_names(folder).eos;
   const Packing usual = all_texts ? Packing::stream : Packing::off;

@@ -61,6 +61,7 @@ DataSummary DocumentText::summary(std::int64_t shown_rows) const {
     set.files = rows.files.files;
     set.format = to_string(rows.format.kind);
     set.weight = rows.weight;
+    set.num_samples = rows.num_samples;
     set.rows_read = counts_[i].read;
     set.rows_used = counts_[i].used;
     set.left_out = counts_[i].left_out;

@@ -25,6 +25,19 @@ std::string first_of(const Json& row, const std::array<const char*, kSize>& name
   return {};
 }
 
+/// The first field that would be known without the spaces around its name, as a CSV header "prompt,
+/// completion" has it.
+std::optional<std::string> spaced_name(const Json& row) {
+  constexpr std::array kKnown = {"text",   "messages", "conversations", "instruction",
+                                 "output", "prompt",   "completion"};
+  for (const auto& [name, value] : row.items()) {
+    const std::size_t first = std::min(name.find_first_not_of(' '), name.size());
+    const std::string bare = name.substr(first, name.find_last_not_of(' ') + 1 - first);
+    if (bare != name && std::ranges::find(kKnown, bare) != kKnown.end()) return name;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<ExampleFormat> guessed_format(const Json& row) {
@@ -84,11 +97,21 @@ std::string advice_on_fields(const Json& row) {
   constexpr std::array kResponses = {"answer",   "response",  "output", "completion",
                                      "solution", "assistant", "target", "chosen"};
   constexpr std::array kTexts = {"content", "prompt", "article", "body", "document"};
+  // What a question is asked about stands beside it.
+  constexpr std::array kQueries = {"input", "context"};
   std::string prompt = first_of(row, kPrompts);
   std::string response = first_of(row, kResponses);
   std::string example = "{prompt: NAME, response: NAME}";
+  const std::string query = prompt == "input" ? "" : first_of(row, kQueries);
+  if (const auto spaced = spaced_name(row)) {
+    return "its field \"" + *spaced +
+           "\" begins or ends with a space: take the spaces out of the names, or write rows as "
+           "JSON "
+           "lines";
+  }
   if (!prompt.empty() && !response.empty()) {
-    example = "{prompt: " + prompt + ", response: " + response + "}";
+    example = "{prompt: " + prompt + (query.empty() ? "" : ", query: " + query) +
+              ", response: " + response + "}";
   } else if (const std::string text = first_of(row, kTexts); !text.empty()) {
     example = "{text: " + text + "}";
   }

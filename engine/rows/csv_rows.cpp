@@ -92,6 +92,22 @@ class CsvScan {
   char separator_;
 };
 
+/// Takes the line "sep=;" with which Excel states the separator before the header; none without it.
+std::optional<char> stated_separator(TextWindow& text) {
+  constexpr std::string_view kStates = "sep=";
+  while (text.rest().size() < kStates.size() + 2 && text.more()) {
+  }
+  const std::string_view rest = text.rest();
+  if (!rest.starts_with(kStates) || rest.size() < kStates.size() + 2) return std::nullopt;
+  const char separator = rest[kStates.size()], behind = rest[kStates.size() + 1];
+  if (separator == '\r' || separator == '\n' || (behind != '\r' && behind != '\n')) {
+    return std::nullopt;
+  }
+  text.take(kStates.size() + 1);
+  text.skip_space();
+  return separator;
+}
+
 /// Separator of the header: the comma, or what stands most often in its place.
 char separator_of(TextWindow& text) {
   while (text.rest().find_first_of("\r\n") == std::string_view::npos && text.more()) {
@@ -136,7 +152,8 @@ std::vector<std::string> read_header(CsvScan& scan, const TextWindow& text) {
 }  // namespace
 
 void read_csv_rows(TextWindow& text, bool tabs, const RowVisitor& visitor) {
-  CsvScan scan(text, tabs ? '\t' : separator_of(text));
+  const auto stated = stated_separator(text);
+  CsvScan scan(text, stated ? *stated : tabs ? '\t' : separator_of(text));
   const std::vector<std::string> names = read_header(scan, text);
   if (names.empty()) return;
   for (;;) {

@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
-#include <regex>
 #include <set>
 #include <span>
 #include <utility>
 
+#include "engine/rows/file_pattern.hpp"
+#include "engine/rows/folder_files.hpp"
+#include "engine/rows/split_names.hpp"
 #include "planner/catalogue/hugging_face_cache.hpp"
 #include "sim/error.hpp"
 
@@ -18,127 +19,6 @@ namespace sluice::engine {
 namespace {
 
 using std::filesystem::path;
-
-/// JSON files that describe a data set and hold none of its rows.
-constexpr std::array<std::string_view, 6> kDescriptions = {
-    "dataset_info.json", "dataset_infos.json", "state.json",
-    "dataset_dict.json", "config.json",        "tokenizer.json"};
-constexpr std::array<std::string_view, 8> kHeldOut = {
-    "test", "valid", "validation", "val", "dev", "testing", "eval", "evaluation"};
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
-/// Words of a file's name and of its folders within `folder`: what is between other letters.
-std::set<std::string> words_of(const path& file, const path& folder) {
-  std::set<std::string> words;
-  std::string word;
-  for (const char letter : lower(file.lexically_relative(folder).string()) + "/") {
-    if (std::isalpha(static_cast<unsigned char>(letter)) != 0) {
-      word += letter;
-    } else if (!word.empty()) {
-      words.insert(std::exchange(word, {}));
-    }
-  }
-  return words;
-}
-
-bool is_held_out(const std::set<std::string>& words) {
-  return std::ranges::any_of(
-      kHeldOut, [&](std::string_view each) { return words.contains(std::string(each)); });
-}
-
-/// Parts of a shard's name, LABEL-NUMBER-of-COUNT and the rest: "train-00000-of-00004.parquet".
-struct Shard {
-  std::string label, number, count, rest;
-};
-
-std::optional<Shard> shard_of(const std::string& name) {
-  static const std::regex kShard("(.*)-([0-9]{5})-of-([0-9]{5})(.*)");
-  std::smatch parts;
-  if (!std::regex_match(name, parts, kShard)) return std::nullopt;
-  return Shard{parts[1].str(), parts[2].str(), parts[3].str(), parts[4].str()};
-}
-
-/// Label of a shard: the part of its name before its number, such as "train_sft"; none for other
-/// files.
-std::optional<std::string> shard_label(const path& file) {
-  const auto shard = shard_of(file.filename().string());
-  return shard ? std::optional(shard->label) : std::nullopt;
-}
-
-std::vector<path> data_files_in(const path& folder) {
-  std::vector<path> found;
-  using Walk = std::filesystem::recursive_directory_iterator;
-  for (auto each = Walk(folder); each != Walk(); ++each) {
-    const std::string name = each->path().filename().string();
-    if (name.starts_with('.')) {
-      if (each->is_directory()) each.disable_recursion_pending();
-      continue;
-    }
-    const bool description = std::ranges::find(kDescriptions, name) != kDescriptions.end();
-    if (each->is_directory() || description || !named_as_data(each->path())) continue;
-    found.push_back(each->path());
-  }
-  return found;
-}
-
-/// The files of the split: those that its name marks, else those that no other split's name marks.
-std::vector<path> of_split(const std::vector<path>& files, const path& folder,
-                           const std::string& split) {
-  std::vector<path> marked, unmarked, labelled;
-  std::ranges::copy_if(files, std::back_inserter(labelled),
-                       [&](const path& file) { return shard_label(file) == split; });
-  if (!labelled.empty()) return labelled;
-  for (const path& file : files) {
-    const std::set<std::string> words = words_of(file, folder);
-    const bool of_validation =
-        split == "validation" &&
-        (words.contains("val") || words.contains("valid") || words.contains("dev"));
-    if (words.contains(lower(split)) || of_validation) {
-      marked.push_back(file);
-    } else if (!is_held_out(words) && !words.contains("train")) {
-      unmarked.push_back(file);
-    }
-  }
-  return marked.empty() && split == "train" ? unmarked : marked;
-}
-
-/// Refuses shards of several splits, such as train_sft and train_gen.
-void require_one_label(const std::vector<path>& files, const path& folder) {
-  std::set<std::string> labels;
-  for (const path& file : files) {
-    if (const auto label = shard_label(file)) labels.insert(*label);
-  }
-  if (labels.size() < 2) return;
-  std::string names;
-  for (const std::string& each : labels) names.append(names.empty() ? "" : ", ").append(each);
-  throw BadRequest("data: " + folder.string() + " holds shards of several splits (" + names +
-                   "): name those of one by a glob, or its split in a dataset_info.json");
-}
-
-/// Refuses a folder of which several subsets might be meant, one in each of several folders.
-void require_one_subset(const std::vector<path>& files, const path& folder) {
-  std::set<std::string> subsets;
-  for (const path& file : files) {
-    std::string subset;
-    for (const path& each : file.parent_path().lexically_relative(folder)) {
-      const std::string name = lower(each.string());
-      if (name == "." || name == "data" || name == "train") continue;
-      subset += (subset.empty() ? "" : "/") + each.string();
-    }
-    subsets.insert(subset);
-  }
-  if (subsets.size() < 2) return;
-  std::string names;
-  for (const std::string& each : subsets) {
-    names.append(names.empty() ? "" : ", ").append(each.empty() ? "files beside them" : each);
-  }
-  throw BadRequest("data: " + folder.string() + " holds several subsets (" + names +
-                   "): name one folder, or a glob");
-}
 
 /// Refuses files that are numbered shards of which one is missing.
 void require_all_shards(const std::vector<path>& files) {
@@ -163,11 +43,14 @@ void require_all_shards(const std::vector<path>& files) {
   }
 }
 
-DataFiles of_one_form(std::vector<path> files) {
+/// The files in their order, without packed twins, all shards there and (rows) of one form.
+DataFiles in_order(std::vector<path> files, const path& data, DataNames names) {
   std::ranges::sort(
       files, [](const path& a, const path& b) { return comes_before(a.string(), b.string()); });
   require_all_shards(files);
+  leave_out_packed_twins(files, data.string());
   DataFiles out{.files = std::move(files)};
+  if (names == DataNames::token_ids) return out;
   out.form = file_form(out.files.front());
   for (const path& file : std::span(out.files).subspan(1)) {
     const FileForm form = file_form(file);
@@ -179,35 +62,33 @@ DataFiles of_one_form(std::vector<path> files) {
   return out;
 }
 
-DataFiles in_folder(const path& folder, const DataPart& part) {
-  const path inside = part.subset ? folder / *part.subset : folder;
-  // A subset of the hub may be a word of the files' names instead of a folder.
-  const bool named = part.subset && !std::filesystem::is_directory(inside);
-  const path& walked = named ? folder : inside;
-  std::vector<path> all = data_files_in(walked);
-  if (named) {
-    std::erase_if(all, [&](const path& file) {
-      return file.lexically_relative(folder).string().find(*part.subset) == std::string::npos;
-    });
-  }
-  if (all.empty()) {
-    throw BadRequest("data: " + walked.string() +
-                     " holds no data file (.jsonl, .json, .csv, .tsv, .parquet, .arrow, .txt)" +
-                     (named ? " of the subset " + *part.subset : std::string()));
-  }
-  const std::string split = part.split.value_or("train");
-  std::vector<path> files = of_split(all, walked, split);
-  if (files.empty()) {
-    throw BadRequest("data: " + walked.string() + " holds no file of the split " + split + " (" +
-                     all.front().lexically_relative(walked).string() + " is of another): name one");
-  }
-  require_one_subset(files, walked);
-  require_one_label(files, walked);
-  return of_one_form(std::move(files));
+/// Whether a split is what files that are named one by one are read as.
+bool is_all(const std::optional<std::string>& split) {
+  return !split || *split == "train" || *split == "all";
 }
 
-std::optional<DataFiles> of_glob(const path& pattern) {
-  if (pattern.string().find_first_of("*?[") == std::string::npos) return std::nullopt;
+/// Removes the files whose names mark another part than the one that is asked for. What is named
+/// itself is of the split train.
+void keep_part(std::vector<path>& files, const path& data, const DataPart& part) {
+  if (part.subset && *part.subset != "default") {
+    std::erase_if(files, [&](const path& each) { return !has_word(each.string(), *part.subset); });
+    if (files.empty()) {
+      throw BadRequest("data: " + data.string() + " is read as it is named, and no name in it is " +
+                       *part.subset + ": leave subset out, or name a folder that has subsets");
+    }
+  }
+  if (is_all(part.split)) return;
+  std::erase_if(files, [&](const path& each) { return !marks_split(each, *part.split); });
+  if (!files.empty()) return;
+  throw BadRequest("data: " + data.string() +
+                   " is read as it is named, and no name in it marks the " + "split " +
+                   *part.split + ": leave split out, or name a folder that has splits" +
+                   advice_on_slices(*part.split));
+}
+
+/// Regular files that a glob matches.
+std::vector<path> matches_of_glob(const path& pattern) {
+  if (std::ranges::find(pattern, "**") != pattern.end()) return matching_files(pattern);
   glob_t matches{};
   const int said = ::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &matches);
   std::vector<path> files;
@@ -217,8 +98,18 @@ std::optional<DataFiles> of_glob(const path& pattern) {
     }
   }
   ::globfree(&matches);
+  return files;
+}
+
+std::optional<DataFiles> of_glob(const path& pattern, const DataPart& part, DataNames names) {
+  if (!is_pattern(pattern)) return std::nullopt;
+  std::vector<path> files = matches_of_glob(pattern);
+  if (names == DataNames::token_ids) {
+    std::erase_if(files, [](const path& each) { return each.string().ends_with(".mask.npy"); });
+  }
   if (files.empty()) throw BadRequest("data: no file matches " + pattern.string());
-  return of_one_form(std::move(files));
+  keep_part(files, pattern, part);
+  return in_order(std::move(files), pattern, names);
 }
 
 std::string first_word_of(const path& file) {
@@ -284,13 +175,20 @@ std::optional<path> cached_data_set(const std::string& hub_id) {
                    " snapshots and no refs/main: name a snapshot's folder");
 }
 
-std::optional<DataFiles> find_data_files(const path& data, const DataPart& part) {
-  if (std::filesystem::is_directory(data)) return in_folder(data, part);
-  if (std::filesystem::exists(data) || std::filesystem::is_symlink(data)) {
-    return DataFiles{.files = {data}, .form = file_form(data)};
+std::optional<DataFiles> find_data_files(const path& data, const DataPart& part, DataNames names) {
+  if (std::filesystem::is_directory(data)) {
+    return in_order(files_in_folder(data, part, names), data, names);
   }
-  if (auto found = of_glob(data)) return found;
-  if (const auto snapshot = cached_data_set(data.string())) return in_folder(*snapshot, part);
+  if (std::filesystem::exists(data) || std::filesystem::is_symlink(data)) {
+    std::vector<path> files = {data};
+    keep_part(files, data, part);
+    return DataFiles{.files = files,
+                     .form = names == DataNames::rows ? file_form(data) : FileForm::text};
+  }
+  if (auto found = of_glob(data, part, names)) return found;
+  if (const auto snapshot = cached_data_set(data.string())) {
+    return in_order(files_in_folder(*snapshot, part, names), data, names);
+  }
   return std::nullopt;
 }
 

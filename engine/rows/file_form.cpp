@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "engine/rows/byte_stream.hpp"
 #include "engine/rows/json_row.hpp"
+#include "engine/rows/split_names.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kLooksAt = std::size_t{1} << 20;
 constexpr std::array<std::string_view, 4> kJsonNames = {".jsonl", ".json", ".ndjson", ".jsonlines"};
+constexpr std::array<std::string_view, 4> kPackedNames = {".gz", ".gzip", ".zst", ".zstd"};
 constexpr std::array<std::string_view, 2> kCsvNames = {".csv", ".tsv"};
 constexpr std::array<std::string_view, 7> kOtherNames = {".parquet", ".pq",  ".arrow", ".feather",
                                                          ".ipc",     ".txt", ".text"};
@@ -30,10 +31,11 @@ struct OtherFile {
   std::string_view is;
   std::string_view fix;
 };
+constexpr std::string_view kNumpyMagic = "\x93NUMPY";
 constexpr std::array kOtherFiles = {
     OtherFile{"version https://git-lfs.github.com/", "a Git LFS pointer, not the data",
               "run git lfs pull"},
-    OtherFile{"\x93NUMPY", "a NumPy array",
+    OtherFile{kNumpyMagic, "a NumPy array",
               "give token ids as data_format=tokens, or write rows as JSON lines"},
     OtherFile{std::string_view("SQLite format 3\0", 16), "an SQLite database",
               "write its rows as JSON lines or CSV"},
@@ -119,14 +121,13 @@ const char* to_string(FileForm form) {
   return "";
 }
 
+bool named_as_packed(const std::filesystem::path& file) {
+  return among(kPackedNames, in_lower_case(file.extension().string()));
+}
+
 std::string data_extension(const std::filesystem::path& file) {
-  const auto lower = [](std::string text) {
-    std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-    return text;
-  };
-  std::string last = lower(file.extension().string());
-  if (last != ".gz" && last != ".zst" && last != ".zstd" && last != ".gzip") return last;
-  return lower(file.stem().extension().string());
+  const std::filesystem::path plain = named_as_packed(file) ? file.stem() : file;
+  return in_lower_case(plain.extension().string());
 }
 
 bool named_as_data(const std::filesystem::path& file) {
@@ -178,6 +179,13 @@ FileForm file_form(const std::filesystem::path& file) {
   begin.resize(got);
   std::string_view text = begin;
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  if (text.starts_with(kNumpyMagic) && packed_form(file) != Packed::no) {
+    refuse(file.string(), "a packed NumPy array",
+           "unpack it (gunzip, unzstd) to train its token ids");
+  }
+  if (text.starts_with("\x1f\x8b\x08") || text.starts_with("\x28\xb5\x2f\xfd")) {
+    refuse(file.string(), "packed twice", "unpack it once (gunzip, unzstd)");
+  }
   const FileForm form = form_of(text, whole, data_extension(file), file.string());
   const bool table = form == FileForm::parquet || form == FileForm::arrow;
   if (table && packed_form(file) != Packed::no) {

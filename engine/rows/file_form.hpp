@@ -26,6 +26,9 @@ const char* to_string(FileForm form);
 /// Last extension of a name in lower case, without that of a packer: ".jsonl" of "a.JSONL.gz".
 [[nodiscard]] std::string data_extension(const std::filesystem::path& file);
 
+/// Whether a name has the extension of a packer: .gz, .gzip, .zst or .zstd.
+[[nodiscard]] bool named_as_packed(const std::filesystem::path& file);
+
 /// Whether a name has the extension of a data file, such as .jsonl, .csv or .parquet.
 [[nodiscard]] bool named_as_data(const std::filesystem::path& file);
 

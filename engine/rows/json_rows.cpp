@@ -81,10 +81,18 @@ class JsonScan {
   enum class Objects { lines, several, one };
 
   Objects form_of_objects() {
-    // A frame of gigabytes is one: its end is not looked for.
-    constexpr std::size_t kLargestRowInFrame = std::size_t{16} << 20;
-    while (text_.rest().size() < kLargestRowInFrame && text_.more()) {
-    }
+    // A frame of gigabytes is one: its end is not looked for. A row on a line of its own may be
+    // longer than what is looked at of other texts.
+    constexpr std::size_t kLooksAt = std::size_t{16} << 20;
+    constexpr std::size_t kLongestLine = std::size_t{128} << 20;
+    std::size_t searched = 0, line_end = std::string_view::npos;
+    do {
+      if (line_end == std::string_view::npos) line_end = text_.rest().find('\n', searched);
+      searched = text_.rest().size();
+    } while (searched < (line_end == std::string_view::npos ? kLongestLine : kLooksAt) &&
+             text_.more());
+    // The first line alone does not tell: what follows it is read, too.
+    if (line_end != std::string_view::npos) (void)next_letter(line_end);
     const std::string_view rest = text_.rest();
     const bool has_line = rest.find('\n') != std::string_view::npos;
     const std::string_view line = rest.substr(0, rest.find('\n'));
@@ -176,7 +184,8 @@ class JsonScan {
   Reading list() {
     text_.take(1);
     bool first = true;
-    for (;;) {
+    std::int64_t line = 0;  // Line of the item before.
+    for (std::int64_t item = 1;; ++item) {
       if (!text_.skip_space()) refuse("the list of rows is not closed");
       if (text_.rest()[0] == ']') {
         text_.take(1);
@@ -191,6 +200,8 @@ class JsonScan {
       }
       first = false;
       if (text_.rest()[0] == ']') continue;  // A comma behind the last item.
+      row_in_line_ = text_.line() == line ? ":row " + std::to_string(item) : "";
+      line = text_.line();
       if (give_value() == Reading::stops) return Reading::stops;
     }
   }
@@ -224,9 +235,15 @@ class JsonScan {
   /// Gives the rows of one object: the items of its one list of objects, or the object itself.
   void frame() {
     const std::string whole_where = text_.where();
-    const Reading reading = is_row() ? give_value() : members(whole_where);
+    const std::int64_t line = text_.line();
+    const bool row = is_row();
+    const Reading reading = row ? give_value() : members(whole_where);
     if (reading == Reading::stops) return;
-    if (text_.skip_space()) refuse("something follows the object that holds the rows");
+    const bool on_one_line = line == text_.line();
+    const bool more = text_.skip_space();
+    // A row longer than what was looked at, and others behind it.
+    if (row && more && text_.rest()[0] == '{') return on_one_line ? lines() : objects();
+    if (more) refuse("something follows the object that holds the rows");
   }
 
   /// Whether the object that is next is itself a row: it has no list of objects, or one of a row's.
@@ -336,9 +353,10 @@ class JsonScan {
                        : "an example must be an object { ... }";
     }
     if (visitor_.progress) visitor_.progress(text_.bytes_done());
-    if (!read.fault.empty()) return visitor_.bad(text_.where(), read.fault);
+    const std::string where = text_.where() + row_in_line_;
+    if (!read.fault.empty()) return visitor_.bad(where, read.fault);
     Row row{.object = std::move(read.value),
-            .where = text_.where(),
+            .where = where,
             .replaced_surrogates = read.replaced_surrogates};
     return visitor_.row(row);
   }
@@ -349,6 +367,8 @@ class JsonScan {
 
   TextWindow& text_;
   const RowVisitor& visitor_;
+  /// What tells an item of a list from others on its line, ":row 7"; empty for the first of a line.
+  std::string row_in_line_;
 };
 
 }  // namespace

@@ -25,6 +25,7 @@ def plain(value):
 def record_batches(path, form):
     if form == "parquet":
         file = pq.ParquetFile(path)
+        require_text(file.schema_arrow)
         names = [field.name for field in file.schema_arrow if not is_bytes(field.type)]
         yield from file.iter_batches(batch_size=256, columns=names)
         return
@@ -39,8 +40,16 @@ def record_batches(path, form):
             yield reader.get_batch(i)
 
 
+def require_text(schema):
+    """Refuses a table whose columns all hold bytes: its rows would have no fields."""
+    names = [field.name for field in schema if is_bytes(field.type)]
+    if names and len(names) == len(schema):
+        raise ValueError(f"all its columns hold bytes ({', '.join(names)}): write their text as strings, such as .cast(pyarrow.string())")
+
+
 def rows(path, form):
     for batch in record_batches(path, form):
+        require_text(batch.schema)
         kept = [i for i, field in enumerate(batch.schema) if not is_bytes(field.type)]
         batch = batch.select(kept)
         for start in range(0, batch.num_rows, 256):

@@ -8,6 +8,7 @@ namespace sluice::engine {
 namespace {
 
 constexpr std::size_t kReadAtOnce = std::size_t{256} << 10;
+constexpr std::size_t kMostAtOnce = std::size_t{4} << 20;
 
 }  // namespace
 
@@ -30,7 +31,7 @@ bool TextWindow::more() {
     begin_ = 0;
   }
   const std::size_t had = text_.size();
-  const std::size_t room = std::max(kReadAtOnce, rest().size());
+  const std::size_t room = std::clamp(rest().size(), kReadAtOnce, kMostAtOnce);
   text_.resize(had + room);
   const std::size_t got = stream_.read(std::span(text_).subspan(had));
   text_.resize(had + got);

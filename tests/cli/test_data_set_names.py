@@ -13,7 +13,7 @@ pytest.importorskip("tokenizers", reason="PyPI's tokenizers is not installed (sc
 pytest.importorskip("jinja2", reason="python3-jinja2 is not installed")
 
 
-def test_dataset_info_as_llama_factory_ships_it(read, refused, tmp_path):
+def test_dataset_info_as_llama_factory_ships_it(read, refused, run_sluice, words, tmp_path):
     folder = tmp_path / "sets"
     folder.mkdir()
     write_jsonl(folder / "qa.jsonl", [{"q": f"q{i}", "a": f"a{i}", "s": "be kind", "input": "not read"} for i in range(6)])
@@ -41,6 +41,8 @@ def test_dataset_info_as_llama_factory_ships_it(read, refused, tmp_path):
     qa = read("qa", *more)
     assert qa.learnt()[0] == f"a0{END}" and "system\nbe kind" in qa.texts()[0] and "not read" not in qa.texts()[0]
     assert qa.all["sets"][0]["rows_used"] == 6 and qa.all["documents"] == 4  # Three to learn, one held out.
+    said = run_sluice(*words[:-1], "--data", "qa", *more).out
+    assert "6 of 6 rows used, 3 taken by num_samples" in said
     wiki = read("wiki", *more, "packing=documents", "--seq-len", "16")
     assert [text.removesuffix("<|endoftext|>") for text in wiki.texts()] == ["first line", "second line", "third line", "fourth"]
     assert read("v1", *more).learnt() == [f"a{i}{END}" for i in range(4)]
@@ -133,6 +135,13 @@ def test_interleave_probs_are_llama_factorys(run_sluice, tokenizer, tmp_path):
     assert "".join(each["text"] for each in row) == "Human: q<|endoftext|>\nAssistant:big 0<|endoftext|>\n"
     assert "".join(each["text"] for each in row if each["learnt"]) == "big 0<|endoftext|>"
     assert "template: default is LLaMA-Factory's own" in said.err
+
+
+def test_a_weight_that_no_memory_holds_is_refused_by_its_set(read, refused, tmp_path):
+    sets_of(tmp_path)
+    for weight in ("1e6", "1e300"):
+        refused(f"[{{path: a.jsonl, weight: {weight}}}, {{path: b.jsonl, weight: 1}}]", "data: a.jsonl: weight: an epoch would read its 40 rows")
+    assert read("[{path: a.jsonl, weight: 100}, {path: b.jsonl, weight: 1}]").all["documents"] == 3800 + 19 + 3
 
 
 def test_max_samples_are_the_first_rows_of_each_set(read, answers, refused, tmp_path):

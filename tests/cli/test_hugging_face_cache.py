@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 from conftest import available_verbs
-from model_fixtures import Cache, shown, two_step_flags, write_folder
+from model_fixtures import LARGER, Cache, shown, two_step_flags, write_folder
 from small_run import CONFIG
 
 pytestmark = pytest.mark.skipif("export" not in available_verbs(), reason="this build has no engine (SLUICE_ENGINE=OFF)")
@@ -29,6 +29,13 @@ def whole(tmp_path):
     """Files of a whole model, by name."""
     folder = write_folder(tmp_path / "whole")
     return {path.name: path for path in folder.iterdir()}
+
+
+def test_a_snapshot_without_its_tokenizer_is_to_be_fetched(refuses, flags, hub, tmp_path):
+    part = {path.name: path for path in write_folder(tmp_path / "part", LARGER).iterdir()}
+    hub.snapshot(ID, "a" * 40, part, ref="main")
+    words = ["data", "--model", ID, "--data", "text.txt", "--seq-len", "32"]
+    refuses(words, "model: has weights and no tokenizer.json", f"was fetched in part: hf download {ID}", env={"HF_HUB_CACHE": str(hub.root)})
 
 
 def test_the_snapshot_is_the_one_that_refs_main_names(run_sluice, validate, flags, hub, whole):

@@ -58,6 +58,7 @@ def test_packed_text_is_the_text(run_sluice, read, tmp_path):
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n", ["Git LFS pointer", "git lfs pull"]),
         (b"<!DOCTYPE html><html></html>", ["HTML"]),
         (gzip.compress(jsonl(GOOD))[:60], ["damaged or cut short"]),
+        (gzip.compress(gzip.compress(jsonl(GOOD))), ["packed twice", "gunzip"]),
         (raw_zstd(jsonl(GOOD))[:-30], ["damaged or cut short"]),
         (b"SQLite format 3\0" + bytes(40), ["SQLite"]),
         (b"\x80\x04\x95" + bytes(40), ["pickle"]),
@@ -217,6 +218,8 @@ def test_parquet_and_arrow_are_read_through_pyarrow(read, refused, tmp_path):
     (tmp_path / "no_extension").write_bytes((tmp_path / "rows.parquet").read_bytes())
     for name in ("rows.parquet", "rows.feather", "stream.arrow", "file.arrow", "no_extension"):
         assert read(name, env=env).texts() == expected, name
+    pa.parquet.write_table(pa.Table.from_pylist([{"text": b"one", "id": b"1"}]), tmp_path / "bytes.parquet")
+    refused("bytes.parquet", "bytes.parquet", "all its columns hold bytes (text, id)", "pyarrow.string()", env=env)
     data = bytearray((tmp_path / "rows.parquet").read_bytes())
     data[len(data) // 2 : -4] = bytes(len(data) - len(data) // 2 - 4)
     (tmp_path / "broken.parquet").write_bytes(data)

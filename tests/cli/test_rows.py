@@ -93,6 +93,27 @@ def test_rows_without_known_fields_are_refused_with_the_fields_found(refused, tm
     refused("rows.jsonl", "rows.jsonl:1: ", f"its fields are {names}", "columns: {prompt: ", "data_format: text")
 
 
+def test_a_tokenizer_at_fault_is_named_beside_a_missing_template(refused, tmp_path):
+    write_jsonl(tmp_path / "rows.jsonl", GOOD)
+    (tmp_path / "model" / "tokenizer_config.json").write_text("{}")
+    refused("rows.jsonl", "no chat template")
+    (tmp_path / "model" / "tokenizer.json").write_text("[]")
+    refused("rows.jsonl", "no chat template", "; and model/tokenizer.json: ")
+
+
+@pytest.mark.parametrize(
+    "first, hint",
+    [
+        ({"instruction": "i", "context": "c", "response": "r", "category": "k"}, "{prompt: instruction, query: context, response: response}"),
+        ({"question": "q", "answer": "a"}, "{prompt: question, response: answer}"),
+        ({"prompt": "p", " completion": "c"}, 'its field " completion" begins or ends with a space'),
+    ],
+)
+def test_the_hint_names_the_fields_that_are_there(refused, tmp_path, first, hint):
+    write_jsonl(tmp_path / "rows.jsonl", [first] * 4)
+    refused("rows.jsonl", hint)
+
+
 @pytest.mark.parametrize(
     "first", [{"messages": None}, {"messages": "hello"}, {"messages": [{"content": "no role"}, {"role": "assistant", "content": "a"}]}]
 )

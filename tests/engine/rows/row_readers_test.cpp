@@ -16,7 +16,8 @@ namespace {
 
 /// "f:LINE VALUE" of each row, and "f:LINE REASON" of what is none.
 std::vector<std::string> rows_of(const std::string& text,
-                                 const std::function<void(TextWindow&, const RowVisitor&)>& read) {
+                                 const std::function<void(TextWindow&, const RowVisitor&)>& read,
+                                 std::size_t at_once = 3) {
   std::vector<std::string> found;
   const RowVisitor visitor{.row =
                                [&](Row& row) {
@@ -28,7 +29,7 @@ std::vector<std::string> rows_of(const std::string& text,
                                  found.push_back(where + " bad: " + reason);
                                  return Reading::goes_on;
                                }};
-  SlowText stream(text, 3);
+  SlowText stream(text, at_once);
   TextWindow window(stream, "f");
   try {
     read(window, visitor);
@@ -65,6 +66,22 @@ TEST(JsonRows, ItemsOfTheOneListOfAnObjectAreRowsUnlessTheListIsARows) {
   EXPECT_EQ(json_rows_of("{\n\"x\":1}\n{\n\"x\":2}"), (Found{"f:1 {\"x\":1}", "f:3 {\"x\":2}"}));
   EXPECT_EQ(json_rows_of("{\"a\":[{}],\"b\":[{}]}").back().substr(0, 37),
             "refused: f:1: holds two lists of rows");
+}
+
+TEST(JsonRows, AFirstLineLongerThanWhatIsLookedAtIsARowAmongLines) {
+  const std::string first =
+      "{\"a\":[{}],\"x\":\"" + std::string(std::size_t{17} << 20, 'y') + "\"}";
+  const Found found = rows_of(first + "\n{\"x\":2}\n7\n", read_json_rows, std::size_t{1} << 20);
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_TRUE(found[0].starts_with("f:1 {\"a\":[{}],\"x\":\"yyy"));
+  EXPECT_EQ(found[1], "f:2 {\"x\":2}");
+  EXPECT_EQ(found[2], "f:3 bad: an example must be an object { ... }");
+}
+
+TEST(JsonRows, ItemsBehindTheFirstOfALineAreToldApartByTheirNumber) {
+  EXPECT_EQ(json_rows_of("[{\"x\":1}, 2, {\"x\":3},\n{\"x\":4}]"),
+            (Found{"f:1 {\"x\":1}", "f:1:row 2 bad: an example must be an object { ... }",
+                   "f:1:row 3 {\"x\":3}", "f:2 {\"x\":4}"}));
 }
 
 TEST(JsonRows, ABrokenLineIsOneBadRow) {
@@ -131,6 +148,12 @@ TEST(CsvRows, FollowRfc4180) {
   EXPECT_EQ(csv_rows_of("a\n\"x").back(),
             "refused: f:2: a quote is never closed: the rest of the file would be one field");
   EXPECT_EQ(csv_rows_of("a,a\n").back(), "refused: f:1: the header names the column \"a\" twice");
+}
+
+TEST(CsvRows, ALineThatStatesTheSeparatorIsNoHeader) {
+  EXPECT_EQ(csv_rows_of("sep=;\r\na;b\r\n1,5;2\r\n"), (Found{"f:3 {\"a\":\"1,5\",\"b\":\"2\"}"}));
+  EXPECT_EQ(csv_rows_of("sep=,\na,b\n1,2\n"), (Found{"f:3 {\"a\":\"1\",\"b\":\"2\"}"}));
+  EXPECT_EQ(csv_rows_of("sep=\nx\n"), (Found{"f:2 {\"sep=\":\"x\"}"}));
 }
 
 TEST(DataFiles, DigitsInNamesAreNumbers) {
