@@ -30,10 +30,10 @@ std::optional<TokenizerFolder> usable_tokenizer(const TokenizerPlace& place) {
   if (place.bytes) return std::nullopt;
   const NoTokenizer& none = std::get<NoTokenizer>(found);
   const auto id = none.has_files ? std::nullopt : hub_id_of(*place.folder);
-  throw BadRequest("model: has weights and no tokenizer.json: " +
-                   (id ? place.folder->string() + " was fetched in part: hf download " + *id
-                       : none.why) +
-                   "; or state data_format=bytes to take byte values as tokens");
+  throw BadRequest(
+      "model: has weights and no tokenizer.json: " +
+      (id ? place.folder->string() + " was fetched in part: hf download " + *id : none.why) +
+      "; or state data_format=bytes to take byte values as tokens");
 }
 
 }  // namespace sluice::engine

@@ -31,7 +31,7 @@ Job grouped_job(std::int64_t groups, bool tied = false) {
   return job;
 }
 
-StepGraph build(const Job& job, const Plan& plan) {
+StepGraph graph_of_groups(const Job& job, const Plan& plan) {
   return build_step_graph(job, plan, RoundCosts());
 }
 
@@ -110,7 +110,7 @@ TEST(GroupSums, EveryPlanAddsEachUnitsGradientAlongTheTree) {
       const std::string expected = folded(8, groups, 0, groups);
       for (std::uint64_t seed = 0; seed < 12; ++seed) {
         const Plan plan = random_plan(job, seed);
-        const auto norms = Replay(build(job, plan)).run();
+        const auto norms = Replay(graph_of_groups(job, plan)).run();
         ASSERT_EQ(norms.size(), plan.units.size() + (tied ? 1 : 0));
         for (const auto& [unit, sum] : norms) {
           EXPECT_EQ(sum, expected) << groups << " groups, unit " << unit << ", seed " << seed
@@ -124,7 +124,7 @@ TEST(GroupSums, EveryPlanAddsEachUnitsGradientAlongTheTree) {
 TEST(GroupSums, OneGroupAddsNoTensorAndNoTask) {
   const Job job = grouped_job(1, true);
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
-    const StepGraph graph = build(job, random_plan(job, seed));
+    const StepGraph graph = graph_of_groups(job, random_plan(job, seed));
     for (const StepTensor& tensor : graph.tensors) {
       EXPECT_EQ(tensor.name.find("/sum"), std::string::npos) << tensor.name;
     }
@@ -161,7 +161,7 @@ Bytes device_bytes(std::int64_t groups, std::int64_t rounds) {
                       .state = Tier::hbm,
                       .executor = Executor::gpu,
                       .when = When::after};
-  return build(job, uniform_plan(job, unit, rounds)).layout.device_bytes;
+  return graph_of_groups(job, uniform_plan(job, unit, rounds)).layout.device_bytes;
 }
 
 TEST(GroupSums, InOneRoundAStackIsThereWhileItsUnitIsAtWork) {
@@ -196,7 +196,7 @@ TEST(GroupSums, BetweenRoundsEverySumOfTheStackCrossesTheLink) {
   for (const std::int64_t groups : {1, 2, 3, 4, 8}) {
     const Job job = grouped_job(groups);
     for (const std::int64_t rounds : {1, 2, 4, 8}) {
-      const StepGraph graph = build(job, uniform_plan(job, UnitPlan{}, rounds));
+      const StepGraph graph = graph_of_groups(job, uniform_plan(job, UnitPlan{}, rounds));
       std::int64_t sums = 0;
       for (std::int64_t round = 1; round < rounds; ++round) {
         sums += sums_after(8, groups, round * (8 / rounds));
