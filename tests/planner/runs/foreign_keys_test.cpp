@@ -160,7 +160,7 @@ TEST(ForeignKeys, InterleavedDataSetsAreAMixtureByShares) {
   EXPECT_REFUSED(read("interleave_probs: 0.7,0.3\nmix_strategy: concat\n"),
                  "state one, or weights");
   const std::string strategy = "mix_strategy: interleave_under\ninterleave_probs: ";
-  EXPECT_REFUSED(read(strategy + "0.7,0.7\n"), "sum to 1.4, and probabilities sum to 1");
+  EXPECT_REFUSED(read(strategy + "0.7,0.7\n"), "sum to 1.40, and probabilities sum to 1");
   EXPECT_REFUSED(read(strategy + "1,0\n"), "each must be more than 0");
   EXPECT_REFUSED(read(strategy + "1\n"), "1 numbers for 2 data sets");
 }
