@@ -55,7 +55,7 @@ std::string needs_table(const planner::RunNeeds& needs, const planner::RunMoney&
   }
   if (money.rent_usd_per_hour) {
     text += fmt::format("to rent      {:.2f} USD an hour ({}){}\n", *money.rent_usd_per_hour,
-                        money.price_date,
+                        money.rent_date,
                         money.rent_usd ? fmt::format(", {:.0f} USD in all", *money.rent_usd) : "");
   }
   return text + "validated    " + needs.nearest_case + "\n";

@@ -89,7 +89,7 @@ void add_money(BuyRow& row, const BuyRequest& request) {
   row.price = rent ? row.rent_usd_per_hour : row.buy_usd;
   row.cost = rent ? row.rent_usd : row.buy_usd;
   if (row.price) {
-    row.price_date = price.date;
+    row.price_date = rent ? price.rent_date : price.date;
     row.price_source = price.source;
   }
   row.run = run_cost(row, request);

@@ -124,6 +124,9 @@ ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request, PlanFi
   }
   for (const std::string& machine : machines) (void)find_machine(machine, config.backend);
   const RowMaker maker(config, request, finder, !groups.empty());
+  // Builds first: they are most of the answer, and what is found on them is tried on machines.
+  ComparedRows searched;
+  if (!groups.empty()) searched = build_rows(config, request, finder, groups);
   std::vector<std::vector<BuyRow>> found(machines.size());
   std::mutex mutex;
   std::size_t done = 0;
@@ -140,12 +143,7 @@ ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request, PlanFi
     finder.settle();
   }
   std::vector<BuyRow> rows = maker.node_rows();
-  BuildCounts builds;
-  if (!groups.empty()) {
-    ComparedRows searched = build_rows(config, request, finder, groups);
-    builds = searched.builds;
-    found.push_back(std::move(searched.rows));
-  }
+  found.push_back(std::move(searched.rows));
   for (std::vector<BuyRow>& some : found) {
     for (BuyRow& row : some) {
       // With more memory one machine may be another of the catalogue.
@@ -157,7 +155,7 @@ ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request, PlanFi
     if (a.fits != b.fits) return a.fits;
     return a.fits && a.step < b.step;
   });
-  return {.rows = std::move(rows), .builds = builds};
+  return {.rows = std::move(rows), .builds = searched.builds};
 }
 
 }  // namespace sluice::planner

@@ -139,6 +139,7 @@ std::string to_json_text(const Prediction& prediction, const std::vector<Remedy>
   json["rent_usd_per_hour"] = or_null(money.rent_usd_per_hour);
   json["rent_usd"] = or_null(money.rent_usd);
   json["price_date"] = money.price_date.empty() ? Json(nullptr) : Json(money.price_date);
+  json["rent_date"] = money.rent_date.empty() ? Json(nullptr) : Json(money.rent_date);
   if (padding) {
     json["padded_vocabulary"] = {{"tokens", padding->tokens},
                                  {"padded", padding->padded},

@@ -18,11 +18,11 @@ namespace sluice::planner {
 
 /// Time and cost of training on a number of tokens, for a prediction's JSON; what is none prints as
 /// null. `days` is how long that takes, `rent_usd` the rent for that time, `price_date` when the
-/// prices were read.
+/// price to buy was read (that of the rent where there is no other), `rent_date` when the rent was.
 struct RunMoney {
   std::optional<double> days = {};
   std::optional<double> buy_usd = {}, rent_usd_per_hour = {}, rent_usd = {};
-  std::string price_date = {};
+  std::string price_date = {}, rent_date = {};
 };
 /// What the flags --explain and --beside of `predict` add to a prediction's JSON.
 struct Explained {

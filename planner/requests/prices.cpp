@@ -51,6 +51,7 @@ Price read_price(const YAML::Node& node, const std::string& where) {
     }
   }
   if (price.date.empty()) fail(where, "date is missing: say when the price was read");
+  if (price.rent_usd_per_hour) price.rent_date = price.date;
   return price;
 }
 
@@ -158,7 +159,7 @@ Price PriceList::of(const std::string& machine) const {
     if (oldest.empty() || date < oldest) oldest = date;
   }
   price.buy_usd = sum;
-  if (price.date.empty() || oldest < price.date) price.date = oldest;
+  price.date = oldest;
   price.source += price.source.empty() ? "sum of its parts" : "; to buy, the sum of its parts";
   return price;
 }

@@ -11,12 +11,13 @@
 namespace sluice::planner {
 
 /// Prices of a machine or of a part in US dollars, as the user states them; only a machine can be
-/// rented. `date` is when the prices were read, as the file writes it.
+/// rented. `date` is when the price to buy was read, as the file writes it, else that of the rent.
 struct Price {
   std::optional<double> buy_usd;
   std::optional<double> rent_usd_per_hour;
   std::string date;
   std::string source;
+  std::string rent_date = {};  ///< When the rent was read; empty where there is none.
 };
 
 /// Prices of a YAML (or JSON) file, of which `parts` may be absent:

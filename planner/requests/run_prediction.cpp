@@ -49,6 +49,7 @@ RunMoney money_of(const Prediction& prediction, const std::string& machine,
   money.buy_usd = price.buy_usd;
   money.rent_usd_per_hour = price.rent_usd_per_hour;
   if (money.buy_usd || money.rent_usd_per_hour) money.price_date = price.date;
+  money.rent_date = price.rent_date;
   if (money.rent_usd_per_hour && money.days) {
     money.rent_usd = *money.rent_usd_per_hour * *money.days * kHoursPerDay;
   }

@@ -32,6 +32,21 @@ TEST_F(PriceFile, AMachineIsTheSumOfItsPartsWhereEachHasAPrice) {
   EXPECT_THROW((void)read_prices(write("g.yaml", "prices: {\xff: {}}\n")), BadRequest);
 }
 
+// A rent has its own date, not that of the parts of which the machine is bought.
+TEST_F(PriceFile, ARentKeepsItsDateBesideThatOfTheParts) {
+  const auto file = write("both.yaml", R"(prices:
+  rtx-4090: {rent_usd_per_hour: 0.34, date: 2026-03-19}
+parts:
+  gpu rtx-4090: {buy_usd: 1599, date: 2022-10-12}
+  cpu ryzen-9-9950x: {buy_usd: 1300, date: 2026-01-01}
+  64 GiB DDR5-5600: {buy_usd: 384, date: 2026-01-01}
+  ssd gen4: {buy_usd: 170, date: 2026-01-01}
+)");
+  const Price price = read_prices(file).of("rtx-4090");
+  EXPECT_EQ(price.rent_date, "2026-03-19");
+  EXPECT_EQ(price.date, "2022-10-12");
+}
+
 TEST_F(PriceFile, NeedsADateAndKnownKeys) {
   const auto good =
       write("good.json", R"({"prices": {"h200": {"buy_usd": 1, "date": "2026-01-31"}}})");
