@@ -14,6 +14,7 @@
 #include "engine/model_files/tokenizer_place.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 #include "engine/tokenizer/tokenizer_folder.hpp"
+#include "profiler/training/kept_run.hpp"
 #include "profiler/training/train_state.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
@@ -60,6 +61,12 @@ int run_data(const Arguments& arguments) {
   const bool begun = words.run_file && (words.run_file->filename() == "run.yaml" ||
                                         std::filesystem::is_directory(*words.run_file));
   if (!begun) engine::fix_date(config);  // What `train` would begin with today.
+  if (begun) {
+    const std::filesystem::path& file = *words.run_file;
+    const bool folder = std::filesystem::is_directory(file);
+    const auto kept = profiler::use_kept_model(config, folder ? file : file.parent_path());
+    config = profiler::data_config(config, kept);
+  }
   if (config.data.empty())
     throw BadRequest("data is missing: give --data FILE, or data: FILE in RUN.yaml");
   if (config.model.empty()) throw BadRequest("model is missing: give --model MODEL");

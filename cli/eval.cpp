@@ -157,7 +157,7 @@ int run_eval(const Arguments& arguments) {
   if (config.backend) engine::require_backend(*config.backend);
   if (config.data.empty()) throw BadRequest("data is missing: give --data FILE");
   Evaluated evaluated = open_evaluated(subject);
-  const planner::Request planning = planner::resolve(config);
+  const planner::Request planning = subject.resolve();
   const planner::Job& job = planning.predictor.job();
   const planner::ResolvedMachine& machine = planning.predictor.machine();
   require_executable(job);

@@ -211,7 +211,7 @@ int run_generate(const Arguments& arguments) {
     }
   }
   if (asked.chat) {
-    const ChatPrompt chat = chat_prompt(asked, subject.model_folder(), config);
+    const ChatPrompt chat = chat_prompt(asked, subject.model_folder(), subject.data_config());
     asked.prompt = chat.text;
     asked.no_special = true;  // The template writes them.
     const auto end = chat.turn_end ? tokenizer->find(*chat.turn_end) : std::nullopt;
@@ -220,7 +220,7 @@ int run_generate(const Arguments& arguments) {
   const std::vector<std::int32_t> prompt = prompt_tokens(asked, tokenizer.get());
   const auto count = std::ssize(prompt);
   set_sizes(config, count + asked.new_tokens);
-  const planner::Request planning = planner::resolve(config);
+  const planner::Request planning = subject.resolve();
   const planner::ResolvedMachine& machine = planning.predictor.machine();
   require_executable(planning.predictor.job());
   require_vocabulary(*std::ranges::max_element(prompt) + 1, planning.predictor.job().model.vocab);

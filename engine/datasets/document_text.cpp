@@ -240,7 +240,8 @@ bool DocumentText::has_conversations() const {
 std::optional<ChatFacts> DocumentText::chat() const {
   if (!has_conversations()) return std::nullopt;
   return ChatFacts{.jinja2 = source_.tokens.chat.jinja2(),
-                   .turn_end = source_.tokens.chat.turn_end()};
+                   .turn_end = source_.tokens.chat.turn_end(),
+                   .sources = source_.tokens.chat.sources()};
 }
 
 double DocumentText::unigram_entropy() const {

@@ -133,6 +133,16 @@ std::string config_text(const ModelSource& source) {
   return source.known != nullptr ? source.known->config : read_whole_file(source.config);
 }
 
+std::string model_name(const std::string& name) {
+  try {
+    return find_model_source(name).name;
+  } catch (const BadRequest&) {
+    const path given = name;
+    return folder_name(
+        given.filename() == "config.json" ? std::filesystem::absolute(given).parent_path() : given);
+  }
+}
+
 ModelSource find_model_source(const std::string& name) {
   const auto& models = catalogue_models();
   if (const auto known = std::ranges::find(models, name, &CatalogueModel::name);

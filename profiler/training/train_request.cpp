@@ -12,7 +12,9 @@
 #include "planner/catalogue/store.hpp"
 #include "planner/files/whole_file.hpp"
 #include "planner/models/config_notes.hpp"
+#include "planner/policies/run_job.hpp"
 #include "profiler/doctor/doctor.hpp"
+#include "profiler/training/kept_run.hpp"
 #include "profiler/training/run_files.hpp"
 #include "profiler/training/train_state.hpp"
 #include "sim/error.hpp"
@@ -52,7 +54,7 @@ void warn_of_positions(const planner::Job& job) {
 
 /// Says what the model's config.json states and is not done as stated.
 void note_of_config(const planner::RunConfig& config, const planner::ModelShape& shape) {
-  const std::string text = planner::config_text(planner::find_model_source(config.model));
+  const std::string text = planner::config_text(planner::find_model_source(model_place(config)));
   for (const std::string& note : planner::config_notes(text, shape)) sim::note("model: " + note);
 }
 
@@ -85,15 +87,19 @@ TrainRequest read_train_request(planner::RunConfig config, TrainOptions options,
   if (!options.resumed && !config.model.empty()) {
     engine::require_readable_weights(config.model, planner::find_model(config.model));
   }
+  const auto kept = options.resumed ? use_kept_model(config, *options.resumed) : std::nullopt;
   planner::Request planning = planner::resolve(config, planner::Store::of_user(), policy);
   require_trainable(config);
   if (!options.dry) engine::require_backend(planning.predictor.machine().profile.device);
   if (!options.resumed) engine::fix_date(config);
-  planner::RunConfig read_as = config;
+  if (!options.resumed || !config.working_folder) {
+    config.working_folder = std::filesystem::current_path();
+  }
+  planner::RunConfig read_as = data_config(config, kept);
   const bool automatic = config.data_format == planner::DataFormat::automatic ||
                          config.data_format == planner::DataFormat::text;
   if (options.resumed && automatic && !engine::has_token_ids(config) &&
-      trained_on_bytes(*options.resumed, config)) {
+      trained_on_bytes(*options.resumed, read_as, kept)) {
     read_as.data_format = planner::DataFormat::bytes;
   }
   std::unique_ptr<engine::WindowedText> text =
