@@ -14,7 +14,10 @@
 #include "engine/model_files/tokenizer_place.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 #include "engine/tokenizer/tokenizer_folder.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "profiler/training/data_notes.hpp"
 #include "profiler/training/kept_run.hpp"
+#include "profiler/training/train_request.hpp"
 #include "profiler/training/train_state.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
@@ -51,6 +54,18 @@ void decode_rows(engine::DataSummary& summary, const planner::RunConfig& config)
   }
 }
 
+/// Refuses token ids that the model does not have, as training would; a folder of tokenizer files
+/// alone is no model.
+void require_vocabulary_of(const planner::RunConfig& config, const engine::WindowedText& text) {
+  std::optional<planner::ModelShape> shape;
+  try {
+    shape = planner::find_model(config.model);
+  } catch (const BadRequest&) {
+    return;
+  }
+  profiler::require_vocabulary(text, *shape);
+}
+
 }  // namespace
 
 int run_data(const Arguments& arguments) {
@@ -74,6 +89,7 @@ int run_data(const Arguments& arguments) {
   const auto rows = words.value("--rows");
   const std::int64_t shown = rows ? planner::parse_count(*rows, "--rows") : kUsualRows;
   const auto text = profiler::text_of(config, amount_shown("cutting text into tokens"));
+  require_vocabulary_of(config, *text);
   engine::DataSummary summary = text->summary(shown);
   if (std::ssize(summary.first_rows) > 0) decode_rows(summary, config);
   const auto packed = text->if_packed();
@@ -82,7 +98,7 @@ int run_data(const Arguments& arguments) {
   } else {
     print(data_text(summary, packed, marks_of_output()));
   }
-  for (const std::string& warning : data_warnings(summary)) sim::warn(warning);
+  for (const std::string& warning : profiler::data_warnings(summary)) sim::warn(warning);
   return static_cast<int>(ExitCode::done);
 }
 

@@ -30,28 +30,6 @@ void require_trainable(const planner::RunConfig& config) {
   if (config.steps < 1) throw BadRequest("steps: must be at least 1");
 }
 
-void require_vocabulary(const engine::WindowedText& text, const planner::ModelShape& model) {
-  if (model.vocab >= text.vocabulary()) return;
-  if (const auto token = text.token_beyond(model.vocab)) {
-    throw BadRequest("data: " + *token + " is beyond the model's vocabulary, 0 to " +
-                     std::to_string(model.vocab - 1) + ": cut the text with the model's tokenizer");
-  }
-  throw BadRequest("model: vocab " + std::to_string(model.vocab) + " is smaller than the " +
-                   std::to_string(text.vocabulary()) + " that the data have (" +
-                   text.description() + "): choose another model");
-}
-
-/// Warns of sequences longer than the model was made for.
-void warn_of_positions(const planner::Job& job) {
-  const auto most = job.model.max_positions;
-  if (!most || job.seq_len <= *most) return;
-  sim::warn(
-      "seq_len " + std::to_string(job.seq_len) + " is above the model's max_position_embeddings (" +
-      std::to_string(*most) +
-      "): positions beyond it are new to the model, and programs that read the export may cut "
-      "texts there; raise it in config.json, or lower seq_len");
-}
-
 /// Says what the model's config.json states and is not done as stated.
 void note_of_config(const planner::RunConfig& config, const planner::ModelShape& shape) {
   const std::string text = planner::config_text(planner::find_model_source(model_place(config)));
@@ -72,6 +50,27 @@ void settle_steps(planner::RunConfig& config, const engine::WindowedText& text) 
 }
 
 }  // namespace
+
+void require_vocabulary(const engine::WindowedText& text, const planner::ModelShape& model) {
+  if (model.vocab >= text.vocabulary()) return;
+  if (const auto token = text.token_beyond(model.vocab)) {
+    throw BadRequest("data: " + *token + " is beyond the model's vocabulary, 0 to " +
+                     std::to_string(model.vocab - 1) + ": cut the text with the model's tokenizer");
+  }
+  throw BadRequest("model: vocab " + std::to_string(model.vocab) + " is smaller than the " +
+                   std::to_string(text.vocabulary()) + " that the data have (" +
+                   text.description() + "): choose another model");
+}
+
+void warn_of_positions(const planner::Job& job) {
+  const auto most = job.model.max_positions;
+  if (!most || job.seq_len <= *most) return;
+  sim::warn(
+      "seq_len " + std::to_string(job.seq_len) + " is above the model's max_position_embeddings (" +
+      std::to_string(*most) +
+      "): positions beyond it are new to the model, and programs that read the export may cut "
+      "texts there; raise it in config.json, or lower seq_len");
+}
 
 void require_healthy(const planner::RunConfig& config) {
   DoctorOptions options;
