@@ -152,6 +152,7 @@ const engine::StateSource& ForwardSubject::open_weights(const planner::ModelShap
   }
   weights_from_ = folder->string();
   weights_ = std::make_unique<engine::ModelWeights>(files, shape);
+  if (const auto unused = weights_->unused_head()) sim::warn(*unused);
   return *weights_;
 }
 

@@ -122,6 +122,7 @@ RunStart find_start(const RunIdentity& identity, const std::optional<path>& resu
   if (files.empty()) return start;
   start.weights = std::make_unique<engine::ModelWeights>(files, identity.job.model);
   start.weights_from = start.model_folder->string();
+  if (const auto unused = start.weights->unused_head()) sim::warn(*unused);
   return start;
 }
 
