@@ -14,6 +14,10 @@
 #include "engine/model_files/tokenizer_place.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 #include "engine/tokenizer/tokenizer_folder.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "profiler/training/data_notes.hpp"
+#include "profiler/training/kept_run.hpp"
+#include "profiler/training/train_request.hpp"
 #include "profiler/training/train_state.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
@@ -50,6 +54,18 @@ void decode_rows(engine::DataSummary& summary, const planner::RunConfig& config)
   }
 }
 
+/// Refuses token ids that the model does not have, as training would; a folder of tokenizer files
+/// alone is no model.
+void require_vocabulary_of(const planner::RunConfig& config, const engine::WindowedText& text) {
+  std::optional<planner::ModelShape> shape;
+  try {
+    shape = planner::find_model(config.model);
+  } catch (const BadRequest&) {
+    return;
+  }
+  profiler::require_vocabulary(text, *shape);
+}
+
 }  // namespace
 
 int run_data(const Arguments& arguments) {
@@ -60,6 +76,12 @@ int run_data(const Arguments& arguments) {
   const bool begun = words.run_file && (words.run_file->filename() == "run.yaml" ||
                                         std::filesystem::is_directory(*words.run_file));
   if (!begun) engine::fix_date(config);  // What `train` would begin with today.
+  if (begun) {
+    const std::filesystem::path& file = *words.run_file;
+    const bool folder = std::filesystem::is_directory(file);
+    const auto kept = profiler::use_kept_model(config, folder ? file : file.parent_path());
+    config = profiler::data_config(config, kept);
+  }
   if (config.data.empty())
     throw BadRequest("data is missing: give --data FILE, or data: FILE in RUN.yaml");
   if (config.model.empty()) throw BadRequest("model is missing: give --model MODEL");
@@ -67,6 +89,7 @@ int run_data(const Arguments& arguments) {
   const auto rows = words.value("--rows");
   const std::int64_t shown = rows ? planner::parse_count(*rows, "--rows") : kUsualRows;
   const auto text = profiler::text_of(config, amount_shown("cutting text into tokens"));
+  require_vocabulary_of(config, *text);
   engine::DataSummary summary = text->summary(shown);
   if (std::ssize(summary.first_rows) > 0) decode_rows(summary, config);
   const auto packed = text->if_packed();
@@ -75,7 +98,7 @@ int run_data(const Arguments& arguments) {
   } else {
     print(data_text(summary, packed, marks_of_output()));
   }
-  for (const std::string& warning : data_warnings(summary)) sim::warn(warning);
+  for (const std::string& warning : profiler::data_warnings(summary)) sim::warn(warning);
   return static_cast<int>(ExitCode::done);
 }
 

@@ -13,6 +13,7 @@
 #include "cli/shown/prediction_table.hpp"
 #include "engine/backends/backend.hpp"
 #include "engine/forward/text_loss.hpp"
+#include "profiler/training/train_request.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 
@@ -157,11 +158,12 @@ int run_eval(const Arguments& arguments) {
   if (config.backend) engine::require_backend(*config.backend);
   if (config.data.empty()) throw BadRequest("data is missing: give --data FILE");
   Evaluated evaluated = open_evaluated(subject);
-  const planner::Request planning = planner::resolve(config);
+  const planner::Request planning = subject.resolve();
   const planner::Job& job = planning.predictor.job();
   const planner::ResolvedMachine& machine = planning.predictor.machine();
   require_executable(job);
   require_vocabulary(evaluated.vocabulary, job.model.vocab);
+  profiler::warn_of_positions(job);
   engine::TextLoss loss(job, *evaluated.windows);
 
   const planner::ForwardRequest request{job, ForwardGoal::loss, machine,

@@ -18,6 +18,7 @@
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 #include "sim/utf8.hpp"
+#include "sim/warning.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -139,6 +140,17 @@ double tokens_per_s(const Generated& result) {
   return time.count() > 0 ? more / time.count() : 0;
 }
 
+/// Warns where prompt and new tokens go beyond the positions that the model was made for.
+void warn_of_positions(const planner::ModelShape& model, std::int64_t prompt, std::int64_t more) {
+  const auto most = model.max_positions;
+  if (!most || prompt + more <= *most) return;
+  sim::warn(fmt::format(
+      "the prompt's {} tokens and up to {} new ones go beyond the {} positions that the model was "
+      "made for (max_position_embeddings): what it writes there means little; give a shorter "
+      "prompt, or --max-new-tokens",
+      prompt, more, *most));
+}
+
 /// Sets the sizes of a run to one sequence that holds the prompt and the new tokens.
 void set_sizes(planner::RunConfig& config, std::int64_t tokens) {
   config.seq_len = tokens;
@@ -211,7 +223,7 @@ int run_generate(const Arguments& arguments) {
     }
   }
   if (asked.chat) {
-    const ChatPrompt chat = chat_prompt(asked, subject.model_folder(), config);
+    const ChatPrompt chat = chat_prompt(asked, subject.model_folder(), subject.data_config());
     asked.prompt = chat.text;
     asked.no_special = true;  // The template writes them.
     const auto end = chat.turn_end ? tokenizer->find(*chat.turn_end) : std::nullopt;
@@ -220,10 +232,11 @@ int run_generate(const Arguments& arguments) {
   const std::vector<std::int32_t> prompt = prompt_tokens(asked, tokenizer.get());
   const auto count = std::ssize(prompt);
   set_sizes(config, count + asked.new_tokens);
-  const planner::Request planning = planner::resolve(config);
+  const planner::Request planning = subject.resolve();
   const planner::ResolvedMachine& machine = planning.predictor.machine();
   require_executable(planning.predictor.job());
   require_vocabulary(*std::ranges::max_element(prompt) + 1, planning.predictor.job().model.vocab);
+  warn_of_positions(planning.predictor.job().model, count, asked.new_tokens);
   auto found = plan_generation(planning.predictor, count, asked.new_tokens);
   if (const auto* infeasible = std::get_if<planner::Infeasible>(&found)) {
     return refuse_forward(*infeasible, asked.json);

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <vector>
 
-#include "cli/shown/data_text.hpp"
 #include "cli/shown/dry_run_output.hpp"
 #include "cli/shown/needs_table.hpp"
 #include "cli/shown/padding_text.hpp"
@@ -22,6 +21,7 @@
 #include "planner/requests/choose_plan.hpp"
 #include "planner/requests/prediction_json.hpp"
 #include "planner/requests/request.hpp"
+#include "profiler/training/data_notes.hpp"
 #include "profiler/training/run_json.hpp"
 #include "profiler/training/training_run.hpp"
 #include "sim/error.hpp"
@@ -62,8 +62,8 @@ std::optional<profiler::PackingAdvice> advice_of(const TrainRequest& request,
 void print_data(const TrainRequest& request, const char* name) {
   constexpr std::int64_t kNoRows = 0;
   const engine::DataSummary summary = request.text->summary(kNoRows);
-  print(name + request.text->description() + "; " + learnt_line(summary) + "\n");
-  for (const std::string& warning : data_warnings(summary)) sim::warn(warning);
+  print(name + profiler::data_line(*request.text, summary) + "\n");
+  for (const std::string& warning : profiler::data_warnings(summary)) sim::warn(warning);
 }
 
 /// Predicted times of a run, without those of checkpoints where none are written.

@@ -3,33 +3,78 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/chat/chat_template.hpp"
+#include "engine/examples/example_format.hpp"
+#include "engine/examples/message_reader.hpp"
 #include "engine/tokenizer/tokenizer_folder.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::cli {
 
-engine::Conversation conversation_of(const std::string& json, const std::string& where) {
-  using nlohmann::ordered_json;
-  ordered_json given = ordered_json::parse(json, nullptr, false);
-  if (given.is_discarded()) throw BadRequest(where + ": is not JSON");
-  engine::Conversation conversation;
-  if (given.is_object() && given.contains("messages")) {
-    ordered_json messages = given["messages"];
-    given.erase("messages");
-    conversation.variables = given.dump();
-    given = std::move(messages);
+namespace {
+
+using engine::Json;
+
+/// Reads a message as the rows of data are read, so that an answer is asked for as it was learnt:
+/// text parts joined, fields that are null left out. Roles stay as they are.
+void append(const Json& message, const std::string& field, engine::Conversation& conversation) {
+  const auto role = message.is_object() ? message.find("role") : message.end();
+  if (role == message.end() || !role->is_string()) {
+    throw BadRequest(field + ": must be an object with a role and a content");
   }
-  if (!given.is_array() || given.empty()) {
-    throw BadRequest(where + ": must be a list of messages, or an object with messages");
+  engine::ExampleFormat format = engine::example_format(planner::DataFormat::messages);
+  format.roles.emplace_back(role->get<std::string>(), role->get<std::string>());
+  Json asked = message;
+  asked["weight"] = 0;  // Nothing is learnt of it, so it may be empty.
+  engine::append_message(asked, field, format, conversation);
+}
+
+/// What the template sees beside the messages: the fields of `given`, with those of
+/// chat_template_kwargs in its place.
+std::string variables_of(Json given) {
+  if (given.contains("tools")) {
+    constexpr bool kWraps = false;
+    given["tools"] = engine::tools_of(given["tools"], "tools", kWraps);
+    if (given["tools"].is_null()) given.erase("tools");
   }
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    const ordered_json& message = given[i];
-    const auto role = message.is_object() ? message.find("role") : message.end();
-    if (role == message.end() || !role->is_string()) {
-      throw BadRequest(where + ": messages[" + std::to_string(i) +
-                       "]: must be an object with a role and a content");
+  constexpr const char* kMore = "chat_template_kwargs";
+  if (given.contains(kMore)) {
+    const Json more = given[kMore];
+    given.erase(kMore);
+    if (!more.is_object() && !more.is_null()) engine::fault(kMore, "must be an object");
+    for (const auto& [name, value] : more.items()) {
+      if (!value.is_null()) given[name] = value;
     }
-    conversation.messages.push_back({.fields = message.dump()});
+  }
+  if (!engine::all_finite(given)) {
+    throw engine::RowFault{{.reason = "holds NaN or Infinity, which no template can write"}};
+  }
+  return engine::json_text(given);
+}
+
+}  // namespace
+
+engine::Conversation conversation_of(const std::string& json, const std::string& where) {
+  engine::JsonRow read = engine::read_json_row(json);
+  if (!read.fault.empty()) throw BadRequest(where + ": " + read.fault);
+  Json given = std::move(*read.value);
+  engine::Conversation conversation;
+  try {
+    if (given.is_object() && given.contains("messages")) {
+      Json messages = engine::list_of(given["messages"], "messages");
+      given.erase("messages");
+      conversation.variables = variables_of(std::move(given));
+      given = std::move(messages);
+    }
+    if (!given.is_array() || given.empty()) {
+      throw BadRequest("must be a list of messages, or an object with messages");
+    }
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      append(given[i], "messages[" + std::to_string(i) + "]", conversation);
+    }
+  } catch (const engine::RowFault& fault) {
+    throw BadRequest(where + ": " + fault.bad.reason);
+  } catch (const BadRequest& error) {
+    throw BadRequest(where + ": " + error.what());
   }
   return conversation;
 }

@@ -19,7 +19,8 @@ struct ChatPrompt {
 };
 
 /// The conversation in JSON text: a list of messages, or an object with "messages" whose other
-/// fields (tools, documents, ...) the template sees too. Throws BadRequest `WHERE: ...`.
+/// fields (tools, documents, the entries of chat_template_kwargs, ...) the template sees too. It is
+/// read as rows of data are. Throws BadRequest `WHERE: ...`.
 [[nodiscard]] engine::Conversation conversation_of(const std::string& json,
                                                    const std::string& where);
 

@@ -84,9 +84,8 @@ Evaluated open_evaluated(ForwardSubject& subject) {
     }
     if (config.seq_len == 0) config.seq_len = kUsualSeqLen;
     opened.stride = config.seq_len;
-    planner::RunConfig own = config;
-    if (const auto& folder = subject.tokenizer_place().folder) own.model = folder->string();
-    opened.dataset = profiler::text_of(own, amount_shown("cutting text into tokens"));
+    opened.dataset =
+        profiler::text_of(subject.data_config(), amount_shown("cutting text into tokens"));
     opened.windows = std::make_unique<engine::DatasetWindows>(*opened.dataset);
     opened.tokens = opened.dataset->tokens();
     opened.vocabulary = opened.dataset->vocabulary();

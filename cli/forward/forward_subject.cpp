@@ -9,11 +9,14 @@
 #include "cli/shown/prediction_table.hpp"
 #include "cli/words/parse_run.hpp"
 #include "engine/backends/backend.hpp"
+#include "engine/chat/kept_template.hpp"
 #include "engine/datasets/usable_tokenizer.hpp"
 #include "engine/forward/forward_weights.hpp"
 #include "engine/model_files/model_folder.hpp"
 #include "engine/tokenizer/tokenizer_folder.hpp"
+#include "planner/catalogue/catalogue.hpp"
 #include "planner/requests/prediction_json.hpp"
+#include "planner/runs/foreign_keys.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 #include "sim/warning.hpp"
@@ -99,12 +102,43 @@ const engine::TokenizerPlace& ForwardSubject::tokenizer_place() {
   return *place_;
 }
 
+bool ForwardSubject::states(const std::string& path) const {
+  return std::ranges::any_of(request_.stated, [&path](const std::string& each) {
+    return planner::our_path(each) == path;
+  });
+}
+
+planner::Request ForwardSubject::resolve() {
+  planner::RunConfig& config = request_.config;
+  if (const engine::Checkpoint* found = checkpoint()) {
+    if (run_ ? states("model") : config.model != word_) {
+      planner::ModelShape other = planner::find_model(config.model);
+      other.name = found->shape().name;
+      if (other != found->shape()) {
+        throw BadRequest("model: " + config.model + " is not the model of " +
+                         found->folder().string() + ": leave model= out");
+      }
+    }
+    config.kept_model = found->folder();
+  }
+  return planner::resolve(config);
+}
+
+planner::RunConfig ForwardSubject::data_config() {
+  planner::RunConfig data = request_.config;
+  const engine::Checkpoint* found = checkpoint();
+  if (found == nullptr) return data;
+  data.model = found->folder().string();
+  const auto& folder = tokenizer_place().folder;
+  if (!states("template") && folder &&
+      engine::keeps_template(*folder, found->facts().template_sha256)) {
+    data.chat_template.reset();
+  }
+  return data;
+}
+
 const engine::StateSource& ForwardSubject::open_weights(const planner::ModelShape& shape) {
   if (const engine::Checkpoint* found = checkpoint()) {
-    if (parameter_count(found->shape()) != parameter_count(shape)) {
-      throw BadRequest(found->folder().string() + " is not of model " + request_.config.model +
-                       ": leave model= out");
-    }
     weights_from_ = found->folder().string();
     return *found;
   }
@@ -118,6 +152,7 @@ const engine::StateSource& ForwardSubject::open_weights(const planner::ModelShap
   }
   weights_from_ = folder->string();
   weights_ = std::make_unique<engine::ModelWeights>(files, shape);
+  if (const auto unused = weights_->unused_head()) sim::warn(*unused);
   return *weights_;
 }
 

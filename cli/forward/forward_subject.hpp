@@ -34,6 +34,11 @@ class ForwardSubject {
 
   [[nodiscard]] const planner::RunArguments& request() const { return request_; }
   [[nodiscard]] planner::RunConfig& config() { return request_.config; }
+  /// The run resolved: with the checkpoint's own config.json where the subject is a run or a
+  /// checkpoint. Throws BadRequest if the command line names another model beside it.
+  [[nodiscard]] planner::Request resolve();
+  /// The config by which data are read: with the tokenizer and the chat template of the run.
+  [[nodiscard]] planner::RunConfig data_config();
   /// Creates a device and loads the weights to where `graph` keeps them, showing a bar. They come
   /// from the model's folder, or from the checkpoint (for a run, its newest intact one). Throws
   /// BadRequest if there are none.
@@ -60,6 +65,8 @@ class ForwardSubject {
   const engine::StateSource& open_weights(const planner::ModelShape& shape);
   /// The checkpoint of the run or of its folder; null if the subject is a model folder or name.
   const engine::Checkpoint* checkpoint();
+  /// Whether the command line states the path, be it by another program's name for it.
+  [[nodiscard]] bool states(const std::string& path) const;
 
   std::string word_;
   planner::RunArguments request_;

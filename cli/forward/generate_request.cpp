@@ -30,6 +30,17 @@ std::int64_t count_of(const RunArguments& arguments, const char* flag, std::int6
   return given ? planner::parse_count(*given, flag) : usual;
 }
 
+/// Text of a file without a byte order mark. The line feed that ends a file is no part of a
+/// message.
+std::string text_of_file(const std::string& file, bool message) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  std::string text = planner::read_whole_file(file);
+  if (text.starts_with(kMark)) text.erase(0, kMark.size());
+  if (message && text.ends_with('\n')) text.pop_back();
+  if (message && text.ends_with('\r')) text.pop_back();
+  return text;
+}
+
 /// Token ids in the field `eos_token_id`, which is a number, a list of numbers, or absent.
 std::vector<std::int32_t> ids_in(const std::filesystem::path& file) {
   if (!std::filesystem::is_regular_file(file)) return {};
@@ -90,9 +101,9 @@ GenerateRequest read_generate_request(const RunArguments& arguments) {
   if (text.has_value() + file.has_value() + request.conversation.has_value() != 1) {
     throw BadRequest("prompt: give --prompt TEXT, --prompt-file FILE or --messages FILE");
   }
-  request.prompt =
-      text ? *text : planner::read_whole_file(file ? *file : request.conversation.value());
   request.chat = request.conversation || arguments.has("--chat");
+  request.prompt =
+      text ? *text : text_of_file(file ? *file : request.conversation.value(), request.chat);
   request.new_tokens = count_of(arguments, "--max-new-tokens", request.new_tokens);
   if (request.new_tokens < 1) throw BadRequest("--max-new-tokens: must be at least 1");
   constexpr double kHottest = 100;

@@ -25,10 +25,11 @@ ordered_json set_json(const engine::DataSetSummary& set) {
   return out;
 }
 
-ordered_json row_json(const engine::ShownRow& row) {
-  ordered_json out = {{"text", ordered_json::array()},
-                      {"ids", ordered_json::array()},
-                      {"learnt", ordered_json::array()}};
+/// A row, with the name of its data set where there are several.
+ordered_json row_json(const engine::ShownRow& row, bool several) {
+  ordered_json out;
+  if (several) out["set"] = row.set;
+  for (const char* list : {"text", "ids", "learnt"}) out[list] = ordered_json::array();
   for (const engine::ShownPiece& piece : row.pieces) {
     out["text"].push_back({{"text", piece.text}, {"learnt", piece.learnt}});
   }
@@ -69,8 +70,10 @@ std::string data_json(const engine::DataSummary& summary,
       packed ? ordered_json(packed->training + packed->validation) : ordered_json(nullptr);
   out["cut_off"] = summary.cut_off;
   out["nothing_within"] = summary.nothing_within;
+  out["left_out_windows"] = summary.left_out_windows;
   out["rows"] = ordered_json::array();
-  for (const engine::ShownRow& row : summary.first_rows) out["rows"].push_back(row_json(row));
+  for (const engine::ShownRow& row : summary.first_rows)
+    out["rows"].push_back(row_json(row, summary.sets.size() > 1));
   return out.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "cli/shown/length_histogram.hpp"
+#include "profiler/training/data_notes.hpp"
 #include "sim/units_text.hpp"
 
 namespace sluice::cli {
@@ -61,10 +62,12 @@ std::string set_text(const DataSetSummary& set) {
   return text;
 }
 
-std::string row_text(const engine::ShownRow& row, std::size_t index, LearntMarks marks) {
+/// A row under its number, and under the name of its data set where there are several.
+std::string row_text(const engine::ShownRow& row, std::size_t number, bool several,
+                     LearntMarks marks) {
   const std::int64_t learnt = std::ranges::count_if(row.tokens, engine::is_learnt);
-  std::string text =
-      fmt::format("\n--- row {}: {} tokens, {} learnt\n", index + 1, row.tokens.size(), learnt);
+  std::string text = fmt::format("\n--- row {}{}: {} tokens, {} learnt\n", number,
+                                 several ? " of " + row.set : "", row.tokens.size(), learnt);
   if (!row.pieces.empty()) text += marked_text(row.pieces, marks, kMostText) + "\n";
   return text + "ids: " + marked_ids(row.tokens, marks, kMostIds) + "\n";
 }
@@ -94,10 +97,6 @@ std::string padding_of(const DataSummary& summary,
 
 }  // namespace
 
-double learnt_share(const DataSummary& summary) {
-  return share_of(summary.learnt_tokens, summary.tokens);
-}
-
 std::string data_text(const DataSummary& summary,
                       const std::optional<engine::PackedSequences>& packed, LearntMarks marks) {
   std::string text;
@@ -107,12 +106,17 @@ std::string data_text(const DataSummary& summary,
   text += fmt::format("tokenizer    {}\n",
                       summary.tokenizer.empty() ? without : summary.tokenizer.string());
   if (summary.chat_template) text += fmt::format("template     {}\n", *summary.chat_template);
-  for (std::size_t i = 0; i < summary.first_rows.size(); ++i) {
-    text += row_text(summary.first_rows[i], i, marks);
+  std::size_t number = 0;
+  const std::string* set = nullptr;
+  for (const engine::ShownRow& row : summary.first_rows) {
+    if (set == nullptr || *set != row.set) number = 0;
+    set = &row.set;
+    text += row_text(row, ++number, summary.sets.size() > 1, marks);
   }
   text += "\n" + lengths_text(summary.lengths);
-  text += fmt::format("learnt       {:.1f} % of the tokens: {} of {}\n",
-                      100 * learnt_share(summary), summary.learnt_tokens, summary.tokens);
+  text += fmt::format("learnt       {:.1f} % of the tokens that are trained on: {} of {}\n",
+                      100 * profiler::learnt_share(summary), summary.learnt_places,
+                      summary.used_places);
   text += fmt::format(
       "sequences    {} to train on and {} to validate with, of {} tokens, packing {}\n",
       summary.training_sequences, summary.validation_sequences, summary.seq_len, summary.packing);
@@ -124,28 +128,11 @@ std::string data_text(const DataSummary& summary,
     text += fmt::format("left out     {}: nothing to learn within seq_len {}\n",
                         summary.nothing_within, summary.seq_len);
   }
+  if (summary.left_out_windows > 0) {
+    text += fmt::format("left out     {} windows: nothing to learn in them\n",
+                        summary.left_out_windows);
+  }
   return text;
-}
-
-std::string learnt_line(const DataSummary& summary) {
-  return fmt::format("{:.1f} % of the tokens are learnt", 100 * learnt_share(summary));
-}
-
-std::vector<std::string> data_warnings(const DataSummary& summary) {
-  std::vector<std::string> warnings;
-  if (learnt_share(summary) < kFewLearnt) {
-    warnings.push_back(
-        fmt::format("data: only {:.2g} % of the tokens are learnt: see what with "
-                    "sluice data",
-                    100 * learnt_share(summary)));
-  }
-  if (summary.nothing_within > 0) {
-    warnings.push_back(
-        fmt::format("data: {} rows have nothing to learn within seq_len {} and are "
-                    "left out: raise seq_len, or see them with sluice data",
-                    summary.nothing_within, summary.seq_len));
-  }
-  return warnings;
 }
 
 }  // namespace sluice::cli

@@ -149,6 +149,10 @@ std::optional<std::string> ChatTemplate::canonical_of_0_1_0() const {
   return parts_->known.earlier;
 }
 
+const std::map<std::string, std::string>& ChatTemplate::sources() const {
+  return parts_->sources.texts;
+}
+
 std::string ChatTemplate::jinja2() const { return parts_->known.jinja2; }
 
 bool asks_for_today(const path& folder, const std::optional<std::string>& name) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -57,6 +58,9 @@ class ChatTemplate {
   /// Text that Sluice 0.1.0 put into the data's hash where canonical() stands now; none for
   /// templates that 0.1.0 refused. By it a run begun with 0.1.0 is recognised.
   [[nodiscard]] std::optional<std::string> canonical_of_0_1_0() const;
+  /// Jinja sources of the template by name: "default" and, where it has another one for
+  /// conversations with tools, "tool_use".
+  [[nodiscard]] const std::map<std::string, std::string>& sources() const;
   /// Version of the Python library jinja2 that runs the template.
   [[nodiscard]] std::string jinja2() const;
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,6 +34,8 @@ struct ChatFacts {
   std::string jinja2;  ///< Version of the Python library jinja2.
   /// Special token behind the assistant's turns; none without.
   std::optional<std::string> turn_end;
+  /// Jinja sources of the template by name, as ChatTemplate::sources has them.
+  std::map<std::string, std::string> sources;
 };
 
 /// Training text cut into windows of seq_len + 1 tokens that overlap by one: window w is tokens w

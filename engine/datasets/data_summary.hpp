@@ -45,6 +45,7 @@ struct ShownPiece {
 
 /// A row of the data as it is trained, to be shown to people.
 struct ShownRow {
+  std::string set = {};  ///< The data set that the row is of; empty where there is only one text.
   /// The row's text that is cut into tokens; empty where the data are tokens already.
   std::vector<ShownPiece> pieces;
   std::vector<LearntToken> tokens;  ///< All tokens of the row's document, each learnt or only read.
@@ -73,6 +74,8 @@ struct DataSummary {
   std::int64_t cut_off = 0;  ///< Number of documents that are cut off at seq_len.
   /// Number of documents left out because nothing to learn lies within seq_len.
   std::int64_t nothing_within = 0;
+  /// Number of windows of one stream left out because nothing in them is learnt.
+  std::int64_t left_out_windows = 0;
   std::vector<ShownRow> first_rows;
 };
 

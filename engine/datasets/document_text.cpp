@@ -8,6 +8,7 @@
 #include "engine/datasets/mixture.hpp"
 #include "engine/examples/row_marks.hpp"
 #include "planner/files/hash.hpp"
+#include "planner/runs/refusal.hpp"
 #include "sim/error.hpp"
 #include "sim/warning.hpp"
 
@@ -81,30 +82,15 @@ std::string DocumentText::names() const {
 void DocumentText::open_sets(const TextProgress& progress) {
   std::vector<std::unique_ptr<DocumentCache>> opened;
   planner::CanonicalText mixture("sluice/mixture");
+  std::vector<planner::Refusal> refusals;
   for (const DocumentRows& rows : source_.sets) {
-    const DocumentHashes hashes = rows.hashes(source_.tokens);
-    const std::string& hash = hashes.now;
-    opened.push_back(std::make_unique<DocumentCache>(
-        source_.cache / (hash + ".documents"), [&](const DocumentCache::AddDocument& add) {
-          return make_documents(rows, source_.tokens, add, progress).text();
-        }));
-    const DocumentCache& set = *opened.back();
-    RowCounts counts = RowCounts::of_text(set.note());
-    if (set.note().empty()) counts.read = counts.used = set.documents();
-    if (rows.strict && !counts.left_out.empty()) {
-      // An earlier reading was not strict: what it left out is listed now.
-      (void)make_documents(
-          rows, source_.tokens, [](std::span<const LearntToken>) {}, progress);
+    try {
+      open_set(rows, progress, opened, mixture);
+    } catch (const BadRequest& error) {
+      refusals.push_back({"data", error.what()});
     }
-    tell_of(rows, counts);
-    counts_.push_back(std::move(counts));
-    tokens_hash_ = hash;
-    tokens_hash_of_0_1_0_ = hashes.of_0_1_0;
-    mixture.add("documents", hash)
-        .add("weight", rows.weight)
-        .add("samples", rows.num_samples.value_or(0));
-    if (source_.mixture != planner::Mixture::weights) mixture.add("share", rows.share);
   }
+  planner::throw_if_any(refusals);
   if (source_.mixture != planner::Mixture::weights) {
     mixture.add("mixture", to_string(source_.mixture));
   }
@@ -140,6 +126,33 @@ void DocumentText::require_columns() const {
     }
     sim::warn("data: " + said);
   }
+}
+
+void DocumentText::open_set(const DocumentRows& rows, const TextProgress& progress,
+                            std::vector<std::unique_ptr<DocumentCache>>& opened,
+                            planner::CanonicalText& mixture) {
+  const DocumentHashes hashes = rows.hashes(source_.tokens);
+  const std::string& hash = hashes.now;
+  opened.push_back(std::make_unique<DocumentCache>(
+      source_.cache / (hash + ".documents"), [&](const DocumentCache::AddDocument& add) {
+        return make_documents(rows, source_.tokens, add, progress).text();
+      }));
+  const DocumentCache& set = *opened.back();
+  RowCounts counts = RowCounts::of_text(set.note());
+  if (set.note().empty()) counts.read = counts.used = set.documents();
+  if (rows.strict && !counts.left_out.empty()) {
+    // An earlier reading was not strict: what it left out is listed now.
+    (void)make_documents(
+        rows, source_.tokens, [](std::span<const LearntToken>) {}, progress);
+  }
+  tell_of(rows, counts);
+  counts_.push_back(std::move(counts));
+  tokens_hash_ = hash;
+  tokens_hash_of_0_1_0_ = hashes.of_0_1_0;
+  mixture.add("documents", hash)
+      .add("weight", rows.weight)
+      .add("samples", rows.num_samples.value_or(0));
+  if (source_.mixture != planner::Mixture::weights) mixture.add("share", rows.share);
 }
 
 void DocumentText::open_mixture(const std::vector<std::unique_ptr<DocumentCache>>& sets) {
@@ -214,7 +227,7 @@ void DocumentText::add_pieces(std::int64_t document, std::vector<DocumentPiece>&
   const bool too_long = places > seq_len();
   const DocumentPiece piece{first, std::min(places, seq_len())};
   if (learnt_within(piece) == 0) {
-    ++left_out_;
+    if (left_out_++ == 0) first_left_out_ = document;
     return;
   }
   cut_off_ += too_long ? 1 : 0;
@@ -228,6 +241,17 @@ std::int64_t DocumentText::learnt_within(const DocumentPiece& piece) const {
                                is_learnt);
 }
 
+void DocumentText::require_nothing_left_out() const {
+  const bool strict = std::ranges::any_of(source_.sets, &DocumentRows::strict);
+  if (!strict || left_out_ == 0) return;
+  const bool one = left_out_ == 1;
+  throw BadRequest("data: strict: " + std::to_string(left_out_) + (one ? " row" : " rows") +
+                   " would be left out: nothing to learn within seq_len " +
+                   std::to_string(seq_len()) + " (the first is number " +
+                   std::to_string(first_left_out_ + 1) + " of " + names() +
+                   "): raise seq_len, or leave out what comes before the answers");
+}
+
 void DocumentText::cut_pieces() {
   std::vector<std::vector<DocumentPiece>> documents;
   std::size_t training = 0;  // Documents of a mixture before those of validation.
@@ -237,6 +261,7 @@ void DocumentText::cut_pieces() {
     if (!pieces.empty()) documents.push_back(std::move(pieces));
     if (training_documents_ && document < *training_documents_) training = documents.size();
   }
+  require_nothing_left_out();
   if (documents.size() < 2) {
     throw BadRequest("data: " + names() + " holds " + std::to_string(documents.size()) +
                      " documents to learn within " + std::to_string(seq_len() + 1) +
@@ -293,7 +318,8 @@ bool DocumentText::has_conversations() const {
 std::optional<ChatFacts> DocumentText::chat() const {
   if (!has_conversations()) return std::nullopt;
   return ChatFacts{.jinja2 = source_.tokens.chat.jinja2(),
-                   .turn_end = source_.tokens.chat.turn_end()};
+                   .turn_end = source_.tokens.chat.turn_end(),
+                   .sources = source_.tokens.chat.sources()};
 }
 
 double DocumentText::unigram_entropy() const {

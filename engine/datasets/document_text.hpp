@@ -11,6 +11,7 @@
 #include "engine/datasets/document_cache.hpp"
 #include "engine/datasets/document_maker.hpp"
 #include "engine/datasets/sequence_layout.hpp"
+#include "planner/files/hash.hpp"
 
 namespace sluice::engine {
 
@@ -53,15 +54,21 @@ class DocumentText : public WindowedText {
 
  private:
   void read_window(std::int64_t window, std::int32_t* inputs, std::int32_t* targets) override;
+  /// Opens the documents of all sets. Throws BadRequests with what is refused in each of them.
   void open_sets(const TextProgress& progress);
   /// Refuses a column `learnt` that no row of any set has, and warns of other such columns.
   void require_columns() const;
+  void open_set(const DocumentRows& rows, const TextProgress& progress,
+                std::vector<std::unique_ptr<DocumentCache>>& opened,
+                planner::CanonicalText& mixture);
   void open_mixture(const std::vector<std::unique_ptr<DocumentCache>>& sets);
   [[nodiscard]] bool is_mixture() const;
   [[nodiscard]] bool has_conversations() const;
   [[nodiscard]] std::string names() const;
   void cut_stream();
   void cut_pieces();
+  /// Throws BadRequest if rows have nothing to learn within seq_len and the run is strict.
+  void require_nothing_left_out() const;
   void add_pieces(std::int64_t document, std::vector<DocumentPiece>& pieces);
   void read_piece(const DocumentPiece& piece, std::int32_t* inputs, std::int32_t* targets) const;
   [[nodiscard]] std::int64_t learnt_within(const DocumentPiece& piece) const;
@@ -89,6 +96,7 @@ class DocumentText : public WindowedText {
   std::int64_t vocabulary_ = 0;
   SequenceLayout layout_;
   std::int64_t cut_off_ = 0, left_out_ = 0;
+  std::int64_t first_left_out_ = 0;  ///< Number of the first document that is left out.
 };
 
 }  // namespace sluice::engine

@@ -13,7 +13,9 @@
 #include "engine/datasets/usable_tokenizer.hpp"
 #include "engine/model_files/model_folder.hpp"
 #include "engine/model_files/tokenizer_place.hpp"
+#include "planner/runs/refusal.hpp"
 #include "sim/error.hpp"
+#include "sim/warning.hpp"
 
 namespace sluice::engine {
 namespace {
@@ -48,10 +50,16 @@ bool asks_for_bytes(const planner::RunConfig& run) {
 std::vector<DocumentRows> find_sets(const planner::RunConfig& run) {
   if (run.data.empty()) throw BadRequest("data is missing: give --data FILE");
   std::vector<DocumentRows> sets;
+  std::vector<planner::Refusal> refusals;
   for (const planner::DataEntry& entry : data_sets(run)) {
-    sets.push_back(find_data_set(entry, run.dataset_dir));
-    sets.back().strict = run.strict;
+    try {
+      sets.push_back(find_data_set(entry, run.dataset_dir));
+      sets.back().strict = run.strict;
+    } catch (const BadRequest& error) {
+      refusals.push_back({"data", error.what()});
+    }
   }
+  planner::throw_if_any(refusals);
   const auto text = std::ranges::find(sets, DataFormat::text,
                                       [](const DocumentRows& set) { return set.format.kind; });
   const bool alone = sets.size() == 1 && sets.front().weight == 1;
@@ -112,6 +120,17 @@ std::unique_ptr<WindowedText> open_ids(const planner::RunConfig& run,
   if (!run.strict || !left_out) return ids;
   throw BadRequest("data: strict: " + std::to_string(left_out->rows) +
                    " rows would be left out: " + left_out->first + ": " + left_out->reason);
+}
+
+/// Warns of completions that end without a token that ends them.
+void warn_of_no_end(const std::vector<DocumentRows>& sets, const path& folder) {
+  for (const DocumentRows& set : sets) {
+    if (set.format.kind != DataFormat::prompt_completion || set.format.lists) continue;
+    sim::warn("data: " + set.name + ": completions end without a token that ends them, for " +
+              (folder / "tokenizer_config.json").string() +
+              " names no eos_token: the model will not learn to stop");
+    return;
+  }
 }
 
 void require_no_mask(const planner::RunConfig& run) {
@@ -187,6 +206,7 @@ std::unique_ptr<WindowedText> open_text(const planner::RunConfig& run, const pat
     source.tokens.chat = require_template(run, *tokenizer);
   }
   source.tokens.end_of_text = special_token_names(folder).eos;
+  if (!source.tokens.end_of_text) warn_of_no_end(source.sets, folder);
   const Packing usual = all_texts ? Packing::stream : Packing::off;
   return std::make_unique<DocumentText>(std::move(source),
                                         run.packing == Packing::automatic ? usual : run.packing,

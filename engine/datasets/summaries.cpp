@@ -33,6 +33,7 @@ DataSummary WindowedText::sizes() const {
   summary.validation_sequences = validation_windows();
   summary.places = (training_windows() + validation_windows()) * seq_len();
   summary.used_places = used_places();
+  summary.left_out_windows = left_out_windows();
   return summary;
 }
 
@@ -68,10 +69,13 @@ DataSummary DocumentText::summary(std::int64_t shown_rows) const {
     set.replaced_surrogates = counts_[i].replaced_surrogates;
     summary.sets.push_back(std::move(set));
     if (rows.format.conversations()) summary.chat_template = source_.tokens.chat.name();
-    const std::int64_t more = shown_rows - std::ssize(summary.first_rows);
+    // Every data set shows some of its rows, the first ones one more where they do not divide.
+    const std::int64_t others = std::ssize(source_.sets) - static_cast<std::int64_t>(i);
+    const std::int64_t more = (shown_rows - std::ssize(summary.first_rows) + others - 1) / others;
     if (more <= 0) continue;
     for (ShownRow& row :
          first_rows(rows, source_.tokens, more, counts_[i].read - counts_[i].used)) {
+      row.set = rows.name;
       summary.first_rows.push_back(std::move(row));
     }
   }

@@ -39,6 +39,10 @@ struct CheckpointFacts {
   std::optional<std::string> jinja2{};
   /// Special token that ends the assistant's turns in the run's conversations, if it has any.
   std::optional<std::string> turn_end{};
+  /// SHA-256 of the sources of the run's chat template, if it has one; the run keeps them.
+  std::optional<std::string> template_sha256{};
+  /// Whether the run keeps files of a tokenizer; none for runs before it was recorded.
+  std::optional<bool> keeps_tokenizer{};
 };
 
 /// Folder name of a step's checkpoint: "step-N".

@@ -57,6 +57,8 @@ std::string checkpoint_text(const CheckpointFile& file) {
   if (facts.val_loss) body["val_loss"] = *facts.val_loss;
   if (facts.jinja2) body["jinja2"] = *facts.jinja2;
   if (facts.turn_end) body["turn_end"] = *facts.turn_end;
+  if (facts.template_sha256) body["template_sha256"] = *facts.template_sha256;
+  if (facts.keeps_tokenizer) body["keeps_tokenizer"] = *facts.keeps_tokenizer;
   body["hash"] = planner::sha256_hex(body.dump());
   return body.dump(2) + "\n";
 }
@@ -94,6 +96,12 @@ CheckpointFile read_checkpoint_text(const std::string& text, const std::string& 
     }
     if (body.contains("jinja2")) file.facts.jinja2 = body["jinja2"].get<std::string>();
     if (body.contains("turn_end")) file.facts.turn_end = body["turn_end"].get<std::string>();
+    if (const auto found = body.find("template_sha256"); found != body.end()) {
+      file.facts.template_sha256 = found->get<std::string>();
+    }
+    if (const auto found = body.find("keeps_tokenizer"); found != body.end()) {
+      file.facts.keeps_tokenizer = found->get<bool>();
+    }
     return file;
   } catch (const json::exception&) {
     throw BadRequest(where + ": is no checkpoint that this version reads");

@@ -1,5 +1,7 @@
 #include "engine/model_files/exported_model.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "engine/model_files/end_tokens.hpp"
 #include "engine/model_files/model_config.hpp"
 #include "engine/model_files/safetensors_writer.hpp"
@@ -8,6 +10,7 @@
 #include "planner/catalogue/store.hpp"
 #include "planner/files/whole_file.hpp"
 #include "sim/error.hpp"
+#include "sim/json_object.hpp"
 
 namespace sluice::engine {
 namespace {
@@ -15,6 +18,8 @@ namespace {
 using std::filesystem::path;
 
 const std::string kGeneration = "generation_config.json";
+const std::string kConfig = "tokenizer_config.json";
+constexpr const char* kTemplate = "chat_template.jinja";
 
 void require_free(const path& out) {
   std::error_code error;
@@ -27,6 +32,18 @@ void write_text(const path& file, const std::string& text) {
   WrittenFile out(file);
   out.append(text);
   (void)out.finish();
+}
+
+/// The text of tokenizer_config.json with the template of `file`, which programs that know of both
+/// read, where it has one itself: older programs read that one alone.
+std::string with_template(const std::string& text, const path& file, const std::string& where) {
+  if (!std::filesystem::is_regular_file(file)) return text;
+  nlohmann::ordered_json config = sim::json_tree(sim::parse_json(text, where).root());
+  const std::string chosen = planner::read_whole_file(file);
+  if (!config.is_object() || !config.contains("chat_template")) return text;
+  if (config["chat_template"] == chosen) return text;
+  config["chat_template"] = chosen;
+  return config.dump(2) + "\n";
 }
 
 }  // namespace
@@ -53,6 +70,7 @@ ExportedModel export_model(const Checkpoint& checkpoint, const ExportOptions& op
     for (const char* name : kTokenizerFiles) {
       if (!std::filesystem::is_regular_file(*source / name)) continue;
       std::string text = planner::read_whole_file(*source / name);
+      if (name == kConfig) text = with_template(text, *source / kTemplate, name);
       if (name == kGeneration) {
         text = with_end_tokens(text, checkpoint.config(), options.end_tokens, name);
       }

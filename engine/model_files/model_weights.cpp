@@ -13,6 +13,30 @@ namespace {
   throw BadRequest("model: " + file.path().string() + ": tensor " + tensor + ": " + reason);
 }
 
+constexpr const char* kHead = "lm_head.weight";
+
+/// Whether two tensors hold the same numbers, be it in other types. Pages leave memory as they were
+/// read.
+bool equal_tensors(const TensorPlace& one, const TensorPlace& other) {
+  if (one.entry->shape != other.entry->shape) return false;
+  constexpr std::int64_t kPart = std::int64_t{1} << 20;
+  std::vector<float> numbers[2];
+  for (std::int64_t first = 0; first < one.entry->elements(); first += kPart) {
+    const auto count = static_cast<std::size_t>(std::min(kPart, one.entry->elements() - first));
+    std::size_t i = 0;
+    for (const TensorPlace* place : {&one, &other}) {
+      const std::size_t element = size_of(*place->entry->type);
+      const auto bytes = place->file->bytes(*place->entry)
+                             .subspan(static_cast<std::size_t>(first) * element, count * element);
+      numbers[i].resize(count);
+      decode(*place->entry->type, bytes.data(), numbers[i++]);
+      place->file->file().release(bytes);
+    }
+    if (numbers[0] != numbers[1]) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 void require_readable_weights(const std::string& model, const planner::ModelShape& shape) {
@@ -63,7 +87,10 @@ ModelWeights::ModelWeights(const std::vector<std::filesystem::path>& files,
 void ModelWeights::collect(const SafetensorsFile& file, const planner::ModelShape& shape) {
   for (const auto& [name, entry] : file.header().tensors) {
     refuse_quantised_tensor(file.path().string(), name);
-    if (left_unread(name, shape)) continue;
+    if (left_unread(name, shape)) {
+      if (name == kHead) tied_head_ = {.file = &file, .entry = &entry};
+      continue;
+    }
     if (const auto [other, fresh] =
             places_.emplace(name, TensorPlace{.file = &file, .entry = &entry});
         !fresh) {
@@ -99,6 +126,17 @@ void ModelWeights::require(const planner::TensorSpec& tensor) {
   }
   bytes_ += Bytes(tensor.size() * static_cast<std::int64_t>(size_of(*entry.type)));
   types_.insert(*entry.type);
+}
+
+std::optional<std::string> ModelWeights::unused_head() const {
+  const auto embedding = places_.find("model.embed_tokens.weight");
+  if (tied_head_.file == nullptr || !tied_head_.entry->type || embedding == places_.end() ||
+      equal_tensors(tied_head_, embedding->second)) {
+    return std::nullopt;
+  }
+  return "model: " + tied_head_.file->path().string() + ": " + kHead +
+         " differs from the embedding, and config.json ties the two (tie_word_embeddings): it is "
+         "not used; say \"tie_word_embeddings\": false there to use it";
 }
 
 void ModelWeights::read(StatePart part, std::size_t /*unit*/, const planner::TensorSpec& tensor,

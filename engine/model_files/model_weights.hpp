@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -31,6 +32,10 @@ class ModelWeights : public StateSource {
   void read(StatePart part, std::size_t unit, const planner::TensorSpec& tensor, std::int64_t first,
             std::span<float> out) const override;
 
+  /// One line that says so if a file's lm_head differs from the embedding that config.json ties it
+  /// to, and is therefore not used. Compares all bytes of the two.
+  [[nodiscard]] std::optional<std::string> unused_head() const;
+
   [[nodiscard]] std::size_t files() const { return files_.size(); }
   [[nodiscard]] Bytes bytes() const { return bytes_; }  ///< Size of all tensors that are read.
   [[nodiscard]] const std::set<ElementType>& types() const { return types_; }
@@ -45,6 +50,7 @@ class ModelWeights : public StateSource {
 
   std::vector<std::unique_ptr<SafetensorsFile>> files_;
   TensorPlaces places_;
+  TensorPlace tied_head_;  ///< The lm_head of a tied model, which is not read; empty without one.
   Bytes bytes_{0};
   std::set<ElementType> types_;
 };

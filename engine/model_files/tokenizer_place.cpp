@@ -35,10 +35,11 @@ path kept_by_run(const path& checkpoint) {
 
 TokenizerPlace tokenizer_place_of(const path& folder, const CheckpointFacts& facts,
                                   std::int64_t vocab) {
+  const bool none = facts.keeps_tokenizer && !*facts.keeps_tokenizer;
   for (const path& place : {folder, kept_by_run(folder)}) {
-    if (has_tokenizer_files(place)) return {.folder = place, .bytes = true};
+    if (!none && has_tokenizer_files(place)) return {.folder = place, .bytes = true};
   }
-  if (!facts.model_folder) return {.folder = std::nullopt, .bytes = true};
+  if (none || !facts.model_folder) return {.folder = std::nullopt, .bytes = true};
   if (std::filesystem::is_directory(*facts.model_folder)) {
     // The run was trained with what this folder has, be it nothing.
     TokenizerPlace place = find_tokenizer_place(facts.model_folder->string());
@@ -78,14 +79,19 @@ TokenizerPlace find_tokenizer_place(const std::string& model) {
   return {.folder = folder, .bytes = vocab == kByteVocab || !claims_weights(*folder)};
 }
 
-void keep_tokenizer(const path& from, const path& to) {
-  if (!has_tokenizer_files(from) || std::filesystem::exists(to)) return;
+bool keep_tokenizer(const path& from, const path& to) {
+  if (!has_tokenizer_files(from)) return false;
   const auto copy = [&](const char* name) {
-    if (!std::filesystem::is_regular_file(from / name)) return;
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(from / name)) {
+      std::filesystem::remove(to / name, ignored);
+      return;
+    }
     planner::write_whole_file(to / name, planner::read_whole_file(from / name));
   };
   for (const char* name : kTokenizerFiles) copy(name);
   copy(kConfigFile);
+  return true;
 }
 
 }  // namespace sluice::engine

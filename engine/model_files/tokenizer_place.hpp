@@ -34,9 +34,9 @@ struct TokenizerPlace {
 [[nodiscard]] std::optional<std::filesystem::path> tokenizer_folder_of(
     const Checkpoint& checkpoint);
 
-/// Copies the files of tokenizer and chat template, and config.json, from `from` to the new folder
-/// `to`. Does nothing where `from` has no tokenizer or `to` exists. Throws EnvironmentError if the
-/// disk refuses.
-void keep_tokenizer(const std::filesystem::path& from, const std::filesystem::path& to);
+/// Copies the files of tokenizer and chat template, and config.json, from `from` to the folder
+/// `to`, which then holds no others of these. Does nothing and returns false where `from` has none.
+/// Throws EnvironmentError if the disk refuses.
+bool keep_tokenizer(const std::filesystem::path& from, const std::filesystem::path& to);
 
 }  // namespace sluice::engine

@@ -78,6 +78,7 @@ std::vector<std::filesystem::path> RunFolder::beginnings() const {
   if (!before_.contains(tokenizer().filename())) {
     for (const char* name : kTokenizerFiles) all.push_back(tokenizer() / name);
     all.push_back(tokenizer() / kConfigFile);
+    all.push_back(tokenizer() / kMoreTemplates);
     all.push_back(tokenizer());
   }
   all.push_back(events_);

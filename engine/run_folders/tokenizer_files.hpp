@@ -15,8 +15,12 @@ inline constexpr std::array kTokenizerFiles = {"tokenizer.json",
                                                "merges.txt",
                                                "tokenizer.model",
                                                "chat_template.jinja",
+                                               "additional_chat_templates/tool_use.jinja",
                                                "chat_template.json",
                                                "generation_config.json"};
+
+/// Name of the folder of templates beside chat_template.jinja.
+inline constexpr const char* kMoreTemplates = "additional_chat_templates";
 
 /// Name of the model folder's file that a run keeps beside its tokenizer files, because it may
 /// state the tokens that end a text.

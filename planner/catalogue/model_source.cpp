@@ -88,6 +88,12 @@ ModelSource of_folder(const path& folder) {
   refuse_folder(folder);
 }
 
+/// Whether an empty folder is all that there is of a name, which may then be an id of the cache.
+bool is_empty_folder(const path& given) {
+  std::error_code error;
+  return std::filesystem::is_empty(given, error) && !error;
+}
+
 bool equal_ids(std::string_view one, std::string_view other) {
   return std::ranges::equal(one, other, [](unsigned char a, unsigned char b) {
     return std::tolower(a) == std::tolower(b);
@@ -133,6 +139,16 @@ std::string config_text(const ModelSource& source) {
   return source.known != nullptr ? source.known->config : read_whole_file(source.config);
 }
 
+std::string model_name(const std::string& name) {
+  try {
+    return find_model_source(name).name;
+  } catch (const BadRequest&) {
+    const path given = name;
+    return folder_name(
+        given.filename() == "config.json" ? std::filesystem::absolute(given).parent_path() : given);
+  }
+}
+
 ModelSource find_model_source(const std::string& name) {
   const auto& models = catalogue_models();
   if (const auto known = std::ranges::find(models, name, &CatalogueModel::name);
@@ -140,6 +156,10 @@ ModelSource find_model_source(const std::string& name) {
     return {.kind = Kind::catalogue, .known = &*known, .config = {}, .name = name};
   }
   const path given = name;
+  const bool is_id = !is_path_word(name) && std::ranges::count(name, '/') == 1;
+  if (is_id && std::filesystem::is_directory(given) && is_empty_folder(given)) {
+    return of_hub_id(name);
+  }
   if (std::filesystem::is_directory(given)) return of_folder(given);
   if (std::filesystem::is_regular_file(given)) {
     if (given.extension() == ".safetensors" || given.extension() == ".gguf") {

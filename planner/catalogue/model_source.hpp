@@ -34,6 +34,10 @@ struct ModelSource {
 /// nearest name, what is missing, or the command that downloads the model.
 [[nodiscard]] ModelSource find_model_source(const std::string& name);
 
+/// Name in outputs of the model called `name`; of one that is no longer there, the last part of its
+/// path.
+[[nodiscard]] std::string model_name(const std::string& name);
+
 /// Text of the config.json that `source` leads to.
 [[nodiscard]] std::string config_text(const ModelSource& source);
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/model_source.hpp"
 #include "planner/runs/run_machine.hpp"
 #include "sim/error.hpp"
 
@@ -33,6 +34,10 @@ std::vector<Refusal> missing_sizes(const RunConfig& config) {
 
 void require_sizes(const RunConfig& config) { throw_if_any(missing_sizes(config)); }
 
+std::string model_place(const RunConfig& config) {
+  return config.kept_model ? config.kept_model->string() : config.model;
+}
+
 Job to_job(const RunConfig& config) {
   require_sizes(config);
   std::optional<ResolvedMachine> machine;
@@ -44,7 +49,8 @@ Job to_job(const RunConfig& config, const std::optional<Policy>& policy,
   require_sizes(config);
   const RunConfig stated = policy ? policy->stated(config) : config;
   Job job;
-  job.model = find_model(stated.model);
+  job.model = find_model(model_place(stated));
+  if (stated.kept_model) job.model.name = model_name(stated.model);
   job.seq_len = stated.seq_len;
   job.batch_size = stated.batch_size;
   job.micro_batch = stated.micro_batch;

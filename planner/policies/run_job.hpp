@@ -17,6 +17,9 @@ namespace sluice::planner {
 /// Throws BadRequest naming all that is missing of model, seq_len and batch_size.
 void require_sizes(const RunConfig& config);
 
+/// What a run's model is read from, as find_model takes it: the kept model, else the stated one.
+[[nodiscard]] std::string model_place(const RunConfig& config);
+
 /// The job of a run: finds its model, applies what its policy states for the job, and checks the
 /// result. Throws BadRequest naming the field.
 [[nodiscard]] Job to_job(const RunConfig& config);

@@ -9,6 +9,7 @@
 #include "planner/policies/policy.hpp"
 #include "planner/policies/policy_changes.hpp"
 #include "planner/policies/run_job.hpp"
+#include "planner/requests/stated_paths.hpp"
 #include "planner/runs/adapter_keys.hpp"
 #include "planner/runs/foreign_keys.hpp"
 #include "sim/error.hpp"
@@ -80,7 +81,10 @@ class Reader {
     // Flags override the file wherever they stand, so the file is found first.
     while (next_ < arguments_.size()) read_one();
     if (result_.has("--help")) return std::move(result_);
-    if (result_.run_file) result_.config = read_run(*result_.run_file, refusals_);
+    if (result_.run_file) {
+      result_.config = read_run(*result_.run_file, refusals_);
+      lead_to_working_folder(result_.config);
+    }
     for (const auto& [path, value] : overrides_) override_with(path, value);
     const std::string file = result_.run_file ? result_.run_file->string() : "RUN.yaml";
     if (auto adapters = adapter_refusal(result_.config, file)) {

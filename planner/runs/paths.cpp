@@ -310,6 +310,8 @@ constexpr std::array kPaths = {
     RunPath{"plan", [](RunConfig& run, Text v, Text) { run.plan = parse_file(v); }},
     RunPath{"policy", set_policy},
     RunPath{"out", [](RunConfig& run, Text v, Text) { run.out = parse_file(v); }},
+    RunPath{"working_folder",
+            [](RunConfig& run, Text v, Text) { run.working_folder = parse_file(v); }},
     RunPath{"disk_path", [](RunConfig& run, Text v, Text) { run.disk_path = parse_file(v); }},
     RunPath{"threads", set_threads},
     RunPath{"backend", set_backend},

@@ -54,7 +54,11 @@ inline constexpr const char* kKernelsFile = "kernels";
 /// Everything that RUN.yaml states, with defaults filled in. Paths are relative to the working
 /// folder.
 struct RunConfig {
-  std::string model;                   ///< The model as given: anything that find_model accepts.
+  std::string model;  ///< The model as given: anything that find_model accepts.
+  /// Folder that is read in place of `model`: a checkpoint of a run that goes on, or whose weights
+  /// are used, with the config.json that the run trained with. None for what `model` leads to. It
+  /// is no part of RUN.yaml.
+  std::optional<std::filesystem::path> kept_model;
   std::vector<DataEntry> data;         ///< The data sets to train on; training needs one.
   Mixture mixture = Mixture::weights;  ///< What a pass over several data sets is.
   std::optional<std::filesystem::path> dataset_dir;  ///< Folder of dataset_info.json and its files.
@@ -102,6 +106,9 @@ struct RunConfig {
   /// A plan file whose plan, with the run's pins, is taken instead of a search; none for a search.
   std::optional<std::filesystem::path> plan;
   std::optional<std::filesystem::path> out;  ///< Folder that the run writes to.
+  /// Absolute path of the folder in which the run was started, which its relative paths belong to;
+  /// none for the working folder.
+  std::optional<std::filesystem::path> working_folder;
   /// Folder for the state, gradients and weights that a plan keeps on the disk; none for the run's
   /// own folder.
   std::optional<std::filesystem::path> disk_path;

@@ -18,14 +18,15 @@ namespace sluice::planner {
 namespace {
 
 /// Keys whose value is text, so that digits with a leading zero are a name.
-constexpr std::array kNames = {"model",       "data",
-                               "dataset_dir", "template",
-                               "date_string", "machine",
-                               "plan",        "policy",
-                               "out",         "disk_path",
-                               "dataset",     "base_model",
-                               "output_dir",  "model_name_or_path",
-                               "run_name",    "dataset_name"};
+constexpr std::array kNames = {"model",         "data",
+                               "dataset_dir",   "template",
+                               "date_string",   "machine",
+                               "plan",          "policy",
+                               "out",           "disk_path",
+                               "dataset",       "base_model",
+                               "output_dir",    "model_name_or_path",
+                               "run_name",      "dataset_name",
+                               "working_folder"};
 
 /// Walks a YAML document, sets a path of the run for each scalar, and collects what is refused.
 class RunReader {

@@ -212,6 +212,7 @@ std::string to_yaml(const RunConfig& run) {
   if (run.policy) yaml.quoted("policy", *run.policy);
   if (run.plan) yaml.quoted("plan", run.plan->string());
   if (run.out) yaml.quoted("out", run.out->string());
+  if (run.working_folder) yaml.quoted("working_folder", run.working_folder->string());
   if (run.disk_path) yaml.quoted("disk_path", run.disk_path->string());
   if (run.threads) yaml.number("threads", *run.threads);
   if (run.backend) yaml.bare("backend", to_string(*run.backend));

@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "engine/model_files/kept_model.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/costs/cost_model.hpp"
@@ -13,6 +14,7 @@
 #include "planner/layout/laid_out.hpp"
 #include "planner/plans/plan_file.hpp"
 #include "planner/policies/run_job.hpp"
+#include "planner/requests/stated_paths.hpp"
 #include "planner/runs/run_config.hpp"
 #include "profiler/traces/comparison.hpp"
 #include "sim/error.hpp"
@@ -163,7 +165,9 @@ TraceExport export_run(const std::filesystem::path& folder) {
   if (!std::filesystem::is_directory(folder)) {
     throw BadRequest(folder.string() + ": no such run folder; give the folder that train wrote");
   }
-  const planner::RunConfig config = planner::read_run(folder / "run.yaml");
+  planner::RunConfig config = planner::read_run(folder / "run.yaml");
+  planner::lead_to_working_folder(config);
+  if (const auto kept = engine::kept_model_of(folder)) config.kept_model = kept->folder;
   const planner::Job job = planner::to_job(config);
   const planner::PlanFile plan = planner::read_plan_file(folder / "plan.json");
   planner::check_plan_for(plan, job);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/model_files/model_config.hpp"
+#include "planner/policies/run_job.hpp"
 #include "sim/warning.hpp"
 
 namespace sluice::profiler {
@@ -12,7 +13,7 @@ RunSaves::RunSaves(TrainedRun& run, const TrainParts& parts, StepFollower& follo
                    engine::Session& session)
     : run_(run), parts_(parts), follower_(follower) {
   engine::SavingOptions options{
-      .config = engine::model_config_text(run.config.model),
+      .config = engine::model_config_text(planner::model_place(run.config)),
       .kept = {.last = run.config.keep_last, .best = run.config.keep_best},
       .background = run.saving.background()};
   options.progress = [this](std::int64_t, std::int64_t done, std::int64_t all) {

@@ -12,7 +12,9 @@
 #include "planner/catalogue/store.hpp"
 #include "planner/files/whole_file.hpp"
 #include "planner/models/config_notes.hpp"
+#include "planner/policies/run_job.hpp"
 #include "profiler/doctor/doctor.hpp"
+#include "profiler/training/kept_run.hpp"
 #include "profiler/training/run_files.hpp"
 #include "profiler/training/train_state.hpp"
 #include "sim/error.hpp"
@@ -28,31 +30,9 @@ void require_trainable(const planner::RunConfig& config) {
   if (config.steps < 1) throw BadRequest("steps: must be at least 1");
 }
 
-void require_vocabulary(const engine::WindowedText& text, const planner::ModelShape& model) {
-  if (model.vocab >= text.vocabulary()) return;
-  if (const auto token = text.token_beyond(model.vocab)) {
-    throw BadRequest("data: " + *token + " is beyond the model's vocabulary, 0 to " +
-                     std::to_string(model.vocab - 1) + ": cut the text with the model's tokenizer");
-  }
-  throw BadRequest("model: vocab " + std::to_string(model.vocab) + " is smaller than the " +
-                   std::to_string(text.vocabulary()) + " that the data have (" +
-                   text.description() + "): choose another model");
-}
-
-/// Warns of sequences longer than the model was made for.
-void warn_of_positions(const planner::Job& job) {
-  const auto most = job.model.max_positions;
-  if (!most || job.seq_len <= *most) return;
-  sim::warn(
-      "seq_len " + std::to_string(job.seq_len) + " is above the model's max_position_embeddings (" +
-      std::to_string(*most) +
-      "): positions beyond it are new to the model, and programs that read the export may cut "
-      "texts there; raise it in config.json, or lower seq_len");
-}
-
 /// Says what the model's config.json states and is not done as stated.
 void note_of_config(const planner::RunConfig& config, const planner::ModelShape& shape) {
-  const std::string text = planner::config_text(planner::find_model_source(config.model));
+  const std::string text = planner::config_text(planner::find_model_source(model_place(config)));
   for (const std::string& note : planner::config_notes(text, shape)) sim::note("model: " + note);
 }
 
@@ -71,6 +51,27 @@ void settle_steps(planner::RunConfig& config, const engine::WindowedText& text) 
 
 }  // namespace
 
+void require_vocabulary(const engine::WindowedText& text, const planner::ModelShape& model) {
+  if (model.vocab >= text.vocabulary()) return;
+  if (const auto token = text.token_beyond(model.vocab)) {
+    throw BadRequest("data: " + *token + " is beyond the model's vocabulary, 0 to " +
+                     std::to_string(model.vocab - 1) + ": cut the text with the model's tokenizer");
+  }
+  throw BadRequest("model: vocab " + std::to_string(model.vocab) + " is smaller than the " +
+                   std::to_string(text.vocabulary()) + " that the data have (" +
+                   text.description() + "): choose another model");
+}
+
+void warn_of_positions(const planner::Job& job) {
+  const auto most = job.model.max_positions;
+  if (!most || job.seq_len <= *most) return;
+  sim::warn(
+      "seq_len " + std::to_string(job.seq_len) + " is above the model's max_position_embeddings (" +
+      std::to_string(*most) +
+      "): positions beyond it are new to the model, and programs that read the export may cut "
+      "texts there; raise it in config.json, or lower seq_len");
+}
+
 void require_healthy(const planner::RunConfig& config) {
   DoctorOptions options;
   if (config.out) options.runs = config.out->parent_path();
@@ -85,15 +86,19 @@ TrainRequest read_train_request(planner::RunConfig config, TrainOptions options,
   if (!options.resumed && !config.model.empty()) {
     engine::require_readable_weights(config.model, planner::find_model(config.model));
   }
+  const auto kept = options.resumed ? use_kept_model(config, *options.resumed) : std::nullopt;
   planner::Request planning = planner::resolve(config, planner::Store::of_user(), policy);
   require_trainable(config);
   if (!options.dry) engine::require_backend(planning.predictor.machine().profile.device);
   if (!options.resumed) engine::fix_date(config);
-  planner::RunConfig read_as = config;
+  if (!options.resumed || !config.working_folder) {
+    config.working_folder = std::filesystem::current_path();
+  }
+  planner::RunConfig read_as = data_config(config, kept);
   const bool automatic = config.data_format == planner::DataFormat::automatic ||
                          config.data_format == planner::DataFormat::text;
   if (options.resumed && automatic && !engine::has_token_ids(config) &&
-      trained_on_bytes(*options.resumed, config)) {
+      trained_on_bytes(*options.resumed, read_as, kept)) {
     read_as.data_format = planner::DataFormat::bytes;
   }
   std::unique_ptr<engine::WindowedText> text =

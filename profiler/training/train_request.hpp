@@ -43,6 +43,12 @@ struct TrainRequest {
     planner::RunConfig config, TrainOptions options, RunObserver& observer,
     const std::optional<planner::Policy>& policy = std::nullopt);
 
+/// Throws BadRequest if the text has token ids that the model does not, naming the first place
+/// where that is known.
+void require_vocabulary(const engine::WindowedText& text, const planner::ModelShape& model);
+/// Warns if the job's sequences are longer than its model was made for.
+void warn_of_positions(const planner::Job& job);
+
 /// Throws EnvironmentError on a machine on which training cannot work (examine_machine). Warnings
 /// are left to `sluice doctor`.
 void require_healthy(const planner::RunConfig& config);

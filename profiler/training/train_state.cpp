@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "engine/chat/kept_template.hpp"
 #include "engine/datasets/open_text.hpp"
 #include "engine/model_files/model_folder.hpp"
-#include "engine/model_files/tokenizer_place.hpp"
-#include "engine/tokenizer/tokenizer_folder.hpp"
 #include "planner/catalogue/store.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
@@ -91,8 +92,11 @@ std::string RunStart::description(std::int64_t seed) const {
 path folder_to_resume(const planner::RunArguments& request) {
   if (request.run_file) {
     if (std::filesystem::is_directory(*request.run_file)) return *request.run_file;
-    if (request.run_file->filename() == "run.yaml" && !request.config.out) {
-      const path parent = request.run_file->parent_path();
+    const path parent = request.run_file->parent_path();
+    const bool out_given = std::ranges::find(request.stated, "out") != request.stated.end();
+    // The `out` of a run's own file may be relative to another folder.
+    const bool own = !out_given && std::filesystem::exists(parent / "ledger.jsonl");
+    if (request.run_file->filename() == "run.yaml" && (own || !request.config.out)) {
       return parent.empty() ? path(".") : parent;
     }
   }
@@ -101,11 +105,8 @@ path folder_to_resume(const planner::RunArguments& request) {
 }
 
 RunStart find_start(const RunIdentity& identity, const std::optional<path>& resumed) {
-  RunStart start{.checkpoint = nullptr,
-                 .weights = nullptr,
-                 .model_folder = engine::find_model_folder(identity.config.model),
-                 .weights_from = "random"};
-  if (start.model_folder) start.model_folder = std::filesystem::absolute(*start.model_folder);
+  RunStart start{
+      .checkpoint = nullptr, .weights = nullptr, .model_folder = {}, .weights_from = "random"};
   if (resumed) start.checkpoint = checkpoint_of(*resumed / "checkpoints");
   if (start.checkpoint) {
     require_continues(*start.checkpoint, identity);
@@ -114,19 +115,15 @@ RunStart find_start(const RunIdentity& identity, const std::optional<path>& resu
     return start;
   }
   engine::require_weights_of_id(identity.config.model);
+  start.model_folder = engine::find_model_folder(identity.config.model);
   if (!start.model_folder) return start;
+  start.model_folder = std::filesystem::absolute(*start.model_folder);
   const std::vector<path> files = engine::weight_files(*start.model_folder);
   if (files.empty()) return start;
   start.weights = std::make_unique<engine::ModelWeights>(files, identity.job.model);
   start.weights_from = start.model_folder->string();
+  if (const auto unused = start.weights->unused_head()) sim::warn(*unused);
   return start;
-}
-
-bool trained_on_bytes(const path& run, const planner::RunConfig& config) {
-  if (std::filesystem::is_directory(run / "tokenizer")) return false;
-  const engine::TokenizerPlace place = engine::find_tokenizer_place(config.model);
-  return !place.folder ||
-         !std::holds_alternative<engine::TokenizerFolder>(engine::find_tokenizer(*place.folder));
 }
 
 std::unique_ptr<engine::WindowedText> text_of(const planner::RunConfig& config,
@@ -183,7 +180,11 @@ engine::CheckpointFacts facts_of(const RunStart& start, const RunIdentity& ident
           .model_folder = start.model_folder,
           .val_loss = val_loss,
           .jinja2 = identity.chat ? std::optional(identity.chat->jinja2) : std::nullopt,
-          .turn_end = identity.chat ? identity.chat->turn_end : std::nullopt};
+          .turn_end = identity.chat ? identity.chat->turn_end : std::nullopt,
+          .template_sha256 = identity.chat
+                                 ? std::optional(engine::sources_sha256(identity.chat->sources))
+                                 : std::nullopt,
+          .keeps_tokenizer = identity.keeps_tokenizer};
 }
 
 }  // namespace sluice::profiler

@@ -45,6 +45,8 @@ struct RunIdentity {
   std::optional<std::string> data_sha256_of_all_windows{};
   /// The renderer of the data's conversations, if they have any.
   std::optional<engine::ChatFacts> chat{};
+  /// Whether the run keeps files of a tokenizer; none before its folder is open.
+  std::optional<bool> keeps_tokenizer{};
 };
 
 /// Finds the state that a run starts from. `resumed` is the folder of a run to continue, from its
@@ -53,11 +55,6 @@ struct RunIdentity {
 /// text or numerics id, if none is intact, or if the model's folder is refused.
 [[nodiscard]] RunStart find_start(const RunIdentity& identity,
                                   const std::optional<std::filesystem::path>& resumed);
-
-/// Whether the run in a folder, which is to continue, took byte values for tokens: it keeps no
-/// tokenizer, and its model has none. Its data are then read in this way again.
-[[nodiscard]] bool trained_on_bytes(const std::filesystem::path& run,
-                                    const planner::RunConfig& config);
 
 /// Opens the run's data; `show` is told of the progress while they are cut into tokens, which
 /// happens once.

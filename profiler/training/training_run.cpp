@@ -3,9 +3,11 @@
 #include <optional>
 #include <string>
 
+#include "engine/chat/kept_template.hpp"
 #include "engine/model_files/kept_checkpoints.hpp"
 #include "engine/model_files/tokenizer_place.hpp"
 #include "planner/files/whole_file.hpp"
+#include "planner/policies/run_job.hpp"
 #include "profiler/training/run_files.hpp"
 #include "profiler/training/train_steps.hpp"
 #include "sim/error.hpp"
@@ -68,16 +70,22 @@ TrainedRun promised_run(const TrainRequest& request, const RunPromise& promise,
           .endurance = profile.disk_endurance.value};
 }
 
-/// Keeps the files of the model's tokenizer with the run. A run on token ids needs none, and may
-/// begin from a checkpoint whose own is lost.
-void keep_tokenizer_of(const std::string& model, const engine::RunFolder& folder) {
+/// Keeps the files of the model's tokenizer with the run, and says whether it has any. A run on
+/// token ids needs none, and may begin from a checkpoint whose own is lost.
+bool keep_tokenizer_of(const TrainRequest& request, const RunStart& start,
+                       const engine::RunFolder& folder) {
+  if (start.checkpoint && start.checkpoint->facts().keeps_tokenizer) {
+    return *start.checkpoint->facts().keeps_tokenizer;
+  }
+  if (request.config.data_format == planner::DataFormat::bytes) return false;
+  if (request.options.resumed && std::filesystem::is_directory(folder.tokenizer())) return true;
   std::optional<std::filesystem::path> from;
   try {
-    from = engine::find_tokenizer_place(model).folder;
+    from = engine::find_tokenizer_place(model_place(request.config)).folder;
   } catch (const BadRequest&) {
-    return;
+    return false;
   }
-  if (from) engine::keep_tokenizer(*from, folder.tokenizer());
+  return from && engine::keep_tokenizer(*from, folder.tokenizer());
 }
 
 }  // namespace
@@ -99,8 +107,9 @@ TrainingRun::TrainingRun(const TrainRequest& request, const RunPromise& promise,
       run_(promised_run(request, promise, start_, folder_)) {
   engine::sweep_checkpoints(folder_.checkpoints());
   run_.predicted_trace = write_before(folder_, run_.config, run_.predicted);
-  if (request.config.data_format != planner::DataFormat::bytes) {
-    keep_tokenizer_of(request.config.model, folder_);
+  identity_.keeps_tokenizer = keep_tokenizer_of(request, start_, folder_);
+  if (identity_.chat && request.config.chat_template) {
+    engine::keep_template(identity_.chat->sources, folder_.tokenizer());
   }
 }
 

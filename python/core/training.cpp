@@ -17,6 +17,7 @@
 #include "planner/costs/cost_switches.hpp"
 #include "planner/requests/prediction_json.hpp"
 #include "planner/requests/run_arguments.hpp"
+#include "profiler/training/data_notes.hpp"
 #include "profiler/training/run_json.hpp"
 #include "profiler/training/training_run.hpp"
 #include "python/core/bindings.hpp"
@@ -33,6 +34,7 @@ namespace {
 struct TrainOutcome {
   std::string json;
   std::vector<std::string> notes;
+  std::string data = {};  ///< The data in a line.
   bool fits = false;
   std::vector<double> losses = {}, step_seconds = {};
 };
@@ -120,7 +122,14 @@ TrainOutcome run_of(const planner::RunArguments& words, profiler::TrainOptions o
   }
   profiler::TrainingRun run(request, std::get<profiler::RunPromise>(promised), observer);
   if (!run.train(stopped)) return {.json = "", .notes = {}};  // Someone raised, who is heard.
-  return outcome_of(run.trained());
+  TrainOutcome outcome = outcome_of(run.trained());
+  constexpr std::int64_t kNoRows = 0;
+  const engine::DataSummary summary = request.text->summary(kNoRows);
+  outcome.data = profiler::data_line(*request.text, summary);
+  for (std::string& warning : profiler::data_warnings(summary)) {
+    outcome.notes.push_back(std::move(warning));
+  }
+  return outcome;
 }
 
 TrainOutcome train(const std::vector<std::string>& words, bool resume, bool checkpoint,
@@ -153,6 +162,7 @@ PYBIND11_MODULE(_training, module) {
   py::class_<TrainOutcome>(module, "TrainOutcome", "What a run came to, or what no plan fits.")
       .def_readonly("json", &TrainOutcome::json)
       .def_readonly("notes", &TrainOutcome::notes)
+      .def_readonly("data", &TrainOutcome::data)
       .def_readonly("fits", &TrainOutcome::fits)
       .def_property_readonly(
           "losses",

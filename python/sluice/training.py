@@ -40,6 +40,7 @@ class Trained(Record):
         step_times_s: seconds of each of them, likewise.
         weights_sha256, state_sha256: of the weights and of the moments at the end; equal jobs with equal numerics
             have equal ones, whatever the plan.
+        data: what was trained on, in a line: rows, sequences, padding, what was left out, and the share that is learnt.
         run: the run folder, with metrics.jsonl, traces, report.html and checkpoints.
         checkpoint: the last checkpoint's folder, or None.
         steps: steps of the run that are done. resumed_after: the step that it went on after, or None.
@@ -51,6 +52,7 @@ class Trained(Record):
     step_times_s: npt.NDArray[np.float64]
     weights_sha256: str
     state_sha256: str
+    data: str
     run: str
     checkpoint: str | None
     steps: int
@@ -62,6 +64,7 @@ class Trained(Record):
 
     def __init__(self, outcome: _extension.TrainOutcome):
         super().__init__(json.loads(outcome.json))
+        self.data = outcome.data
         self.losses = outcome.losses
         self.step_times_s = outcome.step_times_s
 

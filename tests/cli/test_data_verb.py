@@ -106,8 +106,8 @@ def test_evaluating_records_says_it_too(run_sluice, chats, tmp_path):
 
 def test_train_says_how_much_is_learnt_and_warns_of_little(run_sluice, chats, tmp_path):
     said = run_sluice("train", *train_flags(tmp_path), "steps=1", "out=a")
-    share = run_sluice("data", *chats, "--json").json()
-    share = 100 * share["learnt_tokens"] / share["tokens"]
+    share = run_sluice("data", *chats, "--seq-len", "256", "--json").json()
+    share = 100 * share["learnt_places"] / share["used_places"]
     assert f"{share:.1f} % of the tokens are learnt" in said.out and "warning: data" not in said.err
     long = [{"messages": [{"role": "user", "content": "x" * 200}, {"role": "assistant", "content": "y"}]}] * 8
     write_jsonl(tmp_path / "chat.jsonl", long)

@@ -123,3 +123,12 @@ def test_hub_names_of_the_catalogue_are_predicted_and_not_trained(run_sluice, re
     words = ["Qwen/Qwen3-0.6B" if word == "model" else word for word in flags]
     refuses(["train", *words], "hf download Qwen/Qwen3-0.6B", "model: qwen3-0.6b", env=env)
     refuses(["predict", "--model", "Qwen/Qwen9-1B", *flags[2:]], "hf download Qwen/Qwen9-1B config.json", env=env)
+
+
+def test_an_empty_folder_of_its_name_does_not_hide_an_id(run_sluice, refuses, tmp_path, hub, whole):
+    hub.snapshot(ID, "a" * 40, whole, ref="main")
+    env = {"HF_HUB_CACHE": str(hub.root)}
+    (tmp_path / ID).mkdir(parents=True)
+    assert shown(run_sluice, ID, env=env)["source"]["kind"] == "Hugging Face cache"
+    (tmp_path / ID / "notes.txt").write_text("not a model")
+    refuses(["models", "show", ID], f"{ID} holds no config.json", env=env)

@@ -140,3 +140,13 @@ def test_a_module_without_the_engine_says_what_is_missing(tmp_path):
     )  # fmt: skip
     assert said.returncode == 1
     assert said.stderr.splitlines()[-1].startswith("ImportError: sluice.train needs the engine")
+
+
+def test_the_data_are_told_and_what_is_wrong_with_them_is_a_warning(tmp_path):
+    learnt = np.zeros(2001, dtype=bool)
+    learnt[1::100] = True  # One in a hundred, and one in each window of 100 at least.
+    np.save("ids.npy", np.arange(2001) % 250)
+    np.save("ids.mask.npy", learnt)
+    with pytest.warns(UserWarning, match="data: only 1 % of the tokens are learnt"):
+        trained = sluice.train(RUN, data="ids.npy", seq_len=100, steps=1, out="few", checkpoint=False)
+    assert trained.data.startswith("2001 token ids of ids.npy") and trained.data.endswith("1.0 % of the tokens are learnt")
