@@ -20,6 +20,10 @@ parts:
 """
 
 
+# Tests do not depend on the clock: the search ends by itself long before.
+ENOUGH = ["--seconds", "3000"]
+
+
 @pytest.fixture
 def job(tmp_path):
     config, prices = tmp_path / "config.json", tmp_path / "prices.yaml"
@@ -31,7 +35,7 @@ def job(tmp_path):
 
 @once
 def test_buy_searches_builds_and_leaves_dominated_ones_out(run_sluice, validate, job):
-    document = run_sluice("buy", *job, "--budget", "4500", "--json").json()
+    document = run_sluice("buy", *job, "--budget", "4500", *ENOUGH, "--json").json()
     validate(document, "buy")
     builds = sorted((row for row in document["rows"] if row["kind"] == "build" and not row["is_beaten"]), key=lambda row: row["buy_usd"])
     assert builds and document["builds"]["planned"] > 0 and document["builds"]["open"] == 0
@@ -46,7 +50,7 @@ def test_buy_searches_builds_and_leaves_dominated_ones_out(run_sluice, validate,
 
 @once
 def test_break_even_is_in_months_and_the_verdict_explains_what_it_advises(run_sluice, job):
-    document = run_sluice("buy", *job, "--usd-per-kwh", "0.3", "--json").json()
+    document = run_sluice("buy", *job, "--usd-per-kwh", "0.3", *ENOUGH, "--json").json()
     verdict = "\n".join(document["verdict"])
     assert "runs on" not in verdict and ("months" in verdict or verdict.startswith("Buy "))
     advised = document["base"]
@@ -75,7 +79,7 @@ def test_budgets_are_read_as_people_write_them(run_sluice, refuses, job):
 
 @once
 def test_what_is_printed_fits_a_hundred_columns(run_sluice, job):
-    text = run_sluice("buy", *job, "--budget", "4,500,9k", "--use", "0.5").out
+    text = run_sluice("buy", *job, "--budget", "4,500,9k", "--use", "0.5", *ENOUGH).out
     assert "On 4,500 USD" in text and "On 9,000 USD" in text
     assert max(map(len, text.splitlines())) <= 100
 
@@ -83,7 +87,7 @@ def test_what_is_printed_fits_a_hundred_columns(run_sluice, job):
 @once
 def test_money_is_in_the_json(run_sluice, job):
     document = run_sluice("buy", *job, "--machines", "rtx-4090,h100-sxm", "--usd-per-kwh", "0.25", "--resale", "0.5",
-                          "--runs-per-month", "1", "--json").json()
+                          "--runs-per-month", "1", *ENOUGH, "--json").json()
     row = next(row for row in document["rows"] if row["machine"] == "rtx-4090")
     # 450 W and 16 cores of 8 W each; at least half of the GPU's and 3 W a core.
     assert row["run"]["watts"] == {"usual": 578, "low": 273, "high": 690}
@@ -102,7 +106,7 @@ def test_the_cure_for_an_owned_machine_is_among_the_orders_and_is_advised(run_sl
                                  "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 32000}))
     own = "rtx-4090 + 1x32 GiB DDR5-5600"
     words = ["buy", "--model", large, "--seq-len", "64", "--batch-size", "2", "--residency", "host", "--own", "--machine", own,
-             "--machines", own, "--prices", tmp_path / "prices.yaml", "--budget", "3000"]
+             "--machines", own, "--prices", tmp_path / "prices.yaml", "--budget", "3000", *ENOUGH]
     document = run_sluice(*words, "--json").json()
     first = document["verdict"][0]
     assert first.startswith("Add to what you have, " + own) and "the job does not fit: host short by" in first
@@ -114,7 +118,7 @@ def test_the_cure_for_an_owned_machine_is_among_the_orders_and_is_advised(run_sl
 
 def test_where_nothing_fits_the_machine_asked_about_is_explained_and_the_exit_code_says_so(run_sluice, job):
     words = [*job[:-4], "--residency", "host"]
-    document = run_sluice("buy", *words, "--host", "16 MiB", "--machines", "h100-sxm", "--json", exit_code=3).json()
+    document = run_sluice("buy", *words, "--host", "16 MiB", "--machines", "h100-sxm", *ENOUGH, "--json", exit_code=3).json()
     assert document["base"] == "h100-sxm"
     # The host memory that would do, not just twice as much.
     cure = next(one for one in document["upgrades"] if one["setting"].startswith("--host"))
@@ -124,7 +128,7 @@ def test_where_nothing_fits_the_machine_asked_about_is_explained_and_the_exit_co
 
 @once
 def test_a_drive_changes_nothing_where_nothing_is_on_the_disk(run_sluice, job):
-    document = run_sluice("buy", *job, "--machines", "h100-sxm", "--machine", "h100-sxm", "--json").json()
+    document = run_sluice("buy", *job, "--machines", "h100-sxm", "--machine", "h100-sxm", *ENOUGH, "--json").json()
     drive = next(one for one in document["upgrades"] if one["what"].startswith("+1 SSD"))
     assert drive["speedup"] == pytest.approx(1, abs=0.005)
 
