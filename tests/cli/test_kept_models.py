@@ -122,7 +122,7 @@ def test_a_run_keeps_and_exports_the_template_that_it_trained_with(run_sluice, p
     assert bits(project / "run") == bits(project / "whole")
     words = ["run" if word == "model" else word for word in chat_flags if word != "template=own.jinja"]
     said = run_sluice("data", *words, "--rows", "1", "--json", cwd=project).json()
-    assert said["template"] == "chat_template.jinja of run/tokenizer" and "OWN" in said["rows"][0]["text"][0]["text"]
+    assert said["template"].endswith("run/tokenizer") and "OWN" in said["rows"][0]["text"][0]["text"]
 
 
 def test_a_template_for_tools_beside_the_folders_own_is_kept(run_sluice, project, chat_flags):

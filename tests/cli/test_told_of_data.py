@@ -50,8 +50,9 @@ def test_the_learnt_share_is_that_of_what_is_trained(run_sluice, tokenizer, tmp_
     assert few == (expected < 3) == (case == "answers that are cut off")
     shown = run_sluice("data", "--model", "model", "--data", "chat.jsonl", "--seq-len", seq_len).out
     assert f"learnt       {expected:.1f} % of the tokens that are trained on: " in shown
-    everything = [sum(learnt) / len(ids) for ids, learnt in (tokens_and_labels(tokenizer, each) for each in chats)]
-    assert (sum(everything) / len(everything) > 0.03) == (case == "answers that are cut off")
+    made = [tokens_and_labels(tokenizer, each) for each in chats]
+    everything = sum(sum(learnt) for _, learnt in made) / sum(len(ids) for ids, _ in made)
+    assert (everything > 0.03) == (case == "answers that are cut off")
 
 
 def test_ids_that_train_refuses_are_refused_by_data(refuses, run_sluice, tmp_path):
@@ -152,8 +153,11 @@ THINK = (
 @pytest.fixture
 def prompt(run_sluice, tokenizer, tmp_path):
     """Text of the prompt that `generate` renders with a template that knows enable_thinking."""
+    from tokenizers import decoders
+
+    tokenizer.decoder = decoders.ByteLevel()
     (tmp_path / "model/tokenizer_config.json").write_text(json.dumps({"chat_template": THINK, "eos_token": "<|endoftext|>"}))
-    shape = {**json.loads((tmp_path / "model/config.json").read_text())}
+    shape = json.loads((tmp_path / "model/config.json").read_text())
     save_tensors(random_tensors(llama_shapes(shape)), tmp_path / "model/model.safetensors")
     words = ["generate", "model", "--max-new-tokens", "1", "--machine", "here", "--backend", "host", "--json"]
 
