@@ -27,16 +27,20 @@ void tell_of(const DocumentRows& rows, const RowCounts& counts) {
   }
 }
 
-/// Refuses a weight by which a set's documents would be read more often than memory holds.
-void require_few_readings(const DocumentRows& rows, const MixedSet& set) {
+/// Refuses a weight or share by which a set's documents would be read more often than memory holds.
+void require_few_readings(const DocumentRows& rows, const MixedSet& set, planner::Mixture mixture) {
   if (!reads_too_often(set)) return;
   char passes[32];
   std::snprintf(passes, sizeof passes, "%g", set.passes);
-  throw BadRequest("data: " + rows.name + ": " + (rows.num_samples ? "num_samples" : "weight") +
-                   ": an epoch would read its " + std::to_string(set.documents) + " rows " +
-                   passes + " times, which is more than " + std::to_string(kMostReadings) +
-                   " readings: make the weights of all sets smaller in proportion, and epochs or "
-                   "steps larger");
+  const bool drawn = mixture != planner::Mixture::weights;
+  const std::string field = drawn ? "share" : rows.num_samples ? "num_samples" : "weight";
+  throw BadRequest("data: " + rows.name + ": " + field + ": an epoch would read its " +
+                   std::to_string(set.documents) + " rows " + passes +
+                   " times, which is more than " + std::to_string(kMostReadings) +
+                   " readings: make " +
+                   (drawn ? "the shares of the sets less unequal"
+                          : "the weights of all sets smaller in proportion, and epochs or steps "
+                            "larger"));
 }
 
 }  // namespace
@@ -163,7 +167,6 @@ void DocumentText::open_mixture(const std::vector<std::unique_ptr<DocumentCache>
     if (rows.num_samples && set.documents > 0) {
       set.passes *= static_cast<double>(*rows.num_samples) / static_cast<double>(set.documents);
     }
-    require_few_readings(rows, set);
     mixed.push_back(set);
   }
   if (source_.mixture != planner::Mixture::weights) {
@@ -171,6 +174,9 @@ void DocumentText::open_mixture(const std::vector<std::unique_ptr<DocumentCache>
     for (const DocumentRows& rows : source_.sets) shares.push_back(rows.share);
     draw_by_shares(mixed, shares, source_.mixture);
     for (std::size_t i = 0; i < sets.size(); ++i) source_.sets[i].weight = mixed[i].passes;
+  }
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    require_few_readings(source_.sets[i], mixed[i], source_.mixture);
   }
   const MixedOrder order = mixed_order(mixed);
   training_documents_ = order.training;

@@ -141,6 +141,9 @@ def test_a_weight_that_no_memory_holds_is_refused_by_its_set(read, refused, tmp_
     sets_of(tmp_path)
     for weight in ("1e6", "1e300"):
         refused(f"[{{path: a.jsonl, weight: {weight}}}, {{path: b.jsonl, weight: 1}}]", "data: a.jsonl: weight: an epoch would read its 40 rows")
+    # 38 rows of a at a share of 1e-7 are a pass of 3.8e8 rows, which are 2e7 times b's 19.
+    shares = "[{path: a.jsonl, share: 1e-7}, {path: b.jsonl, share: 1}]"
+    refused(shares, "data: b.jsonl: share: an epoch would read its 20 rows 2e+07 times", more=["mixture=all_exhausted"])
     assert read("[{path: a.jsonl, weight: 100}, {path: b.jsonl, weight: 1}]").all["documents"] == 3800 + 19 + 3
 
 
