@@ -62,6 +62,7 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
                                    : job.update_bytes(parameters).count() / 28;
   const auto wire = static_cast<double>(job.gradient_wire_element().count());
   const auto times = static_cast<double>(rounds);
+  const auto group_sums = static_cast<double>(sums_at_loss(rounds));
   const bool block = kind == 1;
   UseSum use{};
   const bool cpu = placed.executor == Executor::cpu;
@@ -132,11 +133,14 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
       if (leaves) use_of(use, Use::leaving_gradients) = (n - slot) * sum;
     }
     use_of(use, Use::host_gradients) = bytes(memory.host_gradient);
+    use_of(use, Use::host_group_sums) = group_sums * sum * n;
+    use_of(use, Use::group_sums) = group_sums * sum * slot;
   } else {
     if (cpu) use_of(use, Use::d2h) += n * wire;
     if (cpu && job.optimizer.clip) use_of(use, Use::late_gradients) = n * wire;
     if (placed.when != When::backward) use_of(use, Use::waiting) = sum * n;
     if (rounds > 1) use_of(use, Use::summed) = sum * n;
+    use_of(use, Use::group_sums) = group_sums * sum * n;
   }
   add_slots(use, placed, kind, rounds);
   return use;

@@ -68,6 +68,9 @@ enum class Use : std::uint8_t {
   /// Bytes of gradients that wait on the device for the norm or for their update after it.
   waiting,
   summed,  ///< Bytes of running gradient sums that the device keeps from round to round.
+  /// With several rounds: bytes of sums of later groups of micro-batches, and of slots for them,
+  /// that the device keeps beside gradients at a loss.
+  group_sums,
   /// Bytes of device slots in use at a loss that `scratch` does not count: weights of embedding and
   /// head and, with several rounds, gradients on their way to the host.
   loss_slots,
@@ -92,11 +95,14 @@ enum class Use : std::uint8_t {
   /// Seconds, over all rounds, that backward passes surely wait for records that come back from the
   /// host.
   backward_waits,
-  host,           ///< Bytes that the host's memory holds throughout the step.
-  host_records,   ///< Bytes of a round's records in the host's memory.
-  host_gradients  ///< Bytes of gradients that wait in the host's memory.
+  host,            ///< Bytes that the host's memory holds throughout the step.
+  host_records,    ///< Bytes of a round's records in the host's memory.
+  host_gradients,  ///< Bytes of gradients that wait in the host's memory.
+  /// With several rounds: bytes of sums of later groups of micro-batches that wait in the host's
+  /// memory at a loss.
+  host_group_sums
 };
-inline constexpr std::size_t kUses = 37;
+inline constexpr std::size_t kUses = 39;
 /// Amounts of every use, by Use: of one unit, or summed over the units of a plan.
 using UseSum = std::array<double, kUses>;
 [[nodiscard]] inline double& use_of(UseSum& sum, Use use) {

@@ -33,6 +33,14 @@ PlanRelaxation::DeviceFixed PlanRelaxation::device_fixed(std::int64_t rounds) co
   return fixed;
 }
 
+std::int64_t PlanRelaxation::sums_at_loss(std::int64_t rounds) const {
+  const Job& job = predictor_->job();
+  if (job.groups == 1 || rounds == 1) return 0;
+  const std::int64_t before = std::max<std::int64_t>(1, rounds - 2);
+  const std::int64_t all = job.micro_batches();
+  return sums_after(all, job.groups, before * (all / rounds)) - 1;
+}
+
 void PlanRelaxation::add_memory(Constraints& all, const RelaxedNode& node) const {
   const std::int64_t rounds = node.rounds;
   const auto bytes = [](Bytes value) { return static_cast<double>(value.count()); };
@@ -44,21 +52,24 @@ void PlanRelaxation::add_memory(Constraints& all, const RelaxedNode& node) const
   const auto hbm = static_cast<double>((predictor_->machine().hbm - node.reserve).count());
   const Job& job = predictor_->job();
   DeviceFixed fixed = device_fixed(rounds);
-  // In one round some loss, perhaps not the first, has all of the head's stack of group sums.
-  if (rounds == 1) {
-    const std::int64_t summed = parameters_[2] + (job.model.tied_head ? parameters_[0] : 0);
-    fixed.at_loss += bytes(job.gradient_element() * (summed * GroupWalk(job.groups).depth()));
-  }
+  // In one round some loss, perhaps not the first, has all of the head's stack of group sums; in
+  // several each slot for a gradient has slots for the sums that travel with it.
+  const std::int64_t tied = job.model.tied_head ? parameters_[0] : 0;
+  const auto more_sums = static_cast<double>(sums_at_loss(rounds));
+  const double head_sums = rounds == 1
+                               ? bytes(job.gradient_element() *
+                                       ((parameters_[2] + tied) * GroupWalk(job.groups).depth()))
+                               : more_sums * bytes(job.gradient_element() * tied);
   // Slots are there from the first record to the last.
   const double slots = bytes(slot_bytes(node));
   fixed.at_loss += slots;
   fixed.at_backward += slots;
-  // device_records + resident + scratch + record_slots + loss_slots + summed + [r > 1] s
-  //     + tables + fixed <= V
+  // device_records + resident + scratch + record_slots + loss_slots + summed + group_sums
+  //     + [r > 1] (1 + k) s + tables + fixed <= V, with k more sums of groups at that loss
   hold(Limit::hbm_at_loss,
        {Use::device_records, Use::resident, Use::scratch, Use::record_slots, Use::loss_slots,
-        Use::summed},
-       fixed.at_loss - hbm);
+        Use::summed, Use::group_sums},
+       fixed.at_loss + head_sums - hbm);
   // device_records + resident + scratch + record_slots + tables + fixed <= V
   hold(Limit::hbm_at_backward,
        {Use::device_records, Use::resident, Use::scratch, Use::record_slots},
@@ -108,9 +119,8 @@ void PlanRelaxation::add_memory(Constraints& all, const RelaxedNode& node) const
          {Use::resident, Use::summed, Use::scratch, Use::record_slots, Use::loss_slots,
           Use::early_staged},
          fixed.at_loss - hbm);
-    for (const Limit limit : {Limit::hbm_at_loss, Limit::hbm_across_rounds}) {
-      all[static_cast<std::size_t>(limit)].slots = 1;
-    }
+    all[constraint_index(Limit::hbm_at_loss)].slots = 1 + more_sums;
+    all[constraint_index(Limit::hbm_across_rounds)].slots = 1;
   } else {
     hold(Limit::hbm_across_rounds, {}, fixed.always - hbm);
   }
@@ -118,10 +128,10 @@ void PlanRelaxation::add_memory(Constraints& all, const RelaxedNode& node) const
   const Bytes process = process_bytes(predictor_->costs().profile().device);
   const auto host =
       static_cast<double>((process - predictor_->machine().host + node.host_reserve).count());
-  // host + host_records + [r > 1] host_gradients + fixed <= W: gradients of a single round come as
-  // its records go. host + host_gradients + fixed <= W.
+  // host + host_records + [r > 1] (host_gradients + host_group_sums) + fixed <= W: gradients of a
+  // single round come as its records go. host + host_gradients + fixed <= W.
   hold(Limit::host_at_loss, {Use::host, Use::host_records}, host);
-  if (rounds > 1) hold(Limit::host_at_loss, {Use::host_gradients}, host);
+  if (rounds > 1) hold(Limit::host_at_loss, {Use::host_gradients, Use::host_group_sums}, host);
   hold(Limit::host_at_norm, {Use::host, Use::host_gradients}, host);
 }
 

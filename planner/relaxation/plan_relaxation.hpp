@@ -198,6 +198,9 @@ class PlanRelaxation {
     double at_backward = 0;
   };
   [[nodiscard]] DeviceFixed device_fixed(std::int64_t rounds) const;
+  /// With several rounds: number of sums of later groups of micro-batches that wait beside each
+  /// gradient at one loss, the second of two, else that of the last round but one.
+  [[nodiscard]] std::int64_t sums_at_loss(std::int64_t rounds) const;
   /// The sums y(use) of docs/design/relaxation.md for `plan`, in the unit of each Use: what every
   /// plan uses (base(use)) and what the choices of its units add.
   [[nodiscard]] UseSum use_of_plan(const Plan& plan) const;

@@ -156,6 +156,34 @@ TEST(PlanRelaxation, NoRandomPlanOfGroupsBeatsItsBoundsOrExceedsItsOwnMemory) {
   }
 }
 
+TEST(PlanRelaxation, SumsOfGroupsThatWaitBetweenRoundsTakeMemory) {
+  Job job = tiny_job();
+  job.batch_size = 6;
+  for (const bool on_device : {true, false}) {
+    UnitPlan unit;
+    if (on_device) {
+      unit = {.weights = Tier::hbm,
+              .gradients = Tier::hbm,
+              .state = Tier::hbm,
+              .executor = Executor::gpu,
+              .when = When::after};
+    }
+    const Plan plan = uniform_plan(job, unit, 6);
+    ResolvedMachine machine = round_machine();
+    job.groups = 1;
+    const PlanScore score = Predictor(job, machine, {}).score(plan);
+    (on_device ? machine.hbm : machine.host) = on_device ? score.hbm : score.host;
+    const auto exceeded = [&](std::int64_t groups) {
+      job.groups = groups;
+      const Predictor predictor(job, machine, {});
+      return PlanRelaxation(predictor, {}).exceeded(plan);
+    };
+    EXPECT_EQ(exceeded(1), std::nullopt);
+    // After four of six micro-batches two sums wait: of the first group, and of the second so far.
+    EXPECT_EQ(exceeded(2), on_device ? Limit::hbm_at_loss : Limit::host_at_loss);
+  }
+}
+
 /// Far sharper than the bound of a space: each plan against the constraints of its own counts.
 TEST(PlanRelaxation, EveryRandomPlanFitsItsOwnMemoryAndIsNoFasterThanItsOwnCounts) {
   int staged = 0, embeds = 0, waiting = 0;

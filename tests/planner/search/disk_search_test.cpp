@@ -109,6 +109,36 @@ TEST(DiskSearch, GradientsFollowOnceAllStateIsThere) {
   for (const UnitPlan& unit : best.plan.units) EXPECT_EQ(unit.state, Tier::disk);
 }
 
+/// Plans that leave several sums of groups between rounds cannot let gradients wait on the disk.
+TEST(DiskSearch, NoGradientWaitsThereBesideOtherSumsOfItsGroups) {
+  Job job = tiny_job();
+  ResolvedMachine machine = disk_machine();
+  machine.hbm = Bytes(4 << 20);
+  const Predictor roomy(job, machine, {}, Residency::host);
+  Plan state = all_on_disk(job);
+  state.disk_buffers = 2;
+  const Bytes enough = at(roomy.predict(state).prediction.memory, Tier::host).peak;
+  machine.host = enough - Bytes(2 * padded(job));
+  SearchSettings settings = quick_search();
+  settings.pins = [](Plan& plan) {
+    plan.rounds = 4;
+    plan.micro_batches_per_round = 1;
+    for (UnitPlan& unit : plan.units) {
+      if (unit.gradients == Tier::hbm) unit.gradients = Tier::host;
+    }
+  };
+  const auto waiting = [&](std::int64_t groups) -> std::ptrdiff_t {
+    job.groups = groups;
+    const auto found = search(Predictor(job, machine, {}, Residency::host), settings);
+    const auto* planned = std::get_if<Planned>(&found);
+    if (planned == nullptr) return 0;
+    const Plan& plan = planned->best.prediction.plan;
+    return std::ranges::count(plan.units, Tier::disk, &UnitPlan::gradients);
+  };
+  EXPECT_GT(waiting(1), 0);
+  EXPECT_EQ(waiting(4), 0);
+}
+
 TEST(DiskSearch, WeightsFollowOnceAllGradientsAreThere) {
   const Job job = deep_job();
   ResolvedMachine machine = disk_machine();
