@@ -66,7 +66,8 @@ def test_split_and_subset_of_a_file_or_glob_are_honoured_or_refused(read, refuse
     assert files_of(read("{path: 'g/*.jsonl', subset: en}")) == ["g/en.jsonl"]
     refused("{path: good.jsonl, split: test}", "data: good.jsonl is read as it is named", "split test: leave split out")
     refused("{path: good.jsonl, subset: zz}", "data: good.jsonl is read as it is named", "zz: leave subset out")
-    refused("{path: good.jsonl, split: 'train[:20%]'}", "give max_samples")
+    assert read("{path: good.jsonl, split: 'train[:70%]'}").all["documents"] == 2
+    refused("{path: good.jsonl, split: 'train[50%:]'}", "the first rows of a split are")
     refused("{path: 'g/*.jsonl', split: validation}", "leave split out")
 
 

@@ -83,6 +83,7 @@ def test_another_form_is_refused_by_what_it_is(refuses, tmp_path, name, data, sa
     ids=["gzip", "zip", "zstd", "pickle", "safetensors"],
 )
 def test_ids_that_happen_to_begin_like_another_form_are_ids(first_ids, tmp_path, ids):
+    (tmp_path / "shape/config.json").write_text(json.dumps({**CONFIG, "vocab_size": 65536}))
     stream = numpy.concatenate([numpy.array(ids), IDS]).astype("<u2")
     stream.tofile(tmp_path / "ids.bin")
     assert first_ids("ids.bin", "data_format=tokens") == (stream[:16].tolist(), len(stream))
