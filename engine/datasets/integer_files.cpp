@@ -45,7 +45,7 @@ std::string IntegerFiles::place(std::int64_t index) const {
 }
 
 std::string IntegerFiles::names() const {
-  const std::string first = files_.front().path().string();
+  std::string first = files_.front().path().string();
   if (files_.size() == 1) return first;
   return first + " and " + std::to_string(files_.size() - 1) +
          (files_.size() == 2 ? " more file" : " more files");
