@@ -28,8 +28,8 @@ void append(const Json& message, const std::string& field, engine::Conversation&
   engine::append_message(asked, field, format, conversation);
 }
 
-/// What the template sees beside the messages: the fields of `given`, with those of
-/// chat_template_kwargs in its place.
+/// JSON of the variables that the template gets beside the messages: the fields of `given`, in
+/// which chat_template_kwargs is replaced by its own fields.
 std::string variables_of(Json given) {
   if (given.contains("tools")) {
     constexpr bool kWraps = false;

@@ -47,7 +47,8 @@ std::string evidence_text(const BuyRow& row, const std::vector<std::string>& cas
                      100 * row.evidence.fitted, 100 * row.evidence.datasheet, number);
 }
 
-/// What sets the row's step, and what is to be known of the machine.
+/// A line below the row: the resource that sets its step, what the figures rest on, and notes on
+/// the machine.
 std::string limit_text(const BuyRow& row, const std::vector<std::string>& cases) {
   const bool is_bound = row.kind == planner::RowKind::resident_node;
   std::string text = row.limit;

@@ -33,8 +33,8 @@ class IntegerFile {
 
   [[nodiscard]] const std::filesystem::path& path() const { return file_->path(); }
   [[nodiscard]] IntegerType type() const { return type_; }
-  /// How values lie in the file: "npy", "uint16" or another type for nothing but values, or "llm.c
-  /// uint16" behind a header of llm.c.
+  /// The file's layout in words: "npy", a type such as "uint16" where it holds nothing but values,
+  /// or "llm.c uint16" where a header of llm.c precedes them.
   [[nodiscard]] const std::string& layout() const { return layout_; }
   /// Whether the values are booleans, read as 0 and 1.
   [[nodiscard]] bool holds_booleans() const { return holds_booleans_; }

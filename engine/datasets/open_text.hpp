@@ -15,8 +15,8 @@ namespace sluice::engine {
 /// on.
 void fix_date(planner::RunConfig& run);
 
-/// Whether one of the run's data sets is token ids: its format says so, or it states none
-/// and the file is called .npy or begins as such files do.
+/// Whether one of the run's data sets is token ids: its format says so, or it states no format, and
+/// its file has the ending .npy or NumPy's first bytes.
 [[nodiscard]] bool has_token_ids(const planner::RunConfig& run);
 
 /// Opens the training text that a run's `data` name, cut by the tokenizer of the model's folder, or

@@ -19,8 +19,8 @@ class RepeatedEnds {
   void add_padding();
   void end_row();
 
-  /// What people are told, "3 rows end in token 0, repeated (17 tokens of it)"; none unless at
-  /// least two rows and 1 % of `tokens` look padded.
+  /// A sentence's end for a warning, "3 rows end in token 0, repeated (17 tokens of it)"; none
+  /// unless at least two rows and 1 % of `tokens` look padded.
   [[nodiscard]] std::optional<std::string> told(std::int64_t tokens) const;
 
  private:

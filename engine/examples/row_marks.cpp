@@ -56,7 +56,8 @@ BadExample left_out(const std::string& field, const char* value) {
   return {.reason = field + ": is " + value + ": the row is marked as not learnt", .marked = true};
 }
 
-/// What one mark of a row says.
+/// The reason for which one mark leaves its row out or refuses the file; none where it does
+/// neither.
 std::optional<BadExample> says(const std::string& name, const Json& value,
                                const ExampleFormat& format) {
   if (is_list_of_weights(value)) return masks_of_parts(name);
