@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kFabricLink = "fabric";
 /// Bytes of host memory traffic for each byte that a rank of the host backend receives (a rule):
 /// it is read and written.
-constexpr double kDramPerByte = 2;
+constexpr double kDramPerReceived = 2;
 
 }  // namespace
 
@@ -31,8 +31,7 @@ std::vector<CostModel::LinkCapacity> ProfileCostModel::fabric_links() const {
   return {{kFabricLink, Rate(fastest_collective(required_fabric(profile_)).value)}};
 }
 
-TaskCost ProfileCostModel::collective(const CostKey& key, Collective operation,
-                                      Bytes bytes) const {
+TaskCost ProfileCostModel::collective(const CostKey& key, Collective operation, Bytes bytes) const {
   const Fabric fabric = required_fabric(profile_);
   const Fact rate = collective_rate(fabric, operation, bytes);
   TaskCost cost;
@@ -50,7 +49,7 @@ TaskCost ProfileCostModel::collective(const CostKey& key, Collective operation,
     cost.errs_alone = true;
   }
   cost.uses.emplace_back(kFabricLink, 1);
-  if (profile_.device == DeviceKind::host) share_dram(cost, kDramPerByte);
+  if (profile_.device == DeviceKind::host) share_dram(cost, kDramPerReceived);
   return cost;
 }
 

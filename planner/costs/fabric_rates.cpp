@@ -19,8 +19,7 @@ Fact on_curve(const std::vector<CurvePoint>& curve, double size) {
   const double share = std::log(size / below->size) / std::log(above->size / below->size);
   Fact fact = share < 0.5 ? below->rate : above->rate;
   fact.value = below->rate.value + (above->rate.value - below->rate.value) * share;
-  fact.deviation =
-      below->rate.deviation + (above->rate.deviation - below->rate.deviation) * share;
+  fact.deviation = below->rate.deviation + (above->rate.deviation - below->rate.deviation) * share;
   return fact;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kMostBuffers = 64;
 
-void require_in_plan(bool holds, const std::string& field, const std::string& reason) {
+void require_for_ranks(bool holds, const std::string& field, const std::string& reason) {
   if (!holds) throw BadRequest("plan: " + field + ": " + reason);
 }
 
@@ -27,9 +27,9 @@ std::string listed(const std::vector<std::int64_t>& numbers) {
 /// What plans of several ranks cannot have in this version.
 void refuse_with_ranks(const Plan& plan, const Job& job) {
   const auto refuse = [&plan](bool found, const std::string& field, const std::string& fix) {
-    require_in_plan(!found, field,
-                    "does not go with " + std::to_string(plan.ranks) +
-                        " ranks in this version: " + fix + ", or set ranks to 1");
+    require_for_ranks(!found, field,
+                      "does not go with " + std::to_string(plan.ranks) +
+                          " ranks in this version: " + fix + ", or set ranks to 1");
   };
   refuse(!plan.saved_records.empty(), "saved_records", "leave it out");
   refuse(!plan.host_passes.empty(), "host_passes", "leave them out");
@@ -55,20 +55,20 @@ std::vector<std::int64_t> ranks_of(const Job& job) {
 void validate_ranks(const Plan& plan, const Job& job) {
   if (plan.ranks == 1) return;
   const std::vector<std::int64_t> ranks = ranks_of(job);
-  require_in_plan(std::ranges::find(ranks, plan.ranks) != ranks.end(), "ranks",
-                  std::to_string(plan.ranks) + " cannot share a step of " +
-                      std::to_string(job.micro_batches()) + " micro-batches in " +
-                      std::to_string(job.groups) +
-                      (job.groups == 1 ? " group: set it to " : " groups: set it to one of ") +
-                      listed(ranks) + ", or change groups or batch_size of the job");
+  require_for_ranks(std::ranges::find(ranks, plan.ranks) != ranks.end(), "ranks",
+                    std::to_string(plan.ranks) + " cannot share a step of " +
+                        std::to_string(job.micro_batches()) + " micro-batches in " +
+                        std::to_string(job.groups) +
+                        (job.groups == 1 ? " group: set it to " : " groups: set it to one of ") +
+                        listed(ranks) + ", or change groups or batch_size of the job");
   const Bytes least(kNormBlock * job.gradient_element().count());
-  require_in_plan(plan.exchange_piece >= least, "exchange_piece_bytes",
-                  std::to_string(plan.exchange_piece.count()) + " must be at least " +
-                      std::to_string(least.count()));
-  require_in_plan(plan.receive_buffers >= 1 && plan.receive_buffers <= kMostBuffers,
-                  "receive_buffers",
-                  std::to_string(plan.receive_buffers) + " must be between 1 and " +
-                      std::to_string(kMostBuffers));
+  require_for_ranks(plan.exchange_piece >= least, "exchange_piece_bytes",
+                    std::to_string(plan.exchange_piece.count()) + " must be at least " +
+                        std::to_string(least.count()));
+  require_for_ranks(plan.receive_buffers >= 1 && plan.receive_buffers <= kMostBuffers,
+                    "receive_buffers",
+                    std::to_string(plan.receive_buffers) + " must be between 1 and " +
+                        std::to_string(kMostBuffers));
   refuse_with_ranks(plan, job);
 }
 
