@@ -100,8 +100,8 @@ TEST(RankGraph, EveryPassFindsAllSlicesOfItsWeightsAsTheStepBeforeLeftThem) {
           }
           const int unit = access.role == Role::weights ? task.unit : 0;
           const std::int64_t blocks =
-              sliced_parameters(
-                  unit_padded_size(job.model, static_cast<std::size_t>(unit)), ranks) /
+              sliced_parameters(unit_padded_size(job.model, static_cast<std::size_t>(unit)),
+                                ranks) /
               kNormBlock;
           for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks); ++rank) {
             const auto texts = memory.read(rank, access);

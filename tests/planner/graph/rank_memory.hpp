@@ -180,7 +180,8 @@ class RankMemory {
           stack.back() = sum_of(stack.back(), right);
         }
       }
-      write(rank, own, stack.front());
+      const Access* apart = find(task, Role::destination);
+      write(rank, apart != nullptr ? *apart : own, stack.front());
     }
   }
 
