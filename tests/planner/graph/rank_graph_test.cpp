@@ -194,6 +194,8 @@ TEST(RankGraph, ARankKeepsOneSliceOfTheState) {
     // All high halves, and the slice's low halves and moments.
     EXPECT_EQ(lasting(held, Arena::device), Bytes(2 * slices * ranks + 10 * slices));
     EXPECT_EQ(lasting(held, Arena::host), Bytes(0));
+    for (UnitPlan& unit : plan.units) unit.resident = Extent::slice;
+    EXPECT_EQ(lasting(build(job, plan), Arena::device), Bytes(12 * slices));
   }
 }
 
