@@ -27,7 +27,11 @@ Job shared_job(std::int64_t groups, std::uint64_t seed) {
   job.groups = groups;
   if (seed % 3 == 0) job.optimizer.clip.reset();
   if (seed % 5 == 0) job.compute = ComputeType::fp32;
-  if (seed % 7 == 0) job.router_aux_loss_coef = 0.01;
+  if (seed % 7 == 0) {
+    job.model.family = Family::qwen3_moe;
+    job.model.experts = Experts{.count = 4, .active = 2, .intermediate = 32};
+    job.router_aux_loss_coef = 0.01;
+  }
   return job;
 }
 
