@@ -54,7 +54,9 @@ enum class Pass {
   embed_backward,
   combine,
   sum_groups,  ///< Addition of the sums of two groups of micro-batches, or of more.
-  norm
+  sum_ranks,   ///< Addition of the sums of all ranks of a part of a slice (slice_work).
+  norm,
+  sum_norms  ///< Sums of the norm blocks of all ranks (slice_work).
 };
 
 /// Work of `pass` for one micro-batch; of combine and norm, work on the whole of `unit`, once a
@@ -62,6 +64,11 @@ enum class Pass {
 /// which its kind matters; `position` is the number of the micro-batch's chunk in its sequence,
 /// where sequences are split.
 [[nodiscard]] Work work_of(const Job& job, Pass pass, std::size_t unit, std::int64_t position = 0);
+
+/// Work of `pass` on `parameters` parameters of the slice of one of `ranks` ranks: of sum_ranks,
+/// combine or norm; of sum_norms, work on so many norm blocks of all ranks.
+[[nodiscard]] Work slice_work(const Job& job, Pass pass, std::int64_t ranks,
+                              std::int64_t parameters);
 
 /// Number of different experts of one block that `tokens` tokens use on average with a router that
 /// favours none: E (1 - (1 - k / E)^T), rounded to the nearest and at least k, where E is
@@ -102,6 +109,12 @@ struct TaskCost {
 
 enum class CopyDirection { h2d, d2h, disk_read, disk_write };
 
+/// Operations on the fabric, in which all ranks take part at once.
+enum class Collective {
+  gather,    ///< Every rank's run of a tensor goes to all ranks.
+  exchange,  ///< Every rank sends every other one a part of its own.
+};
+
 /// Costs of tasks on one machine: a profile and its calibration. Immutable; safe to share between
 /// threads.
 class CostModel {
@@ -114,6 +127,8 @@ class CostModel {
   struct LinkCapacity {
     std::string name;
     Rate capacity;
+    /// Whether all ranks of a host use the link together, as they do its memory and cores.
+    bool shared = false;
   };
   struct LaneInterference {
     std::string on, from;
@@ -131,6 +146,9 @@ class CostModel {
   [[nodiscard]] virtual std::vector<LinkCapacity> links() const = 0;
   /// Links of the disk, which only graphs of plans that use the disk declare.
   [[nodiscard]] virtual std::vector<LinkCapacity> disk_links() const { return {}; }
+  /// Links of the fabric, which only graphs of several ranks declare. Throws BadRequest where the
+  /// machine has no fabric.
+  [[nodiscard]] virtual std::vector<LinkCapacity> fabric_links() const;
   /// Interference between lanes while the CPU optimizer has `threads` threads. For `threads` 0,
   /// each pair's mildest (largest) factor over all thread counts; bounds over all plans rest on
   /// these.
@@ -139,6 +157,10 @@ class CostModel {
   [[nodiscard]] virtual TaskCost compute(const CostKey& key, const Work& work) const = 0;
   [[nodiscard]] virtual TaskCost copy(const CostKey& key, CopyDirection direction,
                                       Bytes bytes) const = 0;
+  /// Cost of a collective that brings `bytes` bytes to each rank. Throws BadRequest where the
+  /// machine has no fabric.
+  [[nodiscard]] virtual TaskCost collective(const CostKey& key, Collective operation,
+                                            Bytes bytes) const;
   [[nodiscard]] virtual TaskCost cpu_update(const CostKey& key, const Work& work) const = 0;
   [[nodiscard]] virtual TaskCost launch(const CostKey& key, const Work& work) const = 0;
   [[nodiscard]] virtual TaskCost data(const CostKey& key, std::int64_t tokens) const = 0;

@@ -3,17 +3,18 @@
 #include <algorithm>
 
 #include "planner/graph/record.hpp"
+#include "planner/models/slices.hpp"
 
 namespace sluice::planner {
 namespace {
 
-/// Number of parameters of each kind of unit, padding included.
+/// Number of parameters of a rank's slice of each kind of unit, padding included.
 struct UnitSizes {
-  explicit UnitSizes(const Job& job)
+  UnitSizes(const Job& job, std::int64_t ranks)
       : head_unit(unit_count(job.model) - 1),
-        embed(unit_padded_size(job.model, 0)),
-        block(unit_padded_size(job.model, 1)),
-        head(unit_padded_size(job.model, head_unit)) {}
+        embed(slice_parameters(unit_padded_size(job.model, 0), ranks)),
+        block(slice_parameters(unit_padded_size(job.model, 1), ranks)),
+        head(slice_parameters(unit_padded_size(job.model, head_unit), ranks)) {}
   [[nodiscard]] std::int64_t of(std::size_t unit) const {
     return unit == 0 ? embed : unit == head_unit ? head : block;
   }
@@ -31,7 +32,7 @@ class FreedRecords {
         record_(block_record(job)),
         gradient_(gradient),
         block_(plan.units.size() - 1) {
-    at_ = streams_gradient(plan, plan.units[block_ - 1]) ? Bytes(0) : Bytes(0) - gradient_;
+    at_ = waits(plan.units[block_ - 1]) ? Bytes(0) - gradient_ : Bytes(0);
   }
 
   /// The last block at the end of whose backward pass `needed` bytes are free; none if there is
@@ -42,12 +43,17 @@ class FreedRecords {
       if (done.keep_tier == Tier::hbm) {
         at_ += record_.kept(done.keep) * plan_.micro_batches_per_round;
       }
-      if (block_ > 1 && !streams_gradient(plan_, plan_.units[block_ - 1])) at_ = at_ - gradient_;
+      if (block_ > 1 && waits(plan_.units[block_ - 1])) at_ = at_ - gradient_;
     }
     return at_ < needed ? std::nullopt : std::optional(block_);
   }
 
  private:
+  /// Whether the unit's gradient waits on the device, whole or as a slice.
+  [[nodiscard]] bool waits(const UnitPlan& unit) const {
+    return !streams_gradient(plan_.rounds, unit);
+  }
+
   const Plan& plan_;
   BlockRecord record_;
   Bytes gradient_;
@@ -76,10 +82,11 @@ std::vector<StagedLoad> staged_loads(const Job& job, const Plan& plan) {
   const auto count = static_cast<std::int64_t>(units.size());
   auto sharing = static_cast<std::size_t>(std::max<std::int64_t>(0, count - plan.state_buffers));
   if (units.empty()) return {};
-  const UnitSizes sizes(job);
+  const UnitSizes sizes(job, plan.ranks);
   std::vector<StagedLoad> in_records;
   // With several rounds gradients were there before.
-  FreedRecords freed(job, plan, plan.rounds == 1 ? job.gradient_element() * sizes.block : Bytes(0));
+  const Bytes gradient = job.gradient_element() * sizes.block;
+  FreedRecords freed(job, plan, plan.rounds == 1 ? gradient : Bytes(0));
   Bytes needed{0};
   while (sharing > 0) {
     const std::size_t unit = units[sharing - 1];

@@ -41,6 +41,12 @@ enum class Staging {
   ring,   ///< One unit's after another's, through the slots of a ring.
 };
 
+/// How much of weights that live in HBM each of several ranks holds.
+enum class Extent {
+  whole,  ///< All of them, gathered once after their update.
+  slice,  ///< Its slice; all are gathered for each use, into the buffers of streamed weights.
+};
+
 /// Choices of a plan for one unit. `keep` and `keep_tier` have no effect on embedding and head.
 struct UnitPlan {
   /// Where the weights live between uses; disk only where the state is there too.
@@ -60,6 +66,8 @@ struct UnitPlan {
   When when = When::forward;
   /// Has an effect where the GPU updates state that lives on the host (stages_state).
   Staging staging = Staging::whole;
+  /// Has an effect where weights live in HBM; slice only with several ranks and executor gpu.
+  Extent resident = Extent::whole;
   friend bool operator==(const UnitPlan&, const UnitPlan&) = default;
 };
 
@@ -109,6 +117,14 @@ struct Plan {
   std::int64_t checkpoint_interval = 1;
   /// Passes of the CPU over the model between steps, in the order in which they run.
   std::vector<HostPass> host_passes;
+  /// Number of ranks: GPUs that share a step and its state. Each computes an equal run of the
+  /// step's groups of micro-batches and keeps an equal slice of every unit
+  /// (planner/models/slices.hpp). Rounds, buffers and threads are those of one rank.
+  std::int64_t ranks = 1;
+  /// Largest number of bytes of a rank's slice of a gradient that one exchange brings from each
+  /// other rank; and number of buffers for what exchanges bring. No effect with one rank.
+  Bytes exchange_piece{64ll << 20};
+  std::int64_t receive_buffers = 2;
   Bytes copy_chunk{0};  ///< Largest number of bytes of one copy task; zero copies whole tensors.
   std::int64_t threads = 1;  ///< Number of threads of the CPU optimizer.
   friend bool operator==(const Plan&, const Plan&) = default;
@@ -129,6 +145,12 @@ inline void limit_prefetch(Plan& plan) {
 /// Whether the unit's weights are copied to the device whenever they are used.
 [[nodiscard]] inline bool streams_weights(const UnitPlan& unit) {
   return unit.weights != Tier::hbm;
+}
+
+/// Whether all of the unit's weights are on the device only while passes use them: copied there, or
+/// gathered from the ranks' slices.
+[[nodiscard]] inline bool passes_weights(const UnitPlan& unit) {
+  return streams_weights(unit) || unit.resident == Extent::slice;
 }
 
 /// Whether the unit's gradient leaves the device to wait for its update on the host or the disk.
@@ -175,8 +197,17 @@ inline void limit_prefetch(Plan& plan) {
 [[nodiscard]] inline bool streams_gradient(std::int64_t rounds, const UnitPlan& unit) {
   return stores_gradient(unit) || passes_gradient(rounds, unit);
 }
+
+/// Whether the unit's gradient waits in HBM as this rank's slice of the sum of all ranks, apart
+/// from the rank's own sum, which is there whole until the exchange: with several ranks in one
+/// round.
+[[nodiscard]] inline bool waits_as_slice(std::int64_t ranks, std::int64_t rounds,
+                                         const UnitPlan& unit) {
+  return ranks > 1 && rounds == 1 && unit.gradients == Tier::hbm && !passes_gradient(rounds, unit);
+}
+
 [[nodiscard]] inline bool streams_gradient(const Plan& plan, const UnitPlan& unit) {
-  return streams_gradient(plan.rounds, unit);
+  return streams_gradient(plan.rounds, unit) || waits_as_slice(plan.ranks, plan.rounds, unit);
 }
 
 /// Whether the input of block `unit` is kept from its forward to its backward pass, and not
@@ -210,5 +241,6 @@ const char* to_string(Keep keep);
 const char* to_string(Executor executor);
 const char* to_string(When when);
 const char* to_string(Staging staging);
+const char* to_string(Extent extent);
 
 }  // namespace sluice::planner

@@ -27,12 +27,13 @@ Json to_json(const UnitPlan& unit) {
                {"executor", to_string(unit.executor)},
                {"when", to_string(unit.when)}};
   if (unit.staging != Staging::whole) json["staging"] = to_string(unit.staging);
+  if (unit.resident != Extent::whole) json["resident"] = to_string(unit.resident);
   return json;
 }
 
 UnitPlan to_unit(const JsonObject& json) {
-  json.refuse_unknown(
-      {"weights", "gradients", "state", "keep", "keep_tier", "executor", "when", "staging"});
+  json.refuse_unknown({"weights", "gradients", "state", "keep", "keep_tier", "executor", "when",
+                       "staging", "resident"});
   const auto field = [&json](const char* key) { return json.where() + ": " + key; };
   UnitPlan unit;
   unit.weights = parse_tier(json.text("weights"), field("weights"));
@@ -43,6 +44,7 @@ UnitPlan to_unit(const JsonObject& json) {
   unit.executor = parse_executor(json.text("executor"), field("executor"));
   unit.when = parse_when(json.text("when"), field("when"));
   if (json.has("staging")) unit.staging = parse_staging(json.text("staging"), field("staging"));
+  if (json.has("resident")) unit.resident = parse_extent(json.text("resident"), field("resident"));
   return unit;
 }
 
@@ -137,6 +139,11 @@ Plan to_plan(const JsonObject& json) {
   if (json.has("checkpoint_interval")) {
     plan.checkpoint_interval = not_negative(json, "checkpoint_interval");
   }
+  if (json.has("ranks")) plan.ranks = not_negative(json, "ranks");
+  if (json.has("exchange_piece_bytes")) {
+    plan.exchange_piece = Bytes(not_negative(json, "exchange_piece_bytes"));
+  }
+  if (json.has("receive_buffers")) plan.receive_buffers = not_negative(json, "receive_buffers");
   if (json.has("host_passes")) {
     for (const JsonObject& pass : json.objects("host_passes")) {
       plan.host_passes.push_back(to_host_pass(pass));
@@ -176,6 +183,11 @@ std::string to_json_text(const PlanFile& file) {
   }
   for (const Keep level : plan.saved_records) json["saved_records"].push_back(to_string(level));
   if (plan.checkpoint_interval != 1) json["checkpoint_interval"] = plan.checkpoint_interval;
+  if (plan.ranks != 1) {
+    json["ranks"] = plan.ranks;
+    json["exchange_piece_bytes"] = plan.exchange_piece.count();
+    json["receive_buffers"] = plan.receive_buffers;
+  }
   for (const HostPass& pass : plan.host_passes) json["host_passes"].push_back(to_json(pass));
   for (const UnitPlan& unit : plan.units) json["layers"].push_back(to_json(unit));
   for (const LayoutRow& row : file.layout) json["layout"].push_back(to_json(row));
@@ -211,7 +223,10 @@ PlanFile plan_file_from_json(const std::string& text, const std::string& where) 
                        "layout",
                        "prediction",
                        "checkpoint_interval",
-                       "host_passes"});
+                       "host_passes",
+                       "ranks",
+                       "exchange_piece_bytes",
+                       "receive_buffers"});
   PlanFile file;
   file.job_hash = json.text("job_hash");
   file.profile_hash = json.text("profile_hash");

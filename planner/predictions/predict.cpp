@@ -28,6 +28,10 @@ std::vector<std::pair<std::string, double>> busy_shares(const StepGraph& graph,
   }
   std::vector<std::pair<std::string, double>> shares;
   for (std::size_t lane = 0; lane < graph.graph.lanes().size(); ++lane) {
+    // Graphs of ranks have the disk's lanes only so that every lane has its kind's number.
+    const auto kind = static_cast<LaneKind>(lane);
+    const bool disk = kind == LaneKind::disk_read || kind == LaneKind::disk_write;
+    if (disk && busy[lane] == Duration{0} && graph.ranks > 1) continue;
     shares.emplace_back(to_string(static_cast<LaneKind>(lane)),
                         to_seconds(busy[lane]) / to_seconds(end - begin));
   }
@@ -165,10 +169,11 @@ PredictedStep Predictor::predict(const Plan& plan) const {
   p.model_flops =
       FlopsPerSecond(model_flops_per_token(job_.model, job_.seq_len).count() * p.tokens_per_s);
   if (machine_.profile.peak_bf16.value > 0) {
-    p.mfu = p.model_flops.count() / machine_.profile.peak_bf16.value;
+    p.mfu = p.model_flops.count() /
+            (machine_.profile.peak_bf16.value * static_cast<double>(plan.ranks));
   }
   p.memory = memory_of(step.graph, machine_);
-  p.bound = bound_with(p.memory);
+  p.bound = plan.ranks == 1 ? bound_with(p.memory) : bound_of_ranks(job_, plan.ranks, *costs_);
   p.fits = fits(p.memory);
   p.busy = busy_shares(graph, times);
   p.stalls = stall_times(graph, times);
@@ -182,6 +187,7 @@ PredictedStep Predictor::predict(const Plan& plan) const {
   p.machine = machine_.profile.name;
   p.job = job_.model.name + ", " + std::to_string(job_.batch_size) + " x " +
           std::to_string(job_.seq_len) + " tokens a step";
+  if (plan.ranks > 1) p.job += ", on " + std::to_string(plan.ranks) + " GPUs";
   p.knowledge = taught_ ? Knowledge::taught : machine_.knowledge;
   p.terms = costs_->switches();
   p.plan = plan;
