@@ -1,0 +1,127 @@
+#include "engine/ranks/thread_ranks.hpp"
+
+#include <cstring>
+#include <vector>
+
+#include "engine/ranks/meeting.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::engine {
+
+struct ThreadRanks::Shared {
+  Shared(int size, std::chrono::milliseconds patience)
+      : size(size),
+        texts(static_cast<std::size_t>(size)),
+        ranges(static_cast<std::size_t>(size)),
+        talk(size, patience, failure),
+        collective(size, patience, failure) {}
+
+  void fail(const RankFailure& reason) {
+    failure.record(reason);
+    talk.wake();
+    collective.wake();
+  }
+  /// Calls `move` between two meetings of all ranks: what a rank wrote before it is there, and
+  /// stays until all have moved it. Whoever fails meanwhile ends them all.
+  template <class Move>
+  void meet(Meeting& meeting, int rank, const Move& move) {
+    try {
+      meeting.come(rank);
+      move();
+      meeting.come(rank);
+    } catch (const RankFailure& reason) {
+      fail(reason);
+      throw;
+    }
+  }
+
+  int size;
+  SharedFailure failure;
+  std::vector<std::string> texts;                  ///< What each rank says.
+  std::vector<std::span<const std::byte>> ranges;  ///< What each rank offers to the others.
+  Meeting talk, collective;
+  std::vector<std::unique_ptr<Control>> controls;
+  std::vector<std::unique_ptr<Fabric>> fabrics;
+};
+
+class ThreadRanks::RankControl : public Control {
+ public:
+  RankControl(Shared& shared, int rank) : shared_(shared), rank_(rank) {}
+  [[nodiscard]] World world() const override { return {rank_, shared_.size}; }
+  [[nodiscard]] std::vector<std::string> gather(const std::string& text) override {
+    shared_.texts[static_cast<std::size_t>(rank_)] = text;
+    std::vector<std::string> texts;
+    shared_.meet(shared_.talk, rank_, [&] { texts = shared_.texts; });
+    return texts;
+  }
+  void fail(const std::string& reason) noexcept override {
+    shared_.fail(rank_failed(rank_, reason));
+  }
+
+ private:
+  Shared& shared_;
+  int rank_;
+};
+
+class ThreadRanks::RankFabric : public Fabric {
+ public:
+  RankFabric(Shared& shared, int rank) : shared_(shared), rank_(rank) {}
+  [[nodiscard]] World world() const override { return {rank_, shared_.size}; }
+
+  void all_gather(std::span<std::byte> whole) override {
+    const std::size_t run = run_bytes(whole.size(), shared_.size);
+    from_peers(whole, [&](int peer, std::span<const std::byte> range) {
+      const std::size_t at = static_cast<std::size_t>(peer) * run;
+      std::memcpy(whole.data() + at, range.data() + at, run);
+    });
+  }
+
+  void exchange(std::span<const std::byte> own, std::span<std::byte> received) override {
+    const std::size_t run = run_bytes(own.size(), shared_.size);
+    check(received.size() == run * static_cast<std::size_t>(shared_.size - 1),
+          "an exchange receives one run a peer");
+    from_peers(own, [&](int peer, std::span<const std::byte> range) {
+      std::memcpy(received.data() + peer_index(rank_, peer) * run,
+                  range.data() + static_cast<std::size_t>(rank_) * run, run);
+    });
+  }
+
+ private:
+  /// Offers `own` to the others and calls `copy` with each peer and the range that it offers,
+  /// beginning behind this rank, so that not all read from the same peer at once.
+  template <class Copy>
+  void from_peers(std::span<const std::byte> own, const Copy& copy) {
+    shared_.ranges[static_cast<std::size_t>(rank_)] = own;
+    shared_.meet(shared_.collective, rank_, [&] {
+      for (int i = 1; i < shared_.size; ++i) {
+        const int peer = (rank_ + i) % shared_.size;
+        const std::span<const std::byte> range = shared_.ranges[static_cast<std::size_t>(peer)];
+        check(range.size() == own.size(), "ranks move ranges of equal sizes");
+        copy(peer, range);
+      }
+    });
+  }
+
+  Shared& shared_;
+  int rank_;
+};
+
+ThreadRanks::ThreadRanks(int size, std::chrono::milliseconds patience)
+    : shared_(std::make_unique<Shared>(size, patience)) {
+  for (int rank = 0; rank < size; ++rank) {
+    shared_->controls.push_back(std::make_unique<RankControl>(*shared_, rank));
+    shared_->fabrics.push_back(std::make_unique<RankFabric>(*shared_, rank));
+  }
+}
+
+ThreadRanks::~ThreadRanks() = default;
+
+int ThreadRanks::size() const { return shared_->size; }
+
+Control& ThreadRanks::control(int rank) {
+  return *shared_->controls[static_cast<std::size_t>(rank)];
+}
+
+Fabric& ThreadRanks::fabric(int rank) { return *shared_->fabrics[static_cast<std::size_t>(rank)]; }
+
+}  // namespace sluice::engine
