@@ -107,6 +107,11 @@ void HostDevice::run(const BoundTask& task, const AdamWStep& step, Pace pace) {
     case TaskKind::read_weights:
     case TaskKind::write_weights:
     case TaskKind::host_pass:
+    case TaskKind::sum_ranks:
+    case TaskKind::sum_norms:
+    case TaskKind::gather_weights:
+    case TaskKind::exchange_gradients:
+    case TaskKind::gather_norms:
       break;
   }
   check(false, "the device runs copies, compute and updates");

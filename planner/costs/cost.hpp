@@ -102,6 +102,12 @@ struct TaskCost {
 
 enum class CopyDirection { h2d, d2h, disk_read, disk_write };
 
+/// Operations on the fabric, in which all ranks take part at once.
+enum class Collective {
+  gather,    ///< Every rank's run of a tensor goes to all ranks.
+  exchange,  ///< Every rank sends every other one a part of its own.
+};
+
 /// Costs of tasks on one machine: a profile and its calibration. Immutable; safe to share between
 /// threads.
 class CostModel {
@@ -114,6 +120,8 @@ class CostModel {
   struct LinkCapacity {
     std::string name;
     Rate capacity;
+    /// Whether all ranks of a host use the link together, as they do its memory and cores.
+    bool shared = false;
   };
   struct LaneInterference {
     std::string on, from;
@@ -131,6 +139,9 @@ class CostModel {
   [[nodiscard]] virtual std::vector<LinkCapacity> links() const = 0;
   /// Links of the disk, which only graphs of plans that use the disk declare.
   [[nodiscard]] virtual std::vector<LinkCapacity> disk_links() const { return {}; }
+  /// Links of the fabric, which only graphs of several ranks declare. Throws BadRequest where the
+  /// machine has no fabric.
+  [[nodiscard]] virtual std::vector<LinkCapacity> fabric_links() const;
   /// Interference between lanes while the CPU optimizer has `threads` threads. For `threads` 0,
   /// each pair's mildest (largest) factor over all thread counts; bounds over all plans rest on
   /// these.
@@ -139,6 +150,10 @@ class CostModel {
   [[nodiscard]] virtual TaskCost compute(const CostKey& key, const Work& work) const = 0;
   [[nodiscard]] virtual TaskCost copy(const CostKey& key, CopyDirection direction,
                                       Bytes bytes) const = 0;
+  /// Cost of a collective that brings `bytes` bytes to each rank. Throws BadRequest where the
+  /// machine has no fabric.
+  [[nodiscard]] virtual TaskCost collective(const CostKey& key, Collective operation,
+                                            Bytes bytes) const;
   [[nodiscard]] virtual TaskCost cpu_update(const CostKey& key, const Work& work) const = 0;
   [[nodiscard]] virtual TaskCost launch(const CostKey& key, const Work& work) const = 0;
   [[nodiscard]] virtual TaskCost data(const CostKey& key, std::int64_t tokens) const = 0;

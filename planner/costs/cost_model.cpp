@@ -55,8 +55,8 @@ std::vector<CostModel::LinkCapacity> ProfileCostModel::links() const {
   std::vector<LinkCapacity> links{{kH2dLink, Rate(profile_.h2d.value)},
                                   {kD2hLink, Rate(profile_.d2h.value)}};
   if (switches_.contention) {
-    if (profile_.dram.value > 0) links.push_back({kDramLink, Rate(profile_.dram.value)});
-    if (profile_.cores.value > 0) links.push_back({kCoresLink, Rate(profile_.cores.value)});
+    if (profile_.dram.value > 0) links.push_back({kDramLink, Rate(profile_.dram.value), true});
+    if (profile_.cores.value > 0) links.push_back({kCoresLink, Rate(profile_.cores.value), true});
   }
   return links;
 }

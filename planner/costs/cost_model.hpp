@@ -42,13 +42,15 @@ namespace sluice::planner {
 ///              + streamed / hbm_bandwidth + parameters / device_update + kernels x kernel_overhead
 ///   copy       copy_latency + hand-off (hand_off_key, else copy_gap) + bytes / link rate
 ///   update     parameters / update rate(threads)
+///   collective latency + bytes / rate(bytes)
 ///   launch     kernels x launch
 ///
 /// Rates of products, attention and updates are those of planner/costs/profile_rates.hpp.
 ///
 /// Links: pcie_h2d and pcie_d2h (a copy uses one unit a byte), dram (the profile's coefficients)
 /// and cores; for plans that use the disk also disk_read, disk_write and, where the profile has the
-/// rate of both together, disk. On the host backend a compute task is a flow of seconds that uses
+/// rate of both together, disk; for plans of several ranks also fabric (a collective uses one unit
+/// a byte that a rank receives). On the host backend a compute task is a flow of seconds that uses
 /// one core; everywhere an update uses threads / rate core-seconds a parameter. On the host backend
 /// the weight of a flow that uses cores is one over its use, so that cores are shared evenly. On
 /// CUDA machines a flow's weight is its rate without contention, so that all slow down in
@@ -64,11 +66,14 @@ class ProfileCostModel : public CostModel {
   [[nodiscard]] std::optional<LaneBoost> boost() const override { return boost_; }
   [[nodiscard]] std::vector<LinkCapacity> links() const override;
   [[nodiscard]] std::vector<LinkCapacity> disk_links() const override;
+  [[nodiscard]] std::vector<LinkCapacity> fabric_links() const override;
   using CostModel::interference;
   [[nodiscard]] std::vector<LaneInterference> interference(std::int64_t threads) const override;
   [[nodiscard]] TaskCost compute(const CostKey& key, const Work& work) const override;
   [[nodiscard]] TaskCost copy(const CostKey& key, CopyDirection direction,
                               Bytes bytes) const override;
+  [[nodiscard]] TaskCost collective(const CostKey& key, Collective operation,
+                                    Bytes bytes) const override;
   [[nodiscard]] TaskCost cpu_update(const CostKey& key, const Work& work) const override;
   [[nodiscard]] TaskCost launch(const CostKey& key, const Work& work) const override;
   [[nodiscard]] TaskCost data(const CostKey& key, std::int64_t tokens) const override;

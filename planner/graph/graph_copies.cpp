@@ -21,6 +21,7 @@ CopyDirection direction_of(LaneKind lane) {
     case LaneKind::compute:
     case LaneKind::cpu:
     case LaneKind::launch:
+    case LaneKind::fabric:
       break;
   }
   throw std::logic_error("contract broken: a copy runs on a lane of copies");

@@ -34,8 +34,12 @@ const char* to_string(TaskKind kind) {
       return "combine";
     case TaskKind::sum_groups:
       return "sum_groups";
+    case TaskKind::sum_ranks:
+      return "sum_ranks";
     case TaskKind::norm:
       return "norm";
+    case TaskKind::sum_norms:
+      return "sum_norms";
     case TaskKind::grads:
       return "grads";
     case TaskKind::save_activation:
@@ -60,6 +64,12 @@ const char* to_string(TaskKind kind) {
       return "write_weights";
     case TaskKind::host_pass:
       return "host_pass";
+    case TaskKind::gather_weights:
+      return "gather_weights";
+    case TaskKind::exchange_gradients:
+      return "exchange_gradients";
+    case TaskKind::gather_norms:
+      return "gather_norms";
   }
   return "?";
 }

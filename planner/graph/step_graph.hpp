@@ -45,9 +45,16 @@ enum class TaskKind : std::uint8_t {
   /// On compute: adds the sum of later groups of micro-batches to that of the groups before them
   /// (planner/models/group_tree.hpp).
   sum_groups,
+  /// On compute: adds the sums of all ranks of a part of this rank's slice of a gradient: its own
+  /// in `gradient` and the others' in `received`, along the tree of the ranks (GroupWalk with a
+  /// group a rank).
+  sum_ranks,
   /// On compute: sums of squares of a unit's gradient, for the gradient norm, by fixed blocks of
-  /// elements.
+  /// elements. With several ranks those of the rank's slice alone; `sum_norms` then adds them up.
   norm,
+  /// On compute, with several ranks alone: adds the blocks of each unit's norm in order, and copies
+  /// the losses of all ranks' micro-batches to host memory.
+  sum_norms,
   grads,  ///< On compute, of zero length: the step's last gradient and the gradient norm are known.
   save_activation,  ///< On d2h: copy of a record, or a part of one, to be kept on the host.
   /// On d2h: copy of a unit's gradient to host memory, where it waits for the next round or for its
@@ -75,6 +82,12 @@ enum class TaskKind : std::uint8_t {
   /// On cpu: one pass of the CPU over numbers of the model, such as its gradients, before the first
   /// or after the last update of the step (Plan::host_passes).
   host_pass,
+  /// On fabric: every rank's slice of a unit's weights goes to all ranks.
+  gather_weights,
+  /// On fabric: parts of a gradient go to the ranks whose slices they belong to.
+  exchange_gradients,
+  /// On fabric: every rank's norm blocks and losses of the step go to all ranks.
+  gather_norms,
 };
 const char* to_string(TaskKind kind);
 
@@ -113,6 +126,9 @@ enum class Role : std::uint8_t {
   /// fp32 [padded]: sum of the gradients of later groups of micro-batches, which `sum_groups` adds
   /// to `gradient`.
   later_gradient,
+  /// fp32 [ranks - 1, parameters of a piece]: the other ranks' sums of a piece of this rank's slice
+  /// of a gradient, in the order of their ranks.
+  received,
   /// [tokens, hidden]: x, the residual stream that a unit reads, inside its record or in a stream
   /// buffer.
   input,
@@ -177,6 +193,9 @@ struct Access {
   Bytes offset{0};  ///< First byte that is accessed, counted from the tensor's start.
   Bytes bytes{0};
   Mode mode = Mode::read;
+  /// How many bytes later the range begins on each following rank: rank r accesses the range that
+  /// begins at offset + r x rank_stride. All ranks have the same graph and layout.
+  Bytes rank_stride{0};
 };
 
 /// One task of the step graph as the engine executes it: StepGraph::tasks[i] is task i of
@@ -186,9 +205,11 @@ struct StepTask {
   LaneKind lane;
   int step = 1;  ///< Step of the task, 1 to 3.
   int round = 0;
-  int unit = 0;         ///< Index of the task's unit in the plan's units.
-  int micro_batch = 0;  ///< Number of the micro-batch within the step, 0 to micro_batches - 1.
-  int chunk = 0;        ///< Number of the chunk among those of its copy, from 0.
+  int unit = 0;  ///< Index of the task's unit in the plan's units.
+  /// Number of the micro-batch among those of its rank, 0 to micro_batches / ranks - 1; within the
+  /// step it is rank x micro_batches / ranks later.
+  int micro_batch = 0;
+  int chunk = 0;  ///< Number of the chunk among those of its copy, from 0.
   /// Whether this is a unit's first backward pass in a group of micro-batches, which overwrites the
   /// group's gradient instead of adding to it.
   bool first = false;
@@ -237,6 +258,8 @@ struct StepGraph {
   /// Pieces in which each unit's state (with its weights and gradients, where they are there) lies
   /// on the disk, by unit; empty for a unit whose state is elsewhere.
   std::vector<std::vector<DiskPiece>> disk;
+  std::int64_t ranks =
+      1;                 ///< Number of ranks that execute the graph at the same time (Plan::ranks).
   Bytes rope_tables{0};  ///< Bytes of a CUDA device's RoPE tables, outside the arena.
   /// Number of tasks of one step: task i of step n is task i + tasks_per_step of the graph in step
   /// n + 1.

@@ -7,6 +7,7 @@
 
 #include "planner/graph/graph_writer.hpp"
 #include "planner/graph/record.hpp"
+#include "planner/models/slices.hpp"
 
 namespace sluice::planner {
 
@@ -111,9 +112,6 @@ struct StepTensors {
   /// Adds the sums of later groups (planner/graph/step_groups.cpp).
   void add_group_sums(GraphWriter& writer, const Job& job, const Plan& plan);
 };
-
-/// Elements that one partial sum of squares of the gradient norm covers.
-inline constexpr std::int64_t kNormBlock = 4096;
 
 [[nodiscard]] bool is_block(const Plan& plan, std::size_t unit);
 /// Whether records of `unit` are kept on the host between forward and backward pass.

@@ -18,6 +18,8 @@ const char* to_string(LaneKind lane) {
       return "disk-read";
     case LaneKind::disk_write:
       return "disk-write";
+    case LaneKind::fabric:
+      return "fabric";
   }
   return "?";
 }

@@ -41,6 +41,15 @@ struct CurvePoint {
   Fact rate;
 };
 
+/// Times of collectives among the GPUs of one host, in which all of them take part at once.
+struct Fabric {
+  Fact latency;  ///< Seconds of a collective of few bytes.
+  /// Bytes/s that each GPU receives from the others together, by the bytes that it receives: where
+  /// every GPU's run of a tensor goes to all of them (gather), and where each GPU sends every other
+  /// one a part of its own (exchange).
+  std::vector<CurvePoint> gather, exchange;
+};
+
 /// Measured rate of causal attention over sequences of one length, with heads of one size.
 struct AttentionPoint {
   std::int64_t head_dim, length;
@@ -136,6 +145,8 @@ struct MachineProfile {
     std::int64_t threads = 0;
   };
   std::vector<Interference> interference;
+  /// What connects the GPUs of the machine; none where it has one GPU, or nobody measured it.
+  std::optional<Fabric> fabric;
   /// Boost of a device under a power cap (sim/boost.hpp): relative gain in speed per unit of rest;
   /// highest speed after any rest, over the sustained speed; and seconds over which rest is
   /// averaged. All 0 where nobody fitted them: rest then changes nothing.

@@ -288,6 +288,16 @@ std::string profile_hash(const MachineProfile& profile) {
     if (pair.threads > 0) text.add("interference.threads", pair.threads);
     add_fact(text, "interference.factor", pair.factor);
   }
+  if (profile.fabric) {
+    add_fact(text, "fabric.latency", profile.fabric->latency);
+    for (const auto& [name, curve] : {std::pair("fabric.gather", &profile.fabric->gather),
+                                      std::pair("fabric.exchange", &profile.fabric->exchange)}) {
+      for (const CurvePoint& point : *curve) {
+        text.add(name, point.size);
+        add_fact(text, std::string(name) + ".rate", point.rate);
+      }
+    }
+  }
   for (const MeasuredPass& pass : profile.passes) {
     text.add("pass", pass.key)
         .add("pass.time", pass.time.count())

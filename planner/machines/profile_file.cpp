@@ -146,6 +146,43 @@ void read_lists(const JsonObject& json, MachineProfile& profile) {
   if (json.has("passes")) profile.passes = read_passes(json.objects("passes"));
 }
 
+constexpr char kCollectiveRate[] = "rate_bytes_per_s";
+
+std::vector<CurvePoint> collective_curve(const JsonObject& json, const char* name) {
+  std::vector<CurvePoint> curve;
+  for (const JsonObject& point : json.objects(name)) {
+    point.refuse_unknown({"bytes", kCollectiveRate});
+    const double bytes = point.number("bytes");
+    if (!(bytes > 0)) point.fail("bytes", "must be positive");
+    if (!curve.empty() && bytes <= curve.back().size) {
+      point.fail("bytes", "points must be in ascending order");
+    }
+    curve.push_back({bytes, to_fact(point.object(kCollectiveRate))});
+    if (!(curve.back().rate.value > 0)) point.fail(kCollectiveRate, "must be more than 0");
+  }
+  if (curve.empty()) json.fail(name, "must have a point");
+  return curve;
+}
+
+Fabric to_fabric(const JsonObject& json) {
+  json.refuse_unknown({"latency_s", "gather", "exchange"});
+  return {to_fact(json.object("latency_s")), collective_curve(json, "gather"),
+          collective_curve(json, "exchange")};
+}
+
+Json to_json(const Fabric& fabric) {
+  const auto curve = [](const std::vector<CurvePoint>& points) {
+    Json json = Json::array();
+    for (const CurvePoint& point : points) {
+      json.push_back({{"bytes", point.size}, {kCollectiveRate, to_json(point.rate)}});
+    }
+    return json;
+  };
+  return {{"latency_s", to_json(fabric.latency)},
+          {"gather", curve(fabric.gather)},
+          {"exchange", curve(fabric.exchange)}};
+}
+
 }  // namespace
 
 const char* to_string(Source source) {
@@ -193,6 +230,7 @@ std::string to_json_text(const MachineProfile& profile) {
         {{"on", pair.on}, {"from", pair.from}, {"factor", to_json(pair.factor)}});
     if (pair.threads > 0) json["interference"].back()["threads"] = pair.threads;
   }
+  if (profile.fabric) json["fabric"] = to_json(*profile.fabric);
   if (profile.probe != ProbeDepth::unstated) json["probe"] = to_string(profile.probe);
   if (!profile.passes.empty()) json["passes"] = passes_json(profile.passes);
   if (profile.price_usd) json["price_usd"] = *profile.price_usd;
@@ -213,7 +251,8 @@ MachineProfile profile_from_json(const std::string& text, const std::string& whe
                             json.text("schema") + "\"");
   }
   json.refuse_unknown({"schema", "name", "device", "architecture", "facts", "gemm", "attention",
-                       "update", "interference", "probe", "passes", "price_usd", "kernels"});
+                       "update", "interference", "fabric", "probe", "passes", "price_usd",
+                       "kernels"});
   MachineProfile profile;
   profile.name = json.text("name");
   profile.device =
@@ -221,6 +260,7 @@ MachineProfile profile_from_json(const std::string& text, const std::string& whe
   profile.architecture = json.text("architecture");
   read_facts(json.object("facts"), profile);
   read_lists(json, profile);
+  if (json.has("fabric")) profile.fabric = to_fabric(json.object("fabric"));
   if (const auto probe = json.find_text("probe")) {
     profile.probe = parse_choice(*probe, where + ": probe", {ProbeDepth::quick, ProbeDepth::full});
   }

@@ -4,7 +4,9 @@
 
 #include "planner/files/hash.hpp"
 #include "planner/models/group_tree.hpp"
+#include "planner/models/slices.hpp"
 #include "planner/plans/disk_block.hpp"
+#include "planner/plans/plan_ranks.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -44,13 +46,14 @@ void validate_counts(const Plan& plan, const Job& job) {
   require_in_plan(plan.rounds >= 1, "rounds", std::to_string(plan.rounds) + " must be at least 1");
   require_in_plan(plan.micro_batches_per_round >= 1, "micro_batches_per_round",
                   std::to_string(plan.micro_batches_per_round) + " must be at least 1");
-  const std::int64_t micro_batches = job.micro_batches();
+  const std::int64_t micro_batches = job.micro_batches() / plan.ranks;
   require_in_plan(plan.rounds <= micro_batches && micro_batches % plan.rounds == 0 &&
                       plan.micro_batches_per_round == micro_batches / plan.rounds,
                   "rounds",
                   std::to_string(plan.rounds) + " rounds of " +
                       std::to_string(plan.micro_batches_per_round) +
-                      " micro-batches must make the job's " + std::to_string(micro_batches));
+                      " micro-batches must make the " + (plan.ranks == 1 ? "job's " : "rank's ") +
+                      std::to_string(micro_batches));
   require_in_plan(plan.copy_chunk == Bytes(0) || plan.copy_chunk >= Bytes(4096), "copy_chunk_bytes",
                   std::to_string(plan.copy_chunk.count()) +
                       " must be at least 4096, or 0 to copy whole tensors");
@@ -120,7 +123,8 @@ void validate_groups(const Plan& plan, const Job& job) {
   if (job.groups == 1) return;
   require_in_plan(plan.saved_records.empty(), "saved_records",
                   "does not go with groups above 1: leave it out, or set groups of the job to 1");
-  if (sums_between_rounds(job.micro_batches(), job.groups, plan.rounds) == 0) return;
+  const Job part = part_of_rank(job, plan.ranks);
+  if (sums_between_rounds(part.micro_batches(), part.groups, plan.rounds) == 0) return;
   for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
     require_in_plan(plan.units[unit].gradients != Tier::disk,
                     "layers[" + std::to_string(unit) + "].gradients",
@@ -175,6 +179,8 @@ void validate(const Plan& plan, const Job& job) {
                   std::to_string(plan.units.size()) + " entries for a model of " +
                       std::to_string(units) + " units (embed, " + std::to_string(job.model.layers) +
                       " blocks, head)");
+  require_in_plan(plan.ranks >= 1, "ranks", std::to_string(plan.ranks) + " must be at least 1");
+  validate_ranks(plan, job);
   validate_counts(plan, job);
   for (std::size_t index = 0; index < units; ++index) validate_unit(plan, job, index);
   validate_records(plan, job);
@@ -218,6 +224,11 @@ std::string plan_hash(const Plan& plan) {
   }
   for (const Keep level : plan.saved_records) text.add("saved", to_string(level));
   if (plan.checkpoint_interval != 1) text.add("checkpoint_interval", plan.checkpoint_interval);
+  if (plan.ranks != 1) {
+    text.add("ranks", plan.ranks)
+        .add("exchange_piece_bytes", plan.exchange_piece.count())
+        .add("receive_buffers", plan.receive_buffers);
+  }
   for (const HostPass& pass : plan.host_passes) {
     text.add("host_pass", pass.name)
         .add("moment", to_string(pass.moment))

@@ -109,6 +109,14 @@ struct Plan {
   std::int64_t checkpoint_interval = 1;
   /// Passes of the CPU over the model between steps, in the order in which they run.
   std::vector<HostPass> host_passes;
+  /// Number of ranks: GPUs that share a step and its state. Each computes an equal run of the
+  /// step's groups of micro-batches and keeps an equal slice of every unit
+  /// (planner/models/slices.hpp). Rounds, buffers and threads are those of one rank.
+  std::int64_t ranks = 1;
+  /// Largest number of bytes of a rank's slice of a gradient that one exchange brings from each
+  /// other rank; and number of buffers for what exchanges bring. No effect with one rank.
+  Bytes exchange_piece{64ll << 20};
+  std::int64_t receive_buffers = 2;
   Bytes copy_chunk{0};  ///< Largest number of bytes of one copy task; zero copies whole tensors.
   std::int64_t threads = 1;  ///< Number of threads of the CPU optimizer.
   friend bool operator==(const Plan&, const Plan&) = default;

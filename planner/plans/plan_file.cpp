@@ -137,6 +137,11 @@ Plan to_plan(const JsonObject& json) {
   if (json.has("checkpoint_interval")) {
     plan.checkpoint_interval = not_negative(json, "checkpoint_interval");
   }
+  if (json.has("ranks")) plan.ranks = not_negative(json, "ranks");
+  if (json.has("exchange_piece_bytes")) {
+    plan.exchange_piece = Bytes(not_negative(json, "exchange_piece_bytes"));
+  }
+  if (json.has("receive_buffers")) plan.receive_buffers = not_negative(json, "receive_buffers");
   if (json.has("host_passes")) {
     for (const JsonObject& pass : json.objects("host_passes")) {
       plan.host_passes.push_back(to_host_pass(pass));
@@ -176,6 +181,11 @@ std::string to_json_text(const PlanFile& file) {
   }
   for (const Keep level : plan.saved_records) json["saved_records"].push_back(to_string(level));
   if (plan.checkpoint_interval != 1) json["checkpoint_interval"] = plan.checkpoint_interval;
+  if (plan.ranks != 1) {
+    json["ranks"] = plan.ranks;
+    json["exchange_piece_bytes"] = plan.exchange_piece.count();
+    json["receive_buffers"] = plan.receive_buffers;
+  }
   for (const HostPass& pass : plan.host_passes) json["host_passes"].push_back(to_json(pass));
   for (const UnitPlan& unit : plan.units) json["layers"].push_back(to_json(unit));
   for (const LayoutRow& row : file.layout) json["layout"].push_back(to_json(row));
@@ -211,7 +221,10 @@ PlanFile plan_file_from_json(const std::string& text, const std::string& where) 
                        "layout",
                        "prediction",
                        "checkpoint_interval",
-                       "host_passes"});
+                       "host_passes",
+                       "ranks",
+                       "exchange_piece_bytes",
+                       "receive_buffers"});
   PlanFile file;
   file.job_hash = json.text("job_hash");
   file.profile_hash = json.text("profile_hash");

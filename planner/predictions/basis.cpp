@@ -25,6 +25,8 @@ std::string lane_name(LaneKind lane) {
       return "disk reads";
     case LaneKind::disk_write:
       return "disk writes";
+    case LaneKind::fabric:
+      return "fabric";
   }
   return "";
 }

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "planner/costs/cost_parts.hpp"
+#include "planner/costs/fabric_rates.hpp"
 #include "planner/costs/profile_rates.hpp"
 
 namespace sluice::planner {
@@ -196,6 +197,11 @@ BasisNumber lane_number(const StepTask& task, const MachineProfile& profile) {
       rest_on("disk writes", profile.disk_write, BasisUnit::bytes_per_second,
               origin_on_host(profile, profile.disk_write));
       break;
+    case LaneKind::fabric: {
+      const Fact rate = fastest_collective(required_fabric(profile));
+      rest_on("fabric", rate, BasisUnit::bytes_per_second, origin_of(profile, rate));
+      break;
+    }
     case LaneKind::cpu: {
       const Fact rate = update_rate(profile, task.work.threads);
       const std::string threads = std::to_string(task.work.threads);

@@ -44,6 +44,11 @@ TaskCost cost_of(const StepTask& task, const CostModel& costs) {
       return costs.cpu_update(task.cost, task.work);
     case TaskKind::grads:
       return TaskCost{};
+    case TaskKind::gather_weights:
+    case TaskKind::gather_norms:
+      return costs.collective(task.cost, Collective::gather, task.bytes);
+    case TaskKind::exchange_gradients:
+      return costs.collective(task.cost, Collective::exchange, task.bytes);
     case TaskKind::forward:
     case TaskKind::route:
     case TaskKind::loss:
@@ -51,7 +56,9 @@ TaskCost cost_of(const StepTask& task, const CostModel& costs) {
     case TaskKind::backward:
     case TaskKind::combine:
     case TaskKind::sum_groups:
+    case TaskKind::sum_ranks:
     case TaskKind::norm:
+    case TaskKind::sum_norms:
       break;
   }
   return costs.compute(task.cost, task.work);
@@ -121,6 +128,8 @@ double run_deviation(const MachineProfile& profile, LaneKind lane, bool learnt) 
       return learnt ? kCopies : kCopiesUntaught;
     case LaneKind::disk_read:
     case LaneKind::disk_write:
+      return kCopies;
+    case LaneKind::fabric:
       return kCopies;
     case LaneKind::compute:
     case LaneKind::launch:

@@ -22,11 +22,14 @@ std::optional<Stall> stall_of(const StepTask& task) {
     case TaskKind::load_weights:
     case TaskKind::read_weights:
     case TaskKind::load_experts:
+    case TaskKind::gather_weights:
       return Stall::weights;
     case TaskKind::load_gradient:
     case TaskKind::store_gradient:
     case TaskKind::write_gradient:
     case TaskKind::read_gradient:
+    case TaskKind::exchange_gradients:
+    case TaskKind::gather_norms:
       return Stall::gradient;
     case TaskKind::load_activation:
     case TaskKind::save_activation:
@@ -48,7 +51,9 @@ std::optional<Stall> stall_of(const StepTask& task) {
     case TaskKind::backward:
     case TaskKind::combine:
     case TaskKind::sum_groups:
+    case TaskKind::sum_ranks:
     case TaskKind::norm:
+    case TaskKind::sum_norms:
     case TaskKind::grads:
       return std::nullopt;
   }

@@ -10,8 +10,8 @@ namespace sluice::profiler {
 namespace {
 
 constexpr std::array<const char*, planner::kLaneKinds> kBusyTags = {
-    "busy/compute", "busy/h2d",       "busy/d2h",       "busy/cpu",
-    "busy/launch",  "busy/disk-read", "busy/disk-write"};
+    "busy/compute", "busy/h2d",       "busy/d2h",        "busy/cpu",
+    "busy/launch",  "busy/disk-read", "busy/disk-write", "busy/fabric"};
 
 std::vector<engine::Scalar> scalars_of(const engine::StepMetrics& line) {
   const double seconds = line.step_time.count();
