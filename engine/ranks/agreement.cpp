@@ -37,9 +37,10 @@ void require_agreement(Control& control, const std::vector<AgreedFact>& facts) {
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     const std::vector<std::string> other = cut_lines(all[rank]);
     if (first.size() != facts.size() || other.size() != facts.size()) {
-      throw BadRequest(fmt::format("rank {} runs another version of the program than rank 0: start "
-                                   "all ranks with the same one",
-                                   rank));
+      throw BadRequest(
+          fmt::format("rank {} runs another version of the program than rank 0: start "
+                      "all ranks with the same one",
+                      rank));
     }
     for (std::size_t i = 0; i < facts.size(); ++i) {
       if (other[i] == first[i]) continue;

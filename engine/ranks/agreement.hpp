@@ -10,8 +10,8 @@ namespace sluice::engine {
 
 /// A value that must be the same on every rank.
 struct AgreedFact {
-  std::string name;   ///< What it is, such as "job hash"; without line breaks.
-  std::string value;  ///< Without line breaks.
+  std::string name;    ///< What it is, such as "job hash"; without line breaks.
+  std::string value;   ///< Without line breaks.
   std::string remedy;  ///< What to do where values differ, as an imperative.
 };
 

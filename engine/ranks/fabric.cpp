@@ -4,10 +4,10 @@
 
 namespace sluice::engine {
 
-std::size_t run_bytes(std::size_t bytes, int ranks) {
+RankRuns runs_of(std::span<std::byte> whole, int ranks) {
   const auto runs = static_cast<std::size_t>(ranks);
-  check(bytes % runs == 0, "a range between ranks is cut into equal runs");
-  return bytes / runs;
+  check(whole.size() % runs == 0, "a range between ranks is cut into equal runs");
+  return {whole.data(), whole.size() / runs, whole.size() / runs};
 }
 
 }  // namespace sluice::engine

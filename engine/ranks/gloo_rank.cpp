@@ -5,6 +5,7 @@
 #include <gloo/transport/tcp/device.h>
 #include <gloo/transport/unbound_buffer.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -16,6 +17,10 @@ namespace sluice::engine {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kBetweenLooks{5};
+/// Time within which a rank that ends because of another one says on the board that it is alive.
+constexpr std::chrono::seconds kSayWithin{1};
 
 /// Key under which a board has the first failure: the rank's number, a space, the line.
 constexpr const char* kFailureKey = "failure";
@@ -53,7 +58,6 @@ class BoardStore : public gloo::rendezvous::Store {
   void wait(const std::vector<std::string>& keys) override { wait(keys, patience_); }
   void wait(const std::vector<std::string>& keys,
             const std::chrono::milliseconds& /*timeout*/) override {
-    constexpr std::chrono::milliseconds kBetweenLooks{5};
     const auto end = Clock::now() + patience_;
     for (const std::string& key : keys) {
       while (!board_.find(name_of(key))) {
@@ -87,8 +91,7 @@ class GlooRank::Mesh {
     try {
       gloo::transport::tcp::attr address;
       address.hostname = settings.address;
-      std::shared_ptr<gloo::transport::Device> device =
-          gloo::transport::tcp::CreateDevice(address);
+      std::shared_ptr<gloo::transport::Device> device = gloo::transport::tcp::CreateDevice(address);
       BoardStore store(board, patience_);
       context_.setTimeout(patience_);
       context_.connectFullMesh(store, device);
@@ -112,14 +115,17 @@ class GlooRank::Mesh {
     std::vector<Transfer> transfers;
     for (int i = 1; i < world_.size; ++i) {
       const int peer = (world_.rank + i) % world_.size;
-      transfers.push_back(start(slot, peer, parcel(peer)));
+      transfers.push_back({.peer = peer, .in = nullptr, .out = nullptr});
+      guard(peer, transfers, [&] { return start(slot, parcel(peer), transfers.back()); });
     }
     // Receives first: a peer that is late to receive must not be taken for one that is lost.
     for (Transfer& each : transfers) {
-      if (each.in) of_peer(each.peer, [&] { return each.in->waitRecv(patience_); });
+      if (!each.in) continue;
+      guard(each.peer, transfers, [&] { return each.in->waitRecv(patience_); });
+      each.in.reset();
     }
     for (Transfer& each : transfers) {
-      if (each.out) of_peer(each.peer, [&] { return each.out->waitSend(patience_); });
+      if (each.out) guard(each.peer, transfers, [&] { return each.out->waitSend(patience_); });
     }
   }
 
@@ -139,36 +145,73 @@ class GlooRank::Mesh {
     std::unique_ptr<Buffer> in, out;
   };
 
-  Transfer start(std::uint64_t slot, int peer, const Parcel& parcel) {
-    Transfer transfer{.peer = peer, .in = nullptr, .out = nullptr};
-    of_peer(peer, [&] {
-      if (!parcel.in.empty()) {
-        transfer.in = context_.createUnboundBuffer(parcel.in.data(), parcel.in.size());
-        transfer.in->recv(peer, slot);
-      }
-      if (!parcel.out.empty()) {
-        // Gloo reads and writes by one type of buffer.
-        auto* data = const_cast<std::byte*>(parcel.out.data());
-        transfer.out = context_.createUnboundBuffer(data, parcel.out.size());
-        transfer.out->send(peer, slot);
-      }
-      return true;
-    });
-    return transfer;
+  bool start(std::uint64_t slot, const Parcel& parcel, Transfer& transfer) {
+    if (!parcel.in.empty()) {
+      transfer.in = context_.createUnboundBuffer(parcel.in.data(), parcel.in.size());
+      transfer.in->recv(transfer.peer, slot);
+    }
+    if (!parcel.out.empty()) {
+      // Gloo has one type of buffer for reading and writing.
+      auto* data = const_cast<std::byte*>(parcel.out.data());
+      transfer.out = context_.createUnboundBuffer(data, parcel.out.size());
+      transfer.out->send(transfer.peer, slot);
+    }
+    return true;
   }
 
-  /// Calls `call`, which waits for `peer`, and turns what it throws into the failure of the rank
-  /// that is to blame: the first that the board names, else `peer`.
+  /// Calls `call`, which has to do with `peer`, and turns what Gloo throws into the failure of the
+  /// rank that is to blame.
   template <class Call>
-  void of_peer(int peer, const Call& call) {
+  void guard(int peer, const std::vector<Transfer>& transfers, const Call& call) {
     const auto begin = Clock::now();
     try {
       if (call()) return;
     } catch (const gloo::Exception&) {
     }
     // Gloo's clock may be a little ahead.
-    const bool waited = Clock::now() - begin >= patience_ * 9 / 10;
-    throw post_failure(board_, waited ? rank_silent(peer, patience_) : rank_ended(peer));
+    if (Clock::now() - begin < patience_ * 9 / 10) throw post_failure(board_, lost(peer));
+    std::vector<int> missing;
+    for (const Transfer& each : transfers) {
+      if (each.in) missing.push_back(each.peer);
+    }
+    throw post_failure(board_, silent(peer, missing));
+  }
+
+  /// Says on the board that this rank is alive, though it ends.
+  void report() { board_.post(report_of(world_.rank), "alive"); }
+  [[nodiscard]] bool reported(int rank) const { return board_.find(report_of(rank)).has_value(); }
+  static std::string report_of(int rank) { return "report-" + std::to_string(rank); }
+
+  /// Waits until `known` returns true or the board has a failure, which is returned; at most for
+  /// the time in which a living rank says so.
+  template <class Known>
+  std::optional<RankFailure> look(const Known& known) const {
+    const auto end = Clock::now() + std::min<std::chrono::milliseconds>(patience_, kSayWithin);
+    for (;;) {
+      if (auto failure = posted_failure(board_)) return failure;
+      if (known() || Clock::now() > end) return std::nullopt;
+      std::this_thread::sleep_for(kBetweenLooks);
+    }
+  }
+
+  /// The failure for which the connection to `peer` closed: its death, or, if it says that it is
+  /// alive, the one for which it ends.
+  RankFailure lost(int peer) {
+    report();
+    if (auto failure = look([&] { return reported(peer); })) return *failure;
+    if (!reported(peer)) return rank_ended(peer);
+    return look([] { return false; }).value_or(rank_ended(peer));
+  }
+
+  /// The failure of the rank for which this one waited in vain, with `peer` first among those in
+  /// `missing`: others of them may wait for the same rank, and say so once they wait no longer.
+  RankFailure silent(int peer, const std::vector<int>& missing) {
+    report();
+    context_.closeConnections();
+    const auto alive = [this](int rank) { return reported(rank); };
+    if (auto failure = look([&] { return std::ranges::all_of(missing, alive); })) return *failure;
+    const auto hangs = std::ranges::find_if_not(missing, alive);
+    return rank_silent(hangs == missing.end() ? peer : *hangs, patience_);
   }
 
   World world_;
@@ -213,25 +256,19 @@ class GlooRank::MeshFabric : public Fabric {
   explicit MeshFabric(Mesh& mesh) : mesh_(mesh) {}
   [[nodiscard]] World world() const override { return mesh_.world(); }
 
-  void all_gather(std::span<std::byte> whole) override {
-    const auto [rank, size] = world();
-    const std::size_t run = run_bytes(whole.size(), size);
-    const auto run_of = [&](int each) {
-      return whole.subspan(static_cast<std::size_t>(each) * run, run);
-    };
-    mesh_.exchange(kSlot, [&, own = run_of(rank)](int peer) {
-      return Mesh::Parcel{own, run_of(peer)};
+  void all_gather(const RankRuns& runs) override {
+    mesh_.exchange(kSlot, [&, own = runs.of(world().rank)](int peer) {
+      return Mesh::Parcel{own, runs.of(peer)};
     });
   }
 
-  void exchange(std::span<const std::byte> own, std::span<std::byte> received) override {
+  void exchange(const RankRuns& own, std::span<std::byte> received) override {
     const auto [rank, size] = world();
-    const std::size_t run = run_bytes(own.size(), size);
-    check(received.size() == run * static_cast<std::size_t>(size - 1),
+    check(received.size() == own.bytes * static_cast<std::size_t>(size - 1),
           "an exchange receives one run a peer");
     mesh_.exchange(kSlot, [&, rank = rank](int peer) {
-      return Mesh::Parcel{own.subspan(static_cast<std::size_t>(peer) * run, run),
-                          received.subspan(peer_index(rank, peer) * run, run)};
+      return Mesh::Parcel{own.of(peer),
+                          received.subspan(peer_index(rank, peer) * own.bytes, own.bytes)};
     });
   }
 

@@ -12,7 +12,7 @@ struct ThreadRanks::Shared {
   Shared(int size, std::chrono::milliseconds patience)
       : size(size),
         texts(static_cast<std::size_t>(size)),
-        ranges(static_cast<std::size_t>(size)),
+        runs(static_cast<std::size_t>(size)),
         talk(size, patience, failure),
         collective(size, patience, failure) {}
 
@@ -37,8 +37,8 @@ struct ThreadRanks::Shared {
 
   int size;
   SharedFailure failure;
-  std::vector<std::string> texts;                  ///< What each rank says.
-  std::vector<std::span<const std::byte>> ranges;  ///< What each rank offers to the others.
+  std::vector<std::string> texts;  ///< What each rank says.
+  std::vector<RankRuns> runs;      ///< What each rank offers to the others.
   Meeting talk, collective;
   std::vector<std::unique_ptr<Control>> controls;
   std::vector<std::unique_ptr<Fabric>> fabrics;
@@ -68,36 +68,34 @@ class ThreadRanks::RankFabric : public Fabric {
   RankFabric(Shared& shared, int rank) : shared_(shared), rank_(rank) {}
   [[nodiscard]] World world() const override { return {rank_, shared_.size}; }
 
-  void all_gather(std::span<std::byte> whole) override {
-    const std::size_t run = run_bytes(whole.size(), shared_.size);
-    from_peers(whole, [&](int peer, std::span<const std::byte> range) {
-      const std::size_t at = static_cast<std::size_t>(peer) * run;
-      std::memcpy(whole.data() + at, range.data() + at, run);
-    });
+  void all_gather(const RankRuns& runs) override {
+    from_peers(runs,
+               [&](int peer, const RankRuns& theirs) { copy(theirs.of(peer), runs.of(peer)); });
   }
 
-  void exchange(std::span<const std::byte> own, std::span<std::byte> received) override {
-    const std::size_t run = run_bytes(own.size(), shared_.size);
-    check(received.size() == run * static_cast<std::size_t>(shared_.size - 1),
+  void exchange(const RankRuns& own, std::span<std::byte> received) override {
+    check(received.size() == own.bytes * static_cast<std::size_t>(shared_.size - 1),
           "an exchange receives one run a peer");
-    from_peers(own, [&](int peer, std::span<const std::byte> range) {
-      std::memcpy(received.data() + peer_index(rank_, peer) * run,
-                  range.data() + static_cast<std::size_t>(rank_) * run, run);
+    from_peers(own, [&](int peer, const RankRuns& theirs) {
+      copy(theirs.of(rank_), received.subspan(peer_index(rank_, peer) * own.bytes, own.bytes));
     });
   }
 
  private:
-  /// Offers `own` to the others and calls `copy` with each peer and the range that it offers,
+  static void copy(std::span<const std::byte> from, std::span<std::byte> to) {
+    std::memcpy(to.data(), from.data(), to.size());
+  }
+  /// Offers `own` to the others and calls `take` with each peer and the runs that it offers,
   /// beginning behind this rank, so that not all read from the same peer at once.
-  template <class Copy>
-  void from_peers(std::span<const std::byte> own, const Copy& copy) {
-    shared_.ranges[static_cast<std::size_t>(rank_)] = own;
+  template <class Take>
+  void from_peers(const RankRuns& own, const Take& take) {
+    shared_.runs[static_cast<std::size_t>(rank_)] = own;
     shared_.meet(shared_.collective, rank_, [&] {
       for (int i = 1; i < shared_.size; ++i) {
         const int peer = (rank_ + i) % shared_.size;
-        const std::span<const std::byte> range = shared_.ranges[static_cast<std::size_t>(peer)];
-        check(range.size() == own.size(), "ranks move ranges of equal sizes");
-        copy(peer, range);
+        const RankRuns& theirs = shared_.runs[static_cast<std::size_t>(peer)];
+        check(theirs.bytes == own.bytes, "ranks move runs of equal sizes");
+        take(peer, theirs);
       }
     });
   }

@@ -82,7 +82,7 @@ void gather_once(GlooRank& rank, unsigned char add) {
   std::vector<std::byte> whole(static_cast<std::size_t>(size) * 5000);
   const auto value = [&](int of) { return static_cast<std::byte>(of + 1 + add); };
   std::fill_n(whole.begin() + me * 5000, 5000, value(me));
-  rank.fabric().all_gather(whole);
+  rank.fabric().all_gather(runs_of(whole, size));
   for (int each = 0; each < size; ++each) {
     const auto run = std::span(whole).subspan(static_cast<std::size_t>(each) * 5000, 5000);
     const bool right =

@@ -2,6 +2,7 @@
 // that collectives move, and how all of them end when one fails.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -96,7 +97,7 @@ TEST_P(Ranks, AllGatherWritesEachRunToAllAndChangesNoOwnRun) {
       for (std::size_t i = 0; i < run; ++i) {
         whole[static_cast<std::size_t>(rank) * run + i] = value_of(rank, rank, i);
       }
-      fabric.all_gather(whole);
+      fabric.all_gather(runs_of(whole, fabric.world().size));
       for (int from = 0; from < size; ++from) {
         for (std::size_t i = 0; i < run; ++i) {
           const std::byte found = whole[static_cast<std::size_t>(from) * run + i];
@@ -122,7 +123,7 @@ TEST_P(Ranks, ExchangeBringsEachPeersRunOfTheOwnSlice) {
         }
       }
       const std::vector<std::byte> before = own;
-      fabric.exchange(own, received);
+      fabric.exchange(runs_of(own, size), received);
       wrong += own == before ? 0 : 1;
       for (int from = 0; from < size; ++from) {
         if (from == rank) continue;
@@ -137,19 +138,47 @@ TEST_P(Ranks, ExchangeBringsEachPeersRunOfTheOwnSlice) {
   EXPECT_EQ(wrong.load(), 0);
 }
 
+TEST_P(Ranks, MovePiecesOfRunsThatAreApart) {
+  constexpr std::size_t kRun = 1000, kFirst = 300, kPiece = 200;
+  std::atomic<int> wrong{0};
+  const auto lines = run([&](Control&, Fabric& fabric) {
+    const auto [rank, size] = fabric.world();
+    const auto runs = static_cast<std::size_t>(size);
+    std::vector<std::byte> own(kRun * runs), received(kPiece * (runs - 1));
+    const RankRuns whole = runs_of(own, size);
+    const RankRuns pieces{own.data() + kFirst, kPiece, kRun};
+    const auto holds = [](std::span<const std::byte> bytes, std::byte value, std::size_t count) {
+      return std::ranges::count(bytes, value) == static_cast<std::ptrdiff_t>(count);
+    };
+    for (int to = 0; to < size; ++to) std::ranges::fill(whole.of(to), value_of(rank, to, 0));
+    fabric.exchange(pieces, received);
+    for (int from = 0; from < size; ++from) {
+      if (from == rank) continue;
+      const auto piece = std::span(received).subspan(peer_index(rank, from) * kPiece, kPiece);
+      wrong += holds(piece, value_of(from, rank, 0), kPiece) ? 0 : 1;
+    }
+    fabric.all_gather(pieces);
+    for (int to = 0; to < size; ++to) {
+      wrong += holds(whole.of(to), value_of(to, to, 0), to == rank ? kRun : kPiece) ? 0 : 1;
+    }
+  });
+  EXPECT_EQ(lines, nothing());
+  EXPECT_EQ(wrong.load(), 0);
+}
+
 TEST_P(Ranks, ControlAndFabricWorkSideBySide) {
   std::atomic<int> right{0};
   const auto lines = run([&](Control& control, Fabric& fabric) {
     const auto [rank, size] = control.world();
     std::vector<std::byte> whole(static_cast<std::size_t>(size) * 1000);
     std::thread other([&fabric, &whole] {
-      for (int time = 0; time < 50; ++time) fabric.all_gather(whole);
+      for (int time = 0; time < 50; ++time) fabric.all_gather(runs_of(whole, fabric.world().size));
     });
     for (int time = 0; time < 50; ++time) {
-      right += control.gather(std::to_string(time * rank)).back() ==
-                       std::to_string(time * (size - 1))
-                   ? 1
-                   : 0;
+      right +=
+          control.gather(std::to_string(time * rank)).back() == std::to_string(time * (size - 1))
+              ? 1
+              : 0;
     }
     other.join();
   });
@@ -166,13 +195,13 @@ TEST_P(Ranks, EndTogetherInOneLineThatNamesTheRankThatFailed) {
       throw EnvironmentError("the disk of /data is full");
     }
     std::vector<std::byte> whole(static_cast<std::size_t>(size()) * 8);
-    fabric.all_gather(whole);
+    fabric.all_gather(runs_of(whole, fabric.world().size));
   });
   for (int rank = 0; rank < size(); ++rank) {
     EXPECT_EQ(lines[static_cast<std::size_t>(rank)],
-              rank == failing ? "the disk of /data is full"
-                              : "rank " + std::to_string(failing) +
-                                    " failed: the disk of /data is full");
+              rank == failing
+                  ? "the disk of /data is full"
+                  : "rank " + std::to_string(failing) + " failed: the disk of /data is full");
   }
 }
 
@@ -188,7 +217,7 @@ TEST_P(Ranks, EndTogetherWhereOneStaysAwayLongerThanTheirPatience) {
         }
         std::vector<std::byte> whole(static_cast<std::size_t>(size()) * 8);
         try {
-          fabric.all_gather(whole);
+          fabric.all_gather(runs_of(whole, fabric.world().size));
         } catch (const RankFailure&) {
           ++ended;
           throw;
@@ -236,15 +265,14 @@ TEST(OneRank, TalksToItselfAndMovesNothing) {
   EXPECT_EQ(threads.control(0).gather("x"), std::vector<std::string>{"x"});
   std::vector<std::byte> whole(16, std::byte{3});
   const std::vector<std::byte> before = whole;
-  threads.fabric(0).all_gather(whole);
-  threads.fabric(0).exchange(whole, {});
+  threads.fabric(0).all_gather(runs_of(whole, 1));
+  threads.fabric(0).exchange(runs_of(whole, 1), {});
   EXPECT_EQ(whole, before);
 }
 
 TEST(Fabric, RefusesRangesThatItCannotCutIntoEqualRuns) {
-  ThreadRanks threads(2);
   std::vector<std::byte> odd(15);
-  EXPECT_THROW(threads.fabric(0).all_gather(odd), std::logic_error);
+  EXPECT_THROW((void)runs_of(odd, 2), std::logic_error);
 }
 
 }  // namespace
