@@ -63,7 +63,9 @@ class HostDevice : public Device {
   void backward(const BoundTask& task) const;
   static void add_tied(const BoundTask& task);
   static void sum_groups(const BoundTask& task);
+  static void sum_ranks(const BoundTask& task);
   void norm(const BoundTask& task) const;
+  void sum_norms(const BoundTask& task) const;
   void update(const BoundTask& task, const AdamWStep& step);
 
   [[nodiscard]] Weights weights_of(const BoundAccess& access) const;
