@@ -54,7 +54,9 @@ enum class Pass {
   embed_backward,
   combine,
   sum_groups,  ///< Addition of the sums of two groups of micro-batches, or of more.
-  norm
+  sum_ranks,   ///< Addition of the sums of all ranks of a part of a slice (slice_work).
+  norm,
+  sum_norms  ///< Sums of the norm blocks of all ranks (slice_work).
 };
 
 /// Work of `pass` for one micro-batch; of combine and norm, work on the whole of `unit`, once a
@@ -62,6 +64,11 @@ enum class Pass {
 /// which its kind matters; `position` is the number of the micro-batch's chunk in its sequence,
 /// where sequences are split.
 [[nodiscard]] Work work_of(const Job& job, Pass pass, std::size_t unit, std::int64_t position = 0);
+
+/// Work of `pass` on `parameters` parameters of the slice of one of `ranks` ranks: of sum_ranks,
+/// combine or norm; of sum_norms, work on so many norm blocks of all ranks.
+[[nodiscard]] Work slice_work(const Job& job, Pass pass, std::int64_t ranks,
+                              std::int64_t parameters);
 
 /// Number of different experts of one block that `tokens` tokens use on average with a router that
 /// favours none: E (1 - (1 - k / E)^T), rounded to the nearest and at least k, where E is

@@ -30,7 +30,9 @@ constexpr std::array kPassNames{
     PassName{Pass::embed_backward, "backward/embed", UnitKind::embed},
     PassName{Pass::combine, "combine/embed", UnitKind::embed},
     PassName{Pass::sum_groups, "sum_groups", UnitKind::embed},
+    PassName{Pass::sum_ranks, "sum_ranks", UnitKind::embed},
     PassName{Pass::norm, "norm", UnitKind::embed},
+    PassName{Pass::sum_norms, "sum_norms", UnitKind::embed},
 };
 
 const char* name_of(Pass pass) {
@@ -105,6 +107,18 @@ CostKey cpu_update_key(const Job& job, std::int64_t threads, std::int64_t parame
 CostKey device_update_key(const Job& job, std::int64_t parameters) {
   return CostKey{"update/device/" + std::to_string(parameters) +
                  (job.gradient_wire == GradientWire::bf16 ? "/gbf16" : "") + state_suffix(job)};
+}
+
+CostKey collective_key(Collective operation, std::int64_t ranks, Bytes bytes) {
+  return CostKey{std::string("fabric/") +
+                 (operation == Collective::gather ? "gather/" : "exchange/") +
+                 std::to_string(ranks) + "/" + std::to_string(bytes.count())};
+}
+
+CostKey slice_key(const Job& job, Pass pass, std::int64_t ranks, std::int64_t parameters) {
+  return CostKey{std::string(name_of(pass)) + "/ranks" + std::to_string(ranks) + "/" +
+                 std::to_string(parameters) +
+                 (job.gradient_wire == GradientWire::bf16 ? "/gbf16" : "")};
 }
 
 std::optional<Job> job_named_by(const CostKey& cost, const Job& like) {

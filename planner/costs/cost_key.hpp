@@ -18,6 +18,13 @@ namespace sluice::planner {
 [[nodiscard]] CostKey cpu_update_key(const Job& job, std::int64_t threads, std::int64_t parameters);
 [[nodiscard]] CostKey device_update_key(const Job& job, std::int64_t parameters);
 
+/// Key of a collective of `ranks` ranks that brings `bytes` bytes to each.
+[[nodiscard]] CostKey collective_key(Collective operation, std::int64_t ranks, Bytes bytes);
+/// Key of the cost of `pass`, which reads and writes gradients, on the slice of one of `ranks`
+/// ranks: `parameters` parameters.
+[[nodiscard]] CostKey slice_key(const Job& job, Pass pass, std::int64_t ranks,
+                                std::int64_t parameters);
+
 /// The job in which the compute cost `cost` was measured, as far as the key tells: `like` with the
 /// sizes that the key names. None where it names none.
 [[nodiscard]] std::optional<Job> job_named_by(const CostKey& cost, const Job& like);

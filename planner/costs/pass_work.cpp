@@ -277,8 +277,33 @@ Work work_of(const Job& job, Pass pass, std::size_t unit, std::int64_t position)
       work.streamed = job.gradient_element() * unit_padded_size(job.model, unit);
       work.kernels = 1;
       return work;
+    case Pass::sum_ranks:
+    case Pass::sum_norms:
+      break;
   }
   throw std::logic_error("contract broken: unknown pass");
+}
+
+Work slice_work(const Job& job, Pass pass, std::int64_t ranks, std::int64_t parameters) {
+  Work work;
+  work.kernels = 1;
+  switch (pass) {
+    case Pass::sum_ranks:  // every rank's sum is read, this rank's written
+      work.streamed = job.gradient_element() * ((ranks + 1) * parameters);
+      return work;
+    case Pass::combine:
+      work.streamed = job.gradient_element() * (3 * parameters);
+      return work;
+    case Pass::norm:
+      work.streamed = job.gradient_element() * parameters;
+      return work;
+    case Pass::sum_norms:
+      work.streamed = Bytes(8 * parameters);
+      return work;
+    default:
+      break;
+  }
+  throw std::logic_error("contract broken: a slice has no work of this pass");
 }
 
 }  // namespace sluice::planner

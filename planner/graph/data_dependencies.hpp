@@ -13,6 +13,10 @@ namespace sluice::planner {
 
 class DataDependencies {
  public:
+  /// Dependencies of a graph that `ranks` ranks execute. An access with a rank_stride counts as one
+  /// to every rank's range, so that edges hold on each of them.
+  explicit DataDependencies(std::int64_t ranks = 1) : ranks_(ranks) {}
+
   /// Notes that `task`, on `lane`, makes `accesses`, and appends to `before` the tasks that must
   /// end before it starts, in no order and possibly repeated. Where several of these run on one
   /// lane, which runs tasks in the order of adding, the last of them may stand for all.
@@ -34,8 +38,12 @@ class DataDependencies {
     bool writes;
     std::vector<Touch> touches;
   };
+  /// Notes an access to bytes [begin, end) of `tensor`.
+  void touch(std::size_t tensor, const Touch& added, LaneKind lane, bool writes,
+             std::vector<sim::TaskId>& before);
   void record(std::vector<Run>& runs, const Touch& touch, LaneKind lane, bool writes);
 
+  std::int64_t ranks_;
   std::vector<std::vector<Run>> by_tensor_;
 };
 

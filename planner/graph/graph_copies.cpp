@@ -36,8 +36,9 @@ StepTask GraphWriter::copy_task(const TaskPlace& place, Range source, Range dest
   task.bytes = bytes;
   if (names_tasks()) task.cost = key;
   task.accesses = {
-      {Role::source, source.tensor, source.offset, source.bytes, Mode::read},
-      {Role::destination, destination.tensor, destination.offset, destination.bytes, Mode::write}};
+      {Role::source, source.tensor, source.offset, source.bytes, Mode::read, source.rank_stride},
+      {Role::destination, destination.tensor, destination.offset, destination.bytes, Mode::write,
+       destination.rank_stride}};
   return task;
 }
 
@@ -66,8 +67,9 @@ GraphWriter::CopyTasks GraphWriter::add_copy(const TaskPlace& place, Range sourc
     const PricedCopy& priced = priced_copy(direction, bytes);
     const int number = first_chunk + copied.chunks;
     StepTask task =
-        copy_task(place, {source.tensor, source.offset + done, bytes},
-                  {destination.tensor, destination.offset + done, bytes}, bytes, priced.key);
+        copy_task(place, {source.tensor, source.offset + done, bytes, source.rank_stride},
+                  {destination.tensor, destination.offset + done, bytes, destination.rank_stride},
+                  bytes, priced.key);
     task.chunk = number;
     if (names_tasks()) chunk_place.id = place.id + "/c" + std::to_string(number);
     copied.last = add(chunk_place, std::move(task), priced.timed, after);

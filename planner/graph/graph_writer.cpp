@@ -22,14 +22,20 @@ std::size_t class_representative(const Job& job, std::size_t unit) {
 }  // namespace
 
 GraphWriter::GraphWriter(const Job& job, const CostModel& costs, std::int64_t threads,
-                         GraphDetail detail)
-    : job_(job), costs_(costs), detail_(detail) {
+                         GraphDetail detail, std::int64_t ranks)
+    : job_(job), costs_(costs), detail_(detail), dependencies_(ranks) {
+  result_.ranks = ranks;
   if (device() == DeviceKind::cuda) result_.rope_tables = rope_table_bytes(job);
   for (std::size_t lane = 0; lane <= static_cast<std::size_t>(LaneKind::launch); ++lane) {
     result_.graph.add_lane(to_string(static_cast<LaneKind>(lane)));
   }
-  for (const auto& link : costs.links()) {
-    links_.emplace(link.name, result_.graph.add_link(link.name, link.capacity));
+  add_links(costs.links());
+  if (ranks > 1) {
+    // A lane's number in the graph is its kind's.
+    for (const LaneKind lane : {LaneKind::disk_read, LaneKind::disk_write, LaneKind::fabric}) {
+      result_.graph.add_lane(to_string(lane));
+    }
+    add_links(costs.fabric_links());
   }
   if (const auto boost = costs.boost()) {
     const auto lane = result_.graph.find_lane(to_string(LaneKind::compute));
@@ -42,6 +48,14 @@ GraphWriter::GraphWriter(const Job& job, const CostModel& costs, std::int64_t th
     const auto from = result_.graph.find_lane(each.from);
     check(on && from, "interference names lanes of the step graph");
     result_.graph.add_interference({*on, *from, each.factor});
+  }
+}
+
+void GraphWriter::add_links(const std::vector<CostModel::LinkCapacity>& links) {
+  for (const auto& link : links) {
+    const Rate capacity =
+        link.shared ? link.capacity / static_cast<double>(result_.ranks) : link.capacity;
+    links_.emplace(link.name, result_.graph.add_link(link.name, capacity));
   }
 }
 
@@ -76,9 +90,7 @@ void GraphWriter::add_disk() {
   for (const LaneKind lane : {LaneKind::disk_read, LaneKind::disk_write}) {
     result_.graph.add_lane(to_string(lane));
   }
-  for (const auto& link : costs_.disk_links()) {
-    links_.emplace(link.name, result_.graph.add_link(link.name, link.capacity));
-  }
+  add_links(costs_.disk_links());
 }
 
 sim::PoolId GraphWriter::add_pool(std::string name, Bytes capacity) {
@@ -112,6 +124,27 @@ sim::TaskId GraphWriter::add_compute(const TaskPlace& place, Pass pass,
   if (names_tasks()) task.cost = known->second.key;
   task.accesses = std::move(accesses);
   return add(place, std::move(task), known->second.timed, after);
+}
+
+sim::TaskId GraphWriter::add_work(const TaskPlace& place, const CostKey& key, const Work& work,
+                                  std::vector<Access> accesses) {
+  StepTask task{.kind = place.kind, .lane = place.lane};
+  task.work = work;
+  if (names_tasks()) task.cost = key;
+  task.accesses = std::move(accesses);
+  const sim::Task& timed = cached(key, [&] { return costs_.compute(key, work); });
+  return add(place, std::move(task), timed, {});
+}
+
+sim::TaskId GraphWriter::add_collective(const TaskPlace& place, Collective operation, Bytes bytes,
+                                        std::vector<Access> accesses) {
+  StepTask task{.kind = place.kind, .lane = place.lane};
+  const CostKey key = collective_key(operation, result_.ranks, bytes);
+  task.bytes = bytes;
+  if (names_tasks()) task.cost = key;
+  task.accesses = std::move(accesses);
+  const sim::Task& timed = cached(key, [&] { return costs_.collective(key, operation, bytes); });
+  return add(place, std::move(task), timed, {});
 }
 
 sim::TaskId GraphWriter::add_update(const TaskPlace& place, std::int64_t parameters,

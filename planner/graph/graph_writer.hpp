@@ -19,6 +19,7 @@ struct Range {
   TensorIndex tensor;
   Bytes offset{0};
   Bytes bytes{0};
+  Bytes rank_stride{0};  ///< How many bytes later the range begins on each following rank.
 };
 
 /// The fields of a StepTask that the caller of GraphWriter decides; the writer adds the step's
@@ -42,9 +43,12 @@ enum class GraphDetail : std::uint8_t { full, timing };
 class GraphWriter {
  public:
   /// Makes an empty graph of `job`; tasks get costs from `costs`. Both must outlive the writer.
-  /// `threads` is the number of threads of the CPU optimizer, on which interference depends.
+  /// `threads` is the number of threads of the CPU optimizer, on which interference depends. With
+  /// several `ranks`, `job` is the part of each (part_of_rank), the graph is that of any of them,
+  /// and it has 1 / ranks of the capacity of links that they share. Throws BadRequest where several
+  /// ranks have no fabric.
   GraphWriter(const Job& job, const CostModel& costs, std::int64_t threads,
-              GraphDetail detail = GraphDetail::full);
+              GraphDetail detail = GraphDetail::full, std::int64_t ranks = 1);
 
   TensorIndex add_tensor(StepTensor tensor);
   sim::PoolId add_pool(std::string name, Bytes capacity);
@@ -56,6 +60,12 @@ class GraphWriter {
   void begin_step(int step);
   sim::TaskId add_compute(const TaskPlace& place, Pass pass, std::vector<Access> accesses,
                           const std::vector<sim::TaskId>& after = {});
+  /// Adds a compute task of another size than its unit's, with its cost key and its work.
+  sim::TaskId add_work(const TaskPlace& place, const CostKey& key, const Work& work,
+                       std::vector<Access> accesses);
+  /// Adds a collective that brings `bytes` bytes to each rank.
+  sim::TaskId add_collective(const TaskPlace& place, Collective operation, Bytes bytes,
+                             std::vector<Access> accesses);
   sim::TaskId add_update(const TaskPlace& place, std::int64_t parameters, std::int64_t threads,
                          std::vector<Access> accesses, const std::vector<sim::TaskId>& after);
   /// Adds a task in which `threads` threads of the CPU pass over `parameters` parameters once, as
@@ -90,11 +100,13 @@ class GraphWriter {
   [[nodiscard]] std::optional<sim::TaskId> last_access(TensorIndex tensor) const;
 
   [[nodiscard]] StepGraph& graph() { return result_; }
+  [[nodiscard]] std::int64_t ranks() const { return result_.ranks; }
   [[nodiscard]] DeviceKind device() const { return costs_.device(); }
   /// Whether tasks get ids; if not, the ids in TaskPlace are ignored.
   [[nodiscard]] bool names_tasks() const { return detail_ == GraphDetail::full; }
 
  private:
+  void add_links(const std::vector<CostModel::LinkCapacity>& links);
   /// Adds a task with the cost of `timed`, the id and lane of `place`, the accesses of `task`, and
   /// edges from those and from `after`.
   sim::TaskId add(const TaskPlace& place, StepTask task, const sim::Task& timed,

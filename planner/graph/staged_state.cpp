@@ -3,17 +3,18 @@
 #include <algorithm>
 
 #include "planner/graph/record.hpp"
+#include "planner/models/slices.hpp"
 
 namespace sluice::planner {
 namespace {
 
-/// Number of parameters of each kind of unit, padding included.
+/// Number of parameters of a rank's slice of each kind of unit, padding included.
 struct UnitSizes {
-  explicit UnitSizes(const Job& job)
+  UnitSizes(const Job& job, std::int64_t ranks)
       : head_unit(unit_count(job.model) - 1),
-        embed(unit_padded_size(job.model, 0)),
-        block(unit_padded_size(job.model, 1)),
-        head(unit_padded_size(job.model, head_unit)) {}
+        embed(slice_parameters(unit_padded_size(job.model, 0), ranks)),
+        block(slice_parameters(unit_padded_size(job.model, 1), ranks)),
+        head(slice_parameters(unit_padded_size(job.model, head_unit), ranks)) {}
   [[nodiscard]] std::int64_t of(std::size_t unit) const {
     return unit == 0 ? embed : unit == head_unit ? head : block;
   }
@@ -76,10 +77,11 @@ std::vector<StagedLoad> staged_loads(const Job& job, const Plan& plan) {
   const auto count = static_cast<std::int64_t>(units.size());
   auto sharing = static_cast<std::size_t>(std::max<std::int64_t>(0, count - plan.state_buffers));
   if (units.empty()) return {};
-  const UnitSizes sizes(job);
+  const UnitSizes sizes(job, plan.ranks);
   std::vector<StagedLoad> in_records;
   // With several rounds gradients were there before.
-  FreedRecords freed(job, plan, plan.rounds == 1 ? job.gradient_element() * sizes.block : Bytes(0));
+  const Bytes gradient = job.gradient_element() * (sizes.block * plan.ranks);
+  FreedRecords freed(job, plan, plan.rounds == 1 ? gradient : Bytes(0));
   Bytes needed{0};
   while (sharing > 0) {
     const std::size_t unit = units[sharing - 1];

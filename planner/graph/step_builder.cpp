@@ -1,6 +1,7 @@
 #include "planner/graph/step_builder.hpp"
 
 #include "planner/graph/step_emitter.hpp"
+#include "planner/models/slices.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -8,8 +9,9 @@ namespace {
 StepGraph written(const Job& job, const Plan& plan, const CostModel& costs, GraphDetail detail) {
   validate(job);
   validate(plan, job);
-  GraphWriter writer(job, costs, plan.threads, detail);
-  StepEmitter emitter(writer, job, plan);
+  const Job part = part_of_rank(job, plan.ranks);
+  GraphWriter writer(part, costs, plan.threads, detail, plan.ranks);
+  StepEmitter emitter(writer, part, plan);
   return three_steps(writer, emitter);
 }
 

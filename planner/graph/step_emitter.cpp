@@ -20,6 +20,7 @@ StepEmitter::StepEmitter(GraphWriter& writer, const Job& job, const Plan& plan)
       tensors_(writer, job, plan),
       record_(block_record(job)),
       groups_(job.groups),
+      sums_(step_sums(job, plan.ranks)),
       staged_(staged_loads(job, plan)),
       staged_stores_(plan.units.size()) {
   gradient_slot_.assign(plan.units.size(), 0);
@@ -107,6 +108,7 @@ sim::TaskId StepEmitter::emit(int step) {
   uses_before_step_ = use_ends_.size();
   next_state_ = 0;
   next_disk_weights_ = 0;
+  next_received_ = 0;
   emit_tokens();
   for (std::size_t use = 0; use < uses_.size(); ++use) emit_use(use);
   const sim::TaskId grads = emit_grads();
@@ -183,6 +185,7 @@ void StepEmitter::emit_load(std::size_t index) {
     const std::optional<sim::TaskId> previous = writer_.last_access(destination);
     if (previous) writer_.release(*previous, tensors_.weight_ring.pool.value(), bytes);
   }
+  if (plan_.ranks > 1) return emit_load_of_ranks(use, destination, after);
   if (set.disk_weights) return emit_weights_from_disk(use, destination, after);
   const auto copied = writer_.add_copy(
       {TaskKind::load_weights, LaneKind::h2d, load_id(use), use.round, static_cast<int>(use.unit)},
@@ -263,6 +266,7 @@ sim::TaskId StepEmitter::emit_launch(const char* pass, std::size_t unit, int rou
 }
 
 sim::TaskId StepEmitter::emit_grads() {
+  if (plan_.ranks > 1) emit_sums_of_ranks();
   std::vector<Access> accesses{whole(Role::norm_sum, tensors_.norm_sums, Mode::read),
                                whole(Role::loss_sum, tensors_.loss_sum, Mode::read)};
   if (tensors_.balance_loss) {

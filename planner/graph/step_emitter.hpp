@@ -4,10 +4,12 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "planner/graph/buffer_schedule.hpp"
 #include "planner/graph/staged_state.hpp"
+#include "planner/graph/step_sums.hpp"
 #include "planner/graph/step_tensors.hpp"
 #include "planner/models/group_tree.hpp"
 
@@ -15,6 +17,8 @@ namespace sluice::planner {
 
 class StepEmitter {
  public:
+  /// Emits steps of `job` under `plan`; with several ranks `job` is the part of each
+  /// (part_of_rank).
   StepEmitter(GraphWriter& writer, const Job& job, const Plan& plan);
   /// Adds the tasks of step `step` (1, 2 or 3, in this order) and returns its `grads` task, which
   /// ends it.
@@ -93,7 +97,65 @@ class StepEmitter {
   /// The device tensor from which the backward pass of micro-batch `m` reads its record; also emits
   /// the loads of the next records from the host.
   TensorIndex record_for_backward(const UnitUse& use, std::int64_t m);
+  /// Emits what follows the last micro-batch of a round for a unit's gradient; with several ranks,
+  /// of the last round, their exchanges, and leaves the rest to sum_ranks_of_pending().
+  void finish_gradient(std::size_t unit, int round);
+  /// Emits what follows a unit's sum of gradients: norm, store and update.
   void emit_gradient_finish(std::size_t unit, int round);
+  /// Emits the addition of a tied head's gradient to the embedding's.
+  void emit_combine(int round);
+  void emit_norm(std::size_t unit, int round);
+  /// The gradient on the device as its update reads it: this rank's slice, of the wire's type.
+  [[nodiscard]] Range wire_gradient(std::size_t unit) const;
+  /// A piece of a rank's slice of a gradient, which is exchanged and summed by itself
+  /// (planner/graph/step_ranks.cpp).
+  struct RankPiece {
+    Role role;          ///< Role::gradient, or Role::tied_gradient for a tied head's.
+    std::size_t owner;  ///< Unit to whose vector the gradient belongs.
+    TensorIndex tensor;
+    std::int64_t first, elements;  ///< Range of the slice's elements.
+  };
+  /// Sums over ranks of one unit's gradient that are still to be emitted.
+  struct PendingSums {
+    std::size_t unit;
+    std::vector<RankPiece> pieces;
+    /// Number of the first piece among all of the step, from which the receive buffers follow.
+    std::size_t first_slot = 0;
+    std::size_t exchanged = 0, summed = 0;  ///< Numbers of pieces that were emitted.
+  };
+  void emit_exchanges();
+  /// Emits the share of the pending sums over ranks that falls to one pass when `passes_left` more
+  /// follow, and what follows the sums when they are complete; for 0 all that is pending.
+  void sum_ranks_of_pending(std::int64_t passes_left);
+  /// Emits the pending sums over ranks of the gradient that has the same tensor as that of `unit`.
+  void free_gradient(std::size_t unit);
+  /// Accesses of a piece to the gradient and to its receive buffer, as the sum makes them.
+  [[nodiscard]] std::pair<Access, Access> piece_accesses(const RankPiece& piece,
+                                                         std::size_t slot) const;
+  [[nodiscard]] TaskPlace piece_place(TaskKind kind, LaneKind lane, const char* what,
+                                      std::size_t number) const;
+  /// Range of this rank's slice of a plane of weights that lie whole in `weights`: of high halves
+  /// (plane 0) or low halves (plane 1).
+  [[nodiscard]] Range weights_slice(std::size_t unit, TensorIndex weights,
+                                    std::int64_t plane) const;
+  /// Access to this rank's slice of a gradient of `unit` that lies whole in `tensor`.
+  [[nodiscard]] Access gradient_slice(Role role, std::size_t unit, TensorIndex tensor,
+                                      Mode mode) const;
+  GraphWriter::CopyTasks emit_slice_load(const UnitUse& use, TensorIndex destination,
+                                         const std::vector<sim::TaskId>& after);
+  sim::TaskId emit_gather(const TaskPlace& place, TensorIndex weights);
+  /// Emits the load of this rank's slice of weights and the gather of all slices.
+  void emit_load_of_ranks(const UnitUse& use, TensorIndex destination,
+                          const std::vector<sim::TaskId>& after);
+  /// Emits the gather of weights that stay on the device, after their update there.
+  void emit_gather_of_updated(std::size_t unit);
+  /// Access by which the loss of micro-batch `micro` is written: its summed cross-entropy
+  /// (Role::loss_sum) or its balancing loss.
+  [[nodiscard]] Access loss_access(Role role, std::int64_t micro) const;
+  /// Emits the gather of all ranks' norm blocks and losses, and their sums.
+  void emit_sums_of_ranks();
+  /// Number of planes of weights in compute: high halves and, for fp32, low halves.
+  [[nodiscard]] std::int64_t weight_planes() const { return job_.weight_element().count() / 2; }
   void emit_store(std::size_t unit, int round, TensorIndex destination,
                   const std::vector<sim::TaskId>& after);
   sim::TaskId emit_grads();
@@ -212,6 +274,7 @@ class StepEmitter {
   StepTensors tensors_;
   BlockRecord record_;
   GroupWalk groups_;
+  StepSums sums_;
   std::vector<UnitUse> uses_;  ///< Uses of weights in one step, in the order of the compute lane.
   /// One record that is kept on the host between the forward and the backward pass of its round.
   struct OffloadedRecord {
@@ -260,6 +323,10 @@ class StepEmitter {
   /// Highest block whose gradient's running sum has not been loaded yet in this round's backward
   /// pass.
   std::size_t next_sum_ = 0;
+  /// Sums over ranks that follow the passes of the unit before; none with one rank.
+  std::optional<PendingSums> pending_;
+  /// Number of pieces of gradients that were exchanged in this step.
+  std::size_t next_received_ = 0;
   /// Number of the next host buffer to use for weights that come from the disk.
   std::int64_t next_disk_weights_ = 0;
   std::size_t uses_before_step_ = 0;

@@ -92,12 +92,8 @@ void StepEmitter::emit_loss(const UnitUse& use) {
     accesses.push_back(tokens_access(micro, true));
     accesses.push_back(whole(Role::stream_gradient,
                              tensors_.stream_gradient[static_cast<std::size_t>(m)], Mode::write));
-    accesses.push_back(
-        {Role::loss_sum, tensors_.loss_sum, Bytes(8 * micro), Bytes(8), Mode::write});
-    if (tensors_.balance_loss) {
-      accesses.push_back(
-          {Role::balance_loss, *tensors_.balance_loss, Bytes(8 * micro), Bytes(8), Mode::write});
-    }
+    accesses.push_back(loss_access(Role::loss_sum, micro));
+    if (tensors_.balance_loss) accesses.push_back(loss_access(Role::balance_loss, micro));
     accesses.push_back(whole(Role::workspace, tensors_.workspace, Mode::write));
     const TaskPlace place{TaskKind::loss,
                           LaneKind::compute,
@@ -112,10 +108,11 @@ void StepEmitter::emit_loss(const UnitUse& use) {
     emit_group_sums(use.unit, group, use.round);
     if (m + 1 == plan_.micro_batches_per_round) use_ends_.push_back(task);
   }
-  emit_gradient_finish(use.unit, use.round);
+  finish_gradient(use.unit, use.round);
 }
 
 void StepEmitter::emit_gradient_load(std::size_t unit, int round) {
+  free_gradient(unit);
   if (plan_.units[unit].gradients == Tier::disk) return emit_gradient_from_disk(unit, round);
   const Bytes bytes = gradient_bytes(unit);
   const TensorIndex destination = gradient_tensor(unit);
@@ -156,6 +153,7 @@ void StepEmitter::emit_backward(const UnitUse& use) {
   const Bytes kept = record_.kept(choice.keep);
   const sim::TaskId launch = emit_launch("bwd", unit, use.round, Pass::block_backward);
   emit_gradient_loads_ahead(use);
+  free_gradient(unit);
   for (std::int64_t m = 0; m < plan_.micro_batches_per_round; ++m) {
     const std::int64_t micro = micro_batch(use.round, m);
     const InGroup group = in_group(micro);
@@ -194,17 +192,19 @@ void StepEmitter::emit_backward(const UnitUse& use) {
     const sim::TaskId task = writer_.add_compute(place, Pass::block_backward, std::move(read),
                                                  only_for_first(m, launch));
     emit_group_sums(unit, group, use.round);
+    sum_ranks_of_pending(plan_.micro_batches_per_round - 1 - m);
     if (m == 0 && gradient_streams && use.round == 0) {
       writer_.acquire(task, *tensors_.gradient_ring.pool, gradient_bytes(unit));
     }
     if (m + 1 == plan_.micro_batches_per_round) use_ends_.push_back(task);
   }
-  emit_gradient_finish(unit, use.round);
+  finish_gradient(unit, use.round);
 }
 
 void StepEmitter::emit_embed_backward(int round) {
   const sim::TaskId launch = emit_launch("bwd", 0, round, Pass::embed_backward);
   if (stores_gradient(plan_.units[0]) && round > 0) emit_gradient_load(0, round);
+  free_gradient(0);
   for (std::int64_t m = 0; m < plan_.micro_batches_per_round; ++m) {
     const std::int64_t micro = micro_batch(round, m);
     const InGroup group = in_group(micro);
@@ -218,14 +218,9 @@ void StepEmitter::emit_embed_backward(int round) {
     writer_.add_compute(place, Pass::embed_backward, std::move(accesses),
                         only_for_first(m, launch));
     emit_group_sums(0, group, round);
+    sum_ranks_of_pending(plan_.micro_batches_per_round - 1 - m);
   }
-  if (job_.model.tied_head && last_round(round)) {
-    writer_.add_compute({TaskKind::combine, LaneKind::compute, "combine/embed", round, 0},
-                        Pass::combine,
-                        {gradient_access(0, false),
-                         whole(Role::tied_gradient, *tensors_.tied_gradient, Mode::read)});
-  }
-  emit_gradient_finish(0, round);
+  finish_gradient(0, round);
 }
 
 }  // namespace sluice::planner

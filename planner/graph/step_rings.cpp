@@ -61,7 +61,7 @@ void StepTensors::add_rings(GraphWriter& writer, const Job& job, const Plan& pla
     }
     if (rotates_state(choice)) {
       const bool outer = choice.staging == Staging::ring && !is_block(plan, unit);
-      (outer ? io_states : states).add(rotating_bytes(choice, job, size).count());
+      (outer ? io_states : states).add(rotating_bytes(choice, job, units[unit].slice).count());
     }
     if (is_block(plan, unit)) {
       if (streams_weights(choice)) weights.add(size);
@@ -72,7 +72,9 @@ void StepTensors::add_rings(GraphWriter& writer, const Job& job, const Plan& pla
     } else if (streams_gradient(plan, choice)) {
       io_gradients.add(size);
     }
-    if (choice.gradients == Tier::hbm && choice.executor == Executor::cpu) staged.add(size);
+    if (choice.gradients == Tier::hbm && choice.executor == Executor::cpu) {
+      staged.add(units[unit].slice);
+    }
   }
   const auto ring = [&](Arena arena, const char* name, const char* part, std::int64_t slots,
                         const Traffic& traffic, std::int64_t element, bool counted) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/graph/step_sums.hpp"
 #include "planner/graph/unit_memory.hpp"
 #include "sim/error.hpp"
 
@@ -29,12 +30,12 @@ StepTensors::StepTensors(GraphWriter& writer, const Job& job, const Plan& plan) 
   tokens = writer.add_tensor({Arena::device, "tokens", token_bytes, "tokens"});
   workspace = writer.add_tensor(
       {Arena::device, "workspace", workspace_bytes(job, writer.device()), "workspace"});
+  const std::int64_t micro_batches = job.micro_batches() * plan.ranks;
   // What the CPU reads of a step lies where it reads it, so that nothing has to be fetched.
-  loss_sum =
-      writer.add_tensor({Arena::host, "loss_sum", Bytes(8 * job.micro_batches()), "workspace"});
+  loss_sum = writer.add_tensor({Arena::host, "loss_sum", Bytes(8 * micro_batches), "workspace"});
   if (job.router_aux_loss_coef) {
-    balance_loss = writer.add_tensor(
-        {Arena::host, "balance_loss", Bytes(8 * job.micro_batches()), "workspace"});
+    balance_loss =
+        writer.add_tensor({Arena::host, "balance_loss", Bytes(8 * micro_batches), "workspace"});
   }
   norm_sums =
       writer.add_tensor({Arena::host, "norm_sums",
@@ -42,11 +43,12 @@ StepTensors::StepTensors(GraphWriter& writer, const Job& job, const Plan& plan) 
   writer.graph().disk.resize(plan.units.size());
   if (uses_disk(plan)) writer.add_disk();
   add_units(writer, job, plan);
-  add_norm_blocks(writer);
+  add_norm_blocks(writer, job, plan);
   add_streams(writer, job, plan);
   add_slots(writer, job, plan);
   add_rings(writer, job, plan);
   if (job.groups > 1) add_group_sums(writer, job, plan);
+  if (plan.ranks > 1) add_receive_ring(writer, job, plan);
 }
 
 void StepTensors::add_units(GraphWriter& writer, const Job& job, const Plan& plan) {
@@ -63,14 +65,23 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
   const UnitPlan& choice = plan.units[unit];
   const std::string name = unit_name(job.model, unit);
   UnitTensorSet set;
-  set.parameters = unit_padded_size(job.model, unit);
-  const UnitMemory memory = unit_memory(job, choice, plan.rounds, set.parameters);
+  const std::int64_t padded = unit_padded_size(job.model, unit);
+  set.slice = slice_parameters(padded, plan.ranks);
+  set.parameters = set.slice * plan.ranks;
+  const UnitMemory memory = unit_memory(job, choice, plan.rounds, padded, plan.ranks);
   const Bytes weights = job.weight_element() * set.parameters;
-  const Bytes master_size = job.master_bytes(set.parameters);
-  const Bytes moment_size = job.moment_bytes(set.parameters);
+  const Bytes master_size = job.master_bytes(set.slice);
+  const Bytes moment_size = job.moment_bytes(set.slice);
   const bool resident_state = choice.state == Tier::hbm;
   const Arena state_arena = resident_state ? Arena::device : Arena::host;
-  if (resident_state) {
+  if (resident_state && plan.ranks > 1) {
+    set.device_weights =
+        writer.add_tensor({Arena::device, "weights/" + name, weights, "weights", true});
+    const Bytes low = master_size - job.weight_element() * set.slice;
+    if (low > Bytes(0)) {
+      set.device_low = writer.add_tensor({Arena::device, "low/" + name, low, "weights", true});
+    }
+  } else if (resident_state) {
     set.device_weights =
         writer.add_tensor({Arena::device, "master/" + name, master_size, "weights", true});
   } else {
@@ -122,7 +133,12 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
   units.push_back(std::move(set));
 }
 
-void StepTensors::add_norm_blocks(GraphWriter& writer) {
+void StepTensors::add_norm_blocks(GraphWriter& writer, const Job& job, const Plan& plan) {
+  if (plan.ranks > 1) {
+    const Bytes run = step_sums(job, plan.ranks).run;
+    norm_blocks = writer.add_tensor({Arena::device, "step_sums", run * plan.ranks, "workspace"});
+    return;
+  }
   std::int64_t largest = 0;
   for (const UnitTensorSet& set : units) largest = std::max(largest, set.parameters);
   const std::int64_t blocks = (largest + kNormBlock - 1) / kNormBlock;

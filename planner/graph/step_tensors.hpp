@@ -24,7 +24,10 @@ struct Ring {
 
 /// Tensors of one unit, by place and content; none for what the unit's choices do not need.
 struct UnitTensorSet {
-  std::int64_t parameters = 0;  ///< Number of the unit's parameters, padding included.
+  /// Number of the unit's parameters, padding included; with several ranks that of all slices.
+  std::int64_t parameters = 0;
+  /// Number of parameters of which a rank keeps the state: with one rank all of them.
+  std::int64_t slice = 0;
   /// Master weights on the host, [high | low], less halves that live on the disk.
   std::optional<TensorIndex> master;
   /// Weights on the disk, in pieces; the unit then has no `master`.
@@ -32,6 +35,9 @@ struct UnitTensorSet {
   /// Adam's m and v where the state lives, in host memory or on the device; none where it is on the
   /// disk.
   std::optional<TensorIndex> moment1, moment2;
+  /// Low halves of the slice, on the device, beside resident high halves of all slices; with one
+  /// rank they are behind the high halves.
+  std::optional<TensorIndex> device_low;
   /// Optimizer state on the disk, in pieces: low halves (for bf16 compute), m and v.
   std::optional<TensorIndex> disk_state;
   /// Master weights that are on the device only while the unit's state is there for its update:
@@ -68,7 +74,7 @@ struct StepTensors {
   std::vector<UnitTensorSet> units;
   TensorIndex host_tokens, tokens, workspace;
   /// Sums of squares, by block of kNormBlock elements, of the unit whose gradient norm is being
-  /// computed; scratch.
+  /// computed; scratch. With several ranks those of all units, and the losses (StepSums).
   TensorIndex norm_blocks;
   /// In host memory: the summed cross-entropy of each micro-batch, double [micro-batches of the
   /// step]; and the sum of squares of each unit's gradient, double [units].
@@ -97,6 +103,8 @@ struct StepTensors {
   Ring disk_weight_ring;
   /// Device slots through which the state of units passes for their update (rotates_state).
   Ring state_ring;
+  /// Device buffers for other ranks' sums of a piece of this rank's slice of a gradient.
+  Ring receive_ring;
   /// Keys and values of all chunks of a split sequence, and their gradients: [seq_len, 2 x kv_heads
   /// x head_dim] of the compute type each.
   std::optional<TensorIndex> context, context_gradient;
@@ -104,7 +112,9 @@ struct StepTensors {
  private:
   void add_units(GraphWriter& writer, const Job& job, const Plan& plan);
   void add_unit(GraphWriter& writer, const Job& job, const Plan& plan, std::size_t unit);
-  void add_norm_blocks(GraphWriter& writer);
+  void add_norm_blocks(GraphWriter& writer, const Job& job, const Plan& plan);
+  /// Adds the buffers of exchanges (planner/graph/step_ranks.cpp).
+  void add_receive_ring(GraphWriter& writer, const Job& job, const Plan& plan);
   void add_streams(GraphWriter& writer, const Job& job, const Plan& plan);
   void add_slots(GraphWriter& writer, const Job& job,
                  const Plan& plan);  // Defined in planner/graph/step_rings.cpp.

@@ -2,24 +2,55 @@
 // state.
 #include <algorithm>
 
+#include "planner/costs/cost_key.hpp"
 #include "planner/graph/step_emitter.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
 
-void StepEmitter::emit_gradient_finish(std::size_t unit, int round) {
-  const UnitPlan& choice = plan_.units[unit];
-  const UnitTensorSet& set = tensors_.units[unit];
-  if (last_round(round)) {
-    Access gradient = gradient_access(unit, false);
-    if (job_.gradient_wire == GradientWire::fp32) gradient.mode = Mode::read;
+void StepEmitter::emit_combine(int round) {
+  const TaskPlace place{TaskKind::combine, LaneKind::compute, "combine/embed", round, 0};
+  const Access gradient = gradient_slice(Role::gradient, 0, gradient_tensor(0), Mode::update);
+  const Access tied = gradient_slice(Role::tied_gradient, 0, *tensors_.tied_gradient, Mode::read);
+  if (plan_.ranks == 1) {
+    writer_.add_compute(place, Pass::combine, {gradient, tied});
+    return;
+  }
+  const std::int64_t slice = tensors_.units[0].slice;
+  writer_.add_work(place, slice_key(job_, Pass::combine, plan_.ranks, slice),
+                   slice_work(job_, Pass::combine, plan_.ranks, slice), {gradient, tied});
+}
+
+void StepEmitter::emit_norm(std::size_t unit, int round) {
+  const TaskPlace place{TaskKind::norm, LaneKind::compute, "norm/" + name(unit), round,
+                        static_cast<int>(unit)};
+  const bool rounds_to_wire = job_.gradient_wire != GradientWire::fp32;
+  const Access gradient = gradient_slice(Role::gradient, unit, gradient_tensor(unit),
+                                         rounds_to_wire ? Mode::update : Mode::read);
+  if (plan_.ranks == 1) {
     writer_.add_compute(
-        {TaskKind::norm, LaneKind::compute, "norm/" + name(unit), round, static_cast<int>(unit)},
-        Pass::norm,
+        place, Pass::norm,
         {gradient,
          {Role::norm_blocks, tensors_.norm_blocks, Bytes(0), norm_blocks_bytes(unit), Mode::write},
          {Role::norm_sum, tensors_.norm_sums, Bytes(8 * static_cast<std::int64_t>(unit)), Bytes(8),
           Mode::write}});
+    return;
+  }
+  const std::int64_t slice = tensors_.units[unit].slice;
+  const StepSums::Part& blocks = sums_.norm_blocks[unit];
+  writer_.add_work(place, slice_key(job_, Pass::norm, plan_.ranks, slice),
+                   slice_work(job_, Pass::norm, plan_.ranks, slice),
+                   {gradient,
+                    {Role::norm_blocks, tensors_.norm_blocks, blocks.offset, blocks.bytes,
+                     Mode::write, sums_.run}});
+}
+
+void StepEmitter::emit_gradient_finish(std::size_t unit, int round) {
+  const UnitPlan& choice = plan_.units[unit];
+  const UnitTensorSet& set = tensors_.units[unit];
+  if (last_round(round)) {
+    if (unit == 0 && job_.model.tied_head) emit_combine(round);
+    emit_norm(unit, round);
   }
   const bool used_in_place = last_round(round) && rotates_under_backward(choice);
   if (choice.gradients == Tier::host && !used_in_place) {
@@ -32,25 +63,29 @@ void StepEmitter::emit_gradient_finish(std::size_t unit, int round) {
 
 void StepEmitter::emit_store(std::size_t unit, int round, TensorIndex destination,
                              const std::vector<sim::TaskId>& after) {
-  const Bytes bytes = last_round(round)
-                          ? job_.gradient_wire_element() * tensors_.units[unit].parameters
-                          : gradient_bytes(unit);
+  Range source{gradient_tensor(unit), Bytes(0), gradient_bytes(unit)};
+  if (last_round(round)) source = wire_gradient(unit);
   const auto copied = writer_.add_copy(
       {TaskKind::store_gradient, LaneKind::d2h,
        "r" + std::to_string(round) + "/store/" + name(unit), round, static_cast<int>(unit)},
-      {gradient_tensor(unit), Bytes(0), bytes}, {destination, Bytes(0), bytes}, plan_.copy_chunk,
-      after);
+      source, {destination, Bytes(0), source.bytes}, plan_.copy_chunk, after);
   const bool in_ring = !tensors_.units[unit].device_gradient;
   const Bytes held = gradient_bytes(unit);
-  if (in_ring) writer_.release(copied, *tensors_.gradient_ring.pool, held - bytes);
+  if (in_ring) writer_.release(copied, *tensors_.gradient_ring.pool, held - source.bytes);
+}
+
+Range StepEmitter::wire_gradient(std::size_t unit) const {
+  const Access slice = gradient_slice(Role::gradient, unit, gradient_tensor(unit), Mode::read);
+  const Bytes bytes = job_.gradient_wire_element() * tensors_.units[unit].slice;
+  return {slice.tensor, slice.offset, bytes, slice.rank_stride};
 }
 
 std::vector<StepEmitter::StagedPart> StepEmitter::staged_parts(std::size_t unit) const {
   const UnitTensorSet& set = tensors_.units[unit];
-  const Bytes moment = job_.moment_bytes(set.parameters);
+  const Bytes moment = job_.moment_bytes(set.slice);
   // Low halves alone are the second half of the master.
-  const Bytes lacking = staged_bytes(plan_.units[unit], job_, set.parameters) - moment * 2;
-  const Bytes start = job_.master_bytes(set.parameters) - lacking;
+  const Bytes lacking = staged_bytes(plan_.units[unit], job_, set.slice) - moment * 2;
+  const Bytes start = job_.master_bytes(set.slice) - lacking;
   std::vector<StagedPart> parts;
   Bytes in_slot{0};
   const auto add = [&](const char* part, Range home, const std::optional<TensorIndex>& own) {
@@ -103,8 +138,14 @@ void StepEmitter::emit_state_store(std::size_t unit) {
   };
   for (const StagedPart& part : staged_parts(unit)) store(part.name, part.staged, part.home);
   if (plan_.units[unit].weights != Tier::hbm) return;
-  const Bytes bytes(set.parameters * job_.weight_element().count());
-  store("copy", {*set.device_weights, Bytes(0), bytes}, {*set.master, Bytes(0), bytes});
+  if (plan_.ranks == 1) {
+    const Bytes bytes(set.parameters * job_.weight_element().count());
+    return store("copy", {*set.device_weights, Bytes(0), bytes}, {*set.master, Bytes(0), bytes});
+  }
+  for (std::int64_t plane = 0; plane < weight_planes(); ++plane) {
+    const Range from = weights_slice(unit, *set.device_weights, plane);
+    store(plane == 0 ? "copy" : "copy/low", from, {*set.master, from.bytes * plane, from.bytes});
+  }
 }
 
 std::vector<sim::TaskId> StepEmitter::stores_before_record(std::size_t unit) const {
@@ -120,20 +161,25 @@ std::vector<sim::TaskId> StepEmitter::stores_before_record(std::size_t unit) con
 std::vector<Access> StepEmitter::master_accesses(std::size_t unit) const {
   const UnitPlan& choice = plan_.units[unit];
   const UnitTensorSet& set = tensors_.units[unit];
-  const Bytes half(2 * set.parameters);
-  const auto access = [half](Role role, Range at) {
-    return Access{role, at.tensor, at.offset, half, Mode::update};
+  const Bytes half(2 * set.slice);
+  const auto access = [half](Role role, const Range& at) {
+    return Access{role, at.tensor, at.offset, half, Mode::update, at.rank_stride};
   };
+  const bool resident = choice.executor == Executor::gpu && choice.weights == Tier::hbm;
   Range high{set.master.value_or(TensorIndex{})};
   if (choice.executor == Executor::gpu) {
-    high = choice.weights == Tier::hbm ? Range{set.device_weights.value()}
-                                       : staged_parts(unit).front().staged;
+    high = resident ? weights_slice(unit, set.device_weights.value(), 0)
+                    : staged_parts(unit).front().staged;
   }
   if (job_.master_bytes(1) == Bytes(2)) return {access(Role::weights, high)};
   // Low halves follow the high ones, unless the weights on the device are high halves alone.
-  const bool apart = writer_.graph().tensors[static_cast<std::size_t>(high.tensor)].bytes == half;
-  const Range low =
-      apart ? staged_parts(unit).front().staged : Range{high.tensor, high.offset + half};
+  Range low{high.tensor, high.offset + half};
+  if (resident) {
+    const Bytes all = writer_.graph().tensors[static_cast<std::size_t>(high.tensor)].bytes;
+    low = set.device_low                     ? Range{*set.device_low}
+          : all == Bytes(2 * set.parameters) ? staged_parts(unit).front().staged
+                                             : weights_slice(unit, high.tensor, 1);
+  }
   return {access(Role::weights, high), access(Role::low, low)};
 }
 
@@ -143,22 +189,18 @@ void StepEmitter::emit_update(std::size_t unit, const std::vector<sim::TaskId>& 
   if (rotates_state(choice)) emit_rotation_to(unit, after);
   if (choice.gradients == Tier::disk) return emit_disk_update(unit, std::nullopt, after);
   const bool on_device = choice.executor == Executor::gpu;
-  const Bytes gradient_bytes(set.parameters * job_.gradient_wire_element().count());
-  TensorIndex gradient{};
-  Bytes gradient_start{0};
+  Range gradient{TensorIndex{}, Bytes(0), job_.gradient_wire_element() * set.slice};
   if (rotates_gradient(choice)) {
-    const Range place = rotating_gradient(unit).staged;
-    gradient = place.tensor;
-    gradient_start = place.offset;
+    gradient = rotating_gradient(unit).staged;
   } else if (on_device) {
-    gradient = gradient_tensor(unit);
+    gradient = wire_gradient(unit);
   } else if (choice.gradients == Tier::host) {
-    gradient = set.host_gradient.value();
+    gradient.tensor = set.host_gradient.value();
   } else {
-    gradient = tensors_.host_gradient_ring.slot(stage_slot_[unit]);
-    emit_store(unit, static_cast<int>(plan_.rounds) - 1, gradient, after);
+    gradient.tensor = tensors_.host_gradient_ring.slot(stage_slot_[unit]);
+    emit_store(unit, static_cast<int>(plan_.rounds) - 1, gradient.tensor, after);
   }
-  if (choice.state == Tier::disk) return emit_disk_update(unit, gradient, after);
+  if (choice.state == Tier::disk) return emit_disk_update(unit, gradient.tensor, after);
   const bool staged = stages_state(choice);
   std::vector<Access> accesses = master_accesses(unit);
   if (staged) {
@@ -172,16 +214,18 @@ void StepEmitter::emit_update(std::size_t unit, const std::vector<sim::TaskId>& 
     accesses.push_back(whole(Role::moment1, *set.moment1, Mode::update));
     accesses.push_back(whole(Role::moment2, *set.moment2, Mode::update));
   }
-  accesses.push_back({Role::gradient, gradient, gradient_start, gradient_bytes, Mode::read});
+  accesses.push_back({Role::gradient, gradient.tensor, gradient.offset, gradient.bytes, Mode::read,
+                      gradient.rank_stride});
   const sim::TaskId task = writer_.add_update(
       {TaskKind::update, on_device ? LaneKind::compute : LaneKind::cpu, "update/" + name(unit),
        static_cast<int>(plan_.rounds) - 1, static_cast<int>(unit)},
-      set.parameters, plan_.threads, std::move(accesses), after);
+      set.slice, plan_.threads, std::move(accesses), after);
   if (choice.when == When::after) barrier_updates_.push_back(task);
   if (rotates_under_backward(choice) && !set.device_gradient) {
-    writer_.release(task, *tensors_.gradient_ring.pool, this->gradient_bytes(unit));
+    writer_.release(task, *tensors_.gradient_ring.pool, gradient_bytes(unit));
   }
   if (staged) emit_state_store(unit);
+  if (on_device) emit_gather_of_updated(unit);
 }
 
 void StepEmitter::emit_deferred_updates(sim::TaskId grads) {

@@ -2,23 +2,26 @@
 
 #include "planner/graph/staged_state.hpp"
 #include "planner/models/group_tree.hpp"
+#include "planner/models/slices.hpp"
 #include "planner/plans/disk_state.hpp"
 
 namespace sluice::planner {
 
 UnitMemory unit_memory(const Job& job, const UnitPlan& unit, std::int64_t rounds,
-                       std::int64_t parameters) {
-  const Bytes state = job.master_bytes(parameters) + job.moment_bytes(parameters) * 2;
-  const Bytes weights = job.weight_element() * parameters;
-  const Bytes gradient = job.gradient_element() * parameters;
+                       std::int64_t parameters, std::int64_t ranks) {
+  const std::int64_t slice = slice_parameters(parameters, ranks);
+  const Bytes state = job.master_bytes(slice) + job.moment_bytes(slice) * 2;
+  const Bytes weights = job.weight_element() * (slice * ranks);
+  const Bytes gradient = job.gradient_element() * (slice * ranks);
   UnitMemory memory;
   if (unit.state == Tier::hbm) {
-    memory.resident = state;
+    // Of the weights in compute all slices are resident.
+    memory.resident = state - job.weight_element() * slice + weights;
   } else {
     memory.host_state = state;
     (streams_weights(unit) ? memory.streamed : memory.resident) = weights;
   }
-  if (stages_state(unit)) memory.staged = staged_bytes(unit, job, parameters);
+  if (stages_state(unit)) memory.staged = staged_bytes(unit, job, slice);
   const bool streams = streams_gradient(rounds, unit);
   (streams ? memory.passing_gradient : memory.waiting_gradient) = gradient;
   if (job.groups > 1) {
@@ -27,9 +30,11 @@ UnitMemory unit_memory(const Job& job, const UnitPlan& unit, std::int64_t rounds
   }
   if (rounds == 1 && rotates_under_backward(unit)) return memory;
   if (stores_gradient(unit)) {
-    memory.host_gradient = waiting_element(job, rounds) * parameters;
+    // Between rounds a rank's own sum waits whole, after the last round the slice of all ranks'
+    // sum.
+    memory.host_gradient = waiting_element(job, rounds) * (rounds > 1 ? slice * ranks : slice);
   } else if (unit.executor == Executor::cpu) {
-    memory.gradient_stage = job.gradient_wire_element() * parameters;
+    memory.gradient_stage = job.gradient_wire_element() * slice;
   }
   return memory;
 }

@@ -1,0 +1,218 @@
+// What ranks do together: the slices of weights that are gathered before passes, and the sums of
+// gradients that are exchanged and added up after the last micro-batch of a rank. Collectives only
+// move bytes; a rank adds all ranks' sums of its own slice along the tree of the ranks.
+//
+// The sums of a unit are emitted between the passes of the next unit, so that the compute lane does
+// not wait for the exchange.
+#include <algorithm>
+
+#include "planner/costs/cost_key.hpp"
+#include "planner/graph/step_emitter.hpp"
+#include "planner/graph/step_sums.hpp"
+#include "planner/models/slices.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// Elements of a piece of a slice that one exchange brings: whole norm blocks.
+std::int64_t piece_elements(const Job& job, const Plan& plan) {
+  return plan.exchange_piece.count() / (job.gradient_element().count() * kNormBlock) * kNormBlock;
+}
+
+}  // namespace
+
+void StepTensors::add_receive_ring(GraphWriter& writer, const Job& job, const Plan& plan) {
+  const std::int64_t most = piece_elements(job, plan);
+  std::int64_t largest = 0, pieces = 0;
+  const auto count = [&](std::int64_t slice) {
+    largest = std::max(largest, std::min(slice, most));
+    pieces += (slice + most - 1) / most;
+  };
+  for (const UnitTensorSet& set : units) count(set.slice);
+  if (tied_gradient) count(units.front().slice);
+  const Bytes bytes = job.gradient_element() * (largest * (plan.ranks - 1));
+  for (std::int64_t i = 0; i < std::min(plan.receive_buffers, pieces); ++i) {
+    receive_ring.slots.push_back(writer.add_tensor(
+        {Arena::device, "receive_buffer." + std::to_string(i), bytes, "gradients"}));
+  }
+}
+
+Range StepEmitter::weights_slice(std::size_t unit, TensorIndex weights, std::int64_t plane) const {
+  const UnitTensorSet& set = tensors_.units[unit];
+  const Bytes half(2 * set.slice);
+  return {weights, Bytes(2 * set.parameters) * plane, half, plan_.ranks == 1 ? Bytes(0) : half};
+}
+
+Access StepEmitter::gradient_slice(Role role, std::size_t unit, TensorIndex tensor,
+                                   Mode mode) const {
+  const Bytes bytes = job_.gradient_element() * tensors_.units[unit].slice;
+  return {role, tensor, Bytes(0), bytes, mode, plan_.ranks == 1 ? Bytes(0) : bytes};
+}
+
+GraphWriter::CopyTasks StepEmitter::emit_slice_load(const UnitUse& use, TensorIndex destination,
+                                                    const std::vector<sim::TaskId>& after) {
+  const UnitTensorSet& set = tensors_.units[use.unit];
+  GraphWriter::CopyTasks all{sim::TaskId{}, sim::TaskId{}, 0};
+  for (std::int64_t plane = 0; plane < weight_planes(); ++plane) {
+    const Bytes half(2 * set.slice);
+    const auto copied = writer_.add_copy(
+        {TaskKind::load_weights, LaneKind::h2d, load_id(use), use.round,
+         static_cast<int>(use.unit)},
+        {set.master.value(), half * plane, half}, weights_slice(use.unit, destination, plane),
+        plan_.copy_chunk, after, all.chunks);
+    if (plane == 0) all.first = copied.first;
+    all.last = copied.last;
+    all.chunks += copied.chunks;
+  }
+  return all;
+}
+
+sim::TaskId StepEmitter::emit_gather(const TaskPlace& place, TensorIndex weights) {
+  const auto unit = static_cast<std::size_t>(place.unit);
+  std::vector<Access> accesses;
+  Bytes received{0};
+  for (std::int64_t plane = 0; plane < weight_planes(); ++plane) {
+    const Range own = weights_slice(unit, weights, plane);
+    accesses.push_back(
+        {Role::weights, own.tensor, own.offset, own.bytes, Mode::update, own.rank_stride});
+    received += own.bytes * (plan_.ranks - 1);
+  }
+  return writer_.add_collective(place, Collective::gather, received, std::move(accesses));
+}
+
+void StepEmitter::emit_load_of_ranks(const UnitUse& use, TensorIndex destination,
+                                     const std::vector<sim::TaskId>& after) {
+  const auto copied = emit_slice_load(use, destination, after);
+  TaskPlace place{TaskKind::gather_weights, LaneKind::fabric, {}, use.round,
+                  static_cast<int>(use.unit)};
+  if (writer_.names_tasks()) place.id = "gather/" + load_id(use);
+  const sim::TaskId gathered = emit_gather(place, destination);
+  if (!use.slot) return;
+  const sim::PoolId pool = tensors_.weight_ring.pool.value();
+  writer_.acquire(copied, pool);
+  writer_.acquire(gathered, pool, writer_.graph().tasks[sim::index(gathered)].bytes);
+}
+
+void StepEmitter::emit_gather_of_updated(std::size_t unit) {
+  if (plan_.ranks == 1 || plan_.units[unit].weights != Tier::hbm) return;
+  emit_gather({TaskKind::gather_weights, LaneKind::fabric, "gather/update/" + name(unit),
+               static_cast<int>(plan_.rounds) - 1, static_cast<int>(unit)},
+              tensors_.units[unit].device_weights.value());
+}
+
+void StepEmitter::finish_gradient(std::size_t unit, int round) {
+  if (plan_.ranks == 1 || !last_round(round)) return emit_gradient_finish(unit, round);
+  sum_ranks_of_pending(0);
+  pending_.emplace(PendingSums{.unit = unit, .pieces = {}, .first_slot = next_received_});
+  const std::int64_t most = piece_elements(job_, plan_);
+  const auto add = [&](Role role, std::size_t owner, TensorIndex tensor) {
+    const std::int64_t slice = tensors_.units[owner].slice;
+    for (std::int64_t first = 0; first < slice; first += most) {
+      pending_->pieces.push_back({role, owner, tensor, first, std::min(most, slice - first)});
+    }
+  };
+  if (unit == head() && job_.model.tied_head) add(Role::tied_gradient, 0, *tensors_.tied_gradient);
+  add(Role::gradient, unit, gradient_tensor(unit));
+  emit_exchanges();
+  // The embedding's gradient is the last, so there are no passes to hide its sums under.
+  if (unit == 0) sum_ranks_of_pending(0);
+}
+
+/// Emits the exchanges of the next pieces as far as receive buffers are free.
+void StepEmitter::emit_exchanges() {
+  const auto slots = tensors_.receive_ring.slots.size();
+  PendingSums& pending = *pending_;
+  while (pending.exchanged < pending.pieces.size() &&
+         pending.exchanged < pending.summed + slots) {
+    const RankPiece& piece = pending.pieces[pending.exchanged];
+    const auto [own, received] = piece_accesses(piece, pending.first_slot + pending.exchanged);
+    writer_.add_collective(
+        piece_place(TaskKind::exchange_gradients, LaneKind::fabric, "exchange", pending.exchanged),
+        Collective::exchange, received.bytes,
+        {{own.role, own.tensor, own.offset, own.bytes, Mode::read, own.rank_stride},
+         {Role::received, received.tensor, received.offset, received.bytes, Mode::write}});
+    ++pending.exchanged;
+  }
+}
+
+void StepEmitter::sum_ranks_of_pending(std::int64_t passes_left) {
+  if (!pending_) return;
+  PendingSums& pending = *pending_;
+  const auto pieces_left = static_cast<std::int64_t>(pending.pieces.size() - pending.summed);
+  const std::int64_t now = (pieces_left + passes_left) / (passes_left + 1);
+  for (std::int64_t i = 0; i < now; ++i) {
+    const RankPiece& piece = pending.pieces[pending.summed];
+    const auto [own, received] = piece_accesses(piece, pending.first_slot + pending.summed);
+    writer_.add_work(
+        piece_place(TaskKind::sum_ranks, LaneKind::compute, "sum/ranks", pending.summed),
+        slice_key(job_, Pass::sum_ranks, plan_.ranks, piece.elements),
+        slice_work(job_, Pass::sum_ranks, plan_.ranks, piece.elements), {own, received});
+    ++pending.summed;
+    emit_exchanges();
+  }
+  if (pending.summed < pending.pieces.size()) return;
+  const std::size_t unit = pending.unit;
+  next_received_ = pending.first_slot + pending.pieces.size();
+  pending_.reset();
+  emit_gradient_finish(unit, static_cast<int>(plan_.rounds) - 1);
+}
+
+void StepEmitter::free_gradient(std::size_t unit) {
+  if (pending_ && gradient_tensor(pending_->unit) == gradient_tensor(unit)) {
+    sum_ranks_of_pending(0);
+  }
+}
+
+std::pair<Access, Access> StepEmitter::piece_accesses(const RankPiece& piece,
+                                                      std::size_t slot) const {
+  Access own = gradient_slice(piece.role, piece.owner, piece.tensor, Mode::update);
+  own.offset = job_.gradient_element() * piece.first;
+  own.bytes = job_.gradient_element() * piece.elements;
+  const TensorIndex buffer = tensors_.receive_ring.slot(static_cast<std::int64_t>(slot));
+  return {own, {Role::received, buffer, Bytes(0), own.bytes * (plan_.ranks - 1), Mode::read}};
+}
+
+TaskPlace StepEmitter::piece_place(TaskKind kind, LaneKind lane, const char* what,
+                                   std::size_t number) const {
+  const RankPiece& piece = pending_->pieces[number];
+  TaskPlace place{kind, lane, {}, static_cast<int>(plan_.rounds) - 1,
+                  static_cast<int>(piece.owner)};
+  if (writer_.names_tasks()) {
+    const bool tied = piece.role == Role::tied_gradient;
+    place.id = std::string(what) + "/" + (tied ? "tied" : name(piece.owner)) + "/p" +
+               std::to_string(number);
+  }
+  return place;
+}
+
+Access StepEmitter::loss_access(Role role, std::int64_t micro) const {
+  const Bytes one(8);
+  if (plan_.ranks == 1) {
+    const TensorIndex tensor =
+        role == Role::loss_sum ? tensors_.loss_sum : tensors_.balance_loss.value();
+    return {role, tensor, one * micro, one, Mode::write};
+  }
+  const StepSums::Part& part = role == Role::loss_sum ? sums_.losses : sums_.balance_losses;
+  return {role, tensors_.norm_blocks, part.offset + one * micro, one, Mode::write, sums_.run};
+}
+
+void StepEmitter::emit_sums_of_ranks() {
+  const int round = static_cast<int>(plan_.rounds) - 1;
+  writer_.add_collective(
+      {TaskKind::gather_norms, LaneKind::fabric, "gather/norms", round}, Collective::gather,
+      sums_.run * (plan_.ranks - 1),
+      {{Role::norm_blocks, tensors_.norm_blocks, Bytes(0), sums_.run, Mode::update, sums_.run}});
+  std::vector<Access> accesses{whole(Role::norm_blocks, tensors_.norm_blocks, Mode::read),
+                               whole(Role::norm_sum, tensors_.norm_sums, Mode::write),
+                               whole(Role::loss_sum, tensors_.loss_sum, Mode::write)};
+  if (tensors_.balance_loss) {
+    accesses.push_back(whole(Role::balance_loss, *tensors_.balance_loss, Mode::write));
+  }
+  const std::int64_t doubles = sums_.run.count() / 8 * plan_.ranks;
+  writer_.add_work({TaskKind::sum_norms, LaneKind::compute, "sum/norms", round},
+                   slice_key(job_, Pass::sum_norms, plan_.ranks, doubles),
+                   slice_work(job_, Pass::sum_norms, plan_.ranks, doubles), std::move(accesses));
+}
+
+}  // namespace sluice::planner
