@@ -28,20 +28,6 @@ planner::Job small_job() {
   return job;
 }
 
-/// Round costs of machines with a fabric.
-class FabricCosts : public planner::test::RoundCosts {
- public:
-  [[nodiscard]] std::vector<LinkCapacity> fabric_links() const override {
-    return {{"fabric", Rate(1e10)}};
-  }
-  [[nodiscard]] planner::TaskCost collective(const planner::CostKey&, planner::Collective,
-                                             Bytes bytes) const override {
-    return {.amount = Amount(static_cast<double>(bytes.count())),
-            .cap = Rate(1e10),
-            .uses = {{"fabric", 1}}};
-  }
-};
-
 std::string bits(double value) {
   char text[20];
   std::snprintf(text, sizeof text, "%016" PRIx64, std::bit_cast<std::uint64_t>(value));
@@ -123,7 +109,7 @@ std::vector<NamedJob> small_jobs() {
 }
 
 planner::StepGraph graph_of(const planner::Job& job, const planner::Plan& plan) {
-  return planner::build_step_graph(job, plan, FabricCosts());
+  return planner::build_step_graph(job, plan, planner::test::RoundCosts());
 }
 
 std::unique_ptr<Session> make_session(const planner::Job& job, const planner::StepGraph& graph,

@@ -34,21 +34,4 @@ inline planner::Plan plain_rank_plan(const planner::Job& job, std::int64_t ranks
   return plan;
 }
 
-/// A random plan for `ranks` ranks, of those that ranks can run.
-inline planner::Plan random_rank_plan(const planner::Job& job, std::int64_t ranks,
-                                      std::uint64_t seed) {
-  planner::Plan plan = planner::random_plan(planner::part_of_rank(job, ranks), seed);
-  plan.ranks = ranks;
-  plan.receive_buffers = static_cast<std::int64_t>(1 + seed % 3);
-  const Bytes block(planner::kNormBlock * 4);
-  plan.exchange_piece = seed % 4 == 3 ? plan.exchange_piece
-                                      : block * static_cast<std::int64_t>(1 + seed % 4);
-  for (planner::UnitPlan& unit : plan.units) {
-    if (!planner::rotates_state(unit)) continue;
-    unit.staging = planner::Staging::whole;
-    unit.executor = planner::Executor::cpu;
-  }
-  return plan;
-}
-
 }  // namespace sluice::engine::test

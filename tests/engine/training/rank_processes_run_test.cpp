@@ -99,7 +99,7 @@ class RunOfProcesses : public ::testing::Test {
 
 TEST_F(RunOfProcesses, GivesTheBitsOfOneRankOnEachOfThem) {
   const planner::Job job = ranked_jobs(4)[3].job;
-  const planner::Plan plan = random_rank_plan(job, 4, 7);
+  const planner::Plan plan = planner::random_plan(job, 7, 4);
   for (int rank = 0; rank < 4; ++rank) start(job, plan, rank, 2);
   std::vector<std::string> outcomes;
   for (int rank = 0; rank < 4; ++rank) outcomes.push_back(outcome_of(rank));

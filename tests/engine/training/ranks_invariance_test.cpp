@@ -29,7 +29,7 @@ TEST_P(RanksOfGroups, GiveTheBitsOfOneRankUnderRandomPlans) {
       if (ranks == 1) continue;
       EXPECT_EQ(run_plan(job, plain_rank_plan(job, ranks), kRankedSteps), expected)
           << name << ", ranks " << ranks;
-      const planner::Plan plan = random_rank_plan(job, ranks, seed++);
+      const planner::Plan plan = planner::random_plan(job, seed++, ranks);
       EXPECT_EQ(run_plan(job, plan, kRankedSteps), expected) << name << ": " << describe(plan);
     }
   }
@@ -70,8 +70,9 @@ TEST(RankedSession, ComputeTheirShareOfTheMicroBatches) {
     std::vector<Observer*> observers;
     for (CountsPasses& each : counts) observers.push_back(&each);
     RunTokens tokens(job);
-    Session session(job, graph, rank_devices(job, graph, plan, observers), tokens,
-                    [](std::int64_t) { return 1e-3; }, kRunSeed);
+    Session session(
+        job, graph, rank_devices(job, graph, plan, observers), tokens,
+        [](std::int64_t) { return 1e-3; }, kRunSeed);
     for (std::size_t i = 0; i < counts.size(); ++i) counts[i].program = &session.program(i);
     session.run_to(kRankedSteps);
     for (const CountsPasses& each : counts) {
@@ -122,7 +123,7 @@ TEST(RankedSession, HoldTheirShareOfTheState) {
 TEST(RankedSession, ResumeOnAnyAdmissibleNumberWhatAnotherNumberSaved) {
   const planner::Job job = ranked_jobs(4)[2].job;
   const auto graph_with = [&](std::int64_t ranks, std::uint64_t seed) {
-    const planner::Plan plan = random_rank_plan(job, ranks, seed);
+    const planner::Plan plan = planner::random_plan(job, seed, ranks);
     return std::pair(plan, graph_of(job, plan));
   };
   const auto rate = [](std::int64_t step) { return 1e-2 / static_cast<double>(step); };
@@ -212,8 +213,8 @@ TEST(RankedSession, SayWhereTrainingDivergedAsOneRankDoes) {
     } catch (const Diverged& error) {
       std::string line = error.what();
       const auto found = session->evaluation().find_not_finite(
-          job.batch_size, [&](std::int64_t first, std::span<std::int32_t> inputs,
-                              std::span<std::int32_t> targets) {
+          job.batch_size,
+          [&](std::int64_t first, std::span<std::int32_t> inputs, std::span<std::int32_t> targets) {
             tokens.read((error.step() - 1) * job.batch_size + first, inputs, targets);
           });
       ASSERT_TRUE(found.has_value());
