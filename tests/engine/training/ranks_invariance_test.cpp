@@ -199,28 +199,34 @@ TEST(RankedSession, EndWithTheErrorOfTheOneThatFailed) {
 }
 
 TEST(RankedSession, SayWhereTrainingDivergedAsOneRankDoes) {
-  planner::Job job = ranked_jobs(4).front().job;
-  job.optimizer.lr = 1e30;
+  constexpr std::size_t kBadUnit = 2;
+  const planner::Job job = ranked_jobs(4).front().job;
+  const auto size = static_cast<std::size_t>(planner::unit_padded_size(job.model, kBadUnit));
+  const std::vector<std::uint16_t> not_a_number(size, 0x7fc0), zero(size, 0);
   std::vector<std::string> lines;
   for (const std::int64_t ranks : {1, 4}) {
     const planner::Plan plan = plain_rank_plan(job, ranks);
     const planner::StepGraph graph = graph_of(job, plan);
     RunTokens tokens(job);
     const auto session = make_session(job, graph, plan, tokens);
+    session->run_to(1);
+    session->state().write_weights(kBadUnit, not_a_number, zero);
     try {
       session->run_to(10);
-      ADD_FAILURE() << "a step of 1e30 did not diverge";
+      ADD_FAILURE() << "weights that are no numbers gave a loss";
     } catch (const Diverged& error) {
-      std::string line = error.what();
-      const auto found = session->evaluation().find_not_finite(
-          job.batch_size,
-          [&](std::int64_t first, std::span<std::int32_t> inputs, std::span<std::int32_t> targets) {
-            tokens.read((error.step() - 1) * job.batch_size + first, inputs, targets);
-          });
-      ASSERT_TRUE(found.has_value());
-      lines.push_back(line + std::to_string(found->unit) + "/" +
-                      std::to_string(found->micro_batch));
+      EXPECT_EQ(error.step(), 2);
+      EXPECT_TRUE(error.loss());
+      lines.emplace_back(error.what());
     }
+    const auto found = session->evaluation().find_not_finite(
+        job.batch_size,
+        [&](std::int64_t first, std::span<std::int32_t> inputs, std::span<std::int32_t> targets) {
+          tokens.read(first, inputs, targets);
+        });
+    ASSERT_TRUE(found.has_value());
+    EXPECT_EQ(found->unit, kBadUnit);
+    EXPECT_EQ(found->micro_batch, 0);
   }
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_EQ(lines[0], lines[1]);
