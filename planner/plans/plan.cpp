@@ -204,6 +204,10 @@ void require_executable(const Plan& plan) {
   }
   if (plan.checkpoint_interval != 1) only_predicted("checkpoint_interval above 1", "set it to 1");
   if (!plan.host_passes.empty()) only_predicted("host_passes", "leave them out");
+  for (std::size_t i = 0; i < plan.units.size(); ++i) {
+    if (plan.units[i].resident == Extent::whole) continue;
+    only_predicted("layers[" + std::to_string(i) + "].resident slice", "set it to whole");
+  }
 }
 
 std::string plan_hash(const Plan& plan) {
@@ -245,6 +249,7 @@ std::string plan_hash(const Plan& plan) {
         .add("executor", to_string(unit.executor))
         .add("when", to_string(unit.when));
     if (unit.staging != Staging::whole) text.add("staging", to_string(unit.staging));
+    if (unit.resident != Extent::whole) text.add("resident", to_string(unit.resident));
   }
   return text.hash();
 }
@@ -290,6 +295,8 @@ const char* to_string(When when) {
   }
   return "";
 }
+
+const char* to_string(Extent extent) { return extent == Extent::whole ? "whole" : "slice"; }
 
 const char* to_string(Staging staging) { return staging == Staging::whole ? "whole" : "ring"; }
 
