@@ -24,6 +24,9 @@ struct BoundAccess {
   planner::Mode mode;
   std::byte* data;
   Bytes bytes;
+  /// Bytes from here to where the following rank accesses the same range; zero if all ranks access
+  /// it at the same place.
+  Bytes rank_stride{0};
 };
 
 /// One task of the step that a program repeats, with the addresses of everything it touches, ready
@@ -33,7 +36,10 @@ struct BoundTask {
   planner::LaneKind lane;
   int unit = 0;
   int round = 0;
+  /// Number of the micro-batch among those of this rank.
   int micro_batch = 0;
+  int rank = 0;   ///< Rank that runs the task.
+  int ranks = 1;  ///< Number of ranks that run the task at the same time.
   /// Whether this backward task is the first of its unit in a group of micro-batches: it overwrites
   /// the group's gradient, and later ones add to it.
   bool first = false;

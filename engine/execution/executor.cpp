@@ -22,11 +22,12 @@ void block_signals() {
 }  // namespace
 
 Executor::Executor(const Program& program, TaskRunner& runner, Observer* observer,
-                   DeviceQueues* queues)
+                   DeviceQueues* queues, RunAhead ahead)
     : program_(program),
       runner_(runner),
       observer_(observer),
       queues_(queues),
+      ahead_(ahead),
       ranges_(program),
       epoch_(std::chrono::steady_clock::now()),
       handed_over_(std::make_unique<EndFlag[]>(program.size())) {
@@ -149,7 +150,17 @@ void Executor::tell(Instance instance, Instant start, Instant end) {
   if (observer_ != nullptr) observer_->task_ran({instance.task, instance.step, start, end});
 }
 
+void Executor::stop_after(std::int64_t step) {
+  const std::lock_guard lock(mutex_);
+  limit_ = std::min(limit_, step);
+}
+
 bool Executor::begin_step(std::int64_t step) {
+  constexpr std::int64_t kAhead = 2;  // A step begins when the one before last is known.
+  if (ahead_ == RunAhead::one_step && step - kAhead >= first_ &&
+      !wait_for(program_.grads(), step - kAhead)) {
+    return false;
+  }
   const std::lock_guard lock(mutex_);
   if (step > limit_) return false;
   begun_ = std::max(begun_, step);

@@ -31,6 +31,11 @@ class TaskRunner {
   virtual void run(std::uint32_t task, std::int64_t step) = 0;
 };
 
+/// How far lanes may run ahead of a step's `grads` task: as far as the graph lets them, or into the
+/// following step and no further. Ranks stay within a step of each other, so that all of them can
+/// stop after the same one.
+enum class RunAhead { freely, one_step };
+
 /// Runs the steps of a program, each lane on a thread of its own. Threads that wait for the CPU
 /// sleep on a futex; threads that wait for the device poll its flags between short sleeps.
 /// `program`, `runner`, `queues` and `observer` must outlive the executor. While tasks run it does
@@ -40,7 +45,7 @@ class Executor {
   /// Starts the lanes' threads. `observer` may be null, and so may `queues`: threads then run all
   /// lanes.
   Executor(const Program& program, TaskRunner& runner, Observer* observer,
-           DeviceQueues* queues = nullptr);
+           DeviceQueues* queues = nullptr, RunAhead ahead = RunAhead::freely);
   ~Executor();
   Executor(const Executor&) = delete;  // Lane threads point back at it.
   Executor& operator=(const Executor&) = delete;
@@ -56,6 +61,9 @@ class Executor {
   /// Ends the current `run` early: every lane finishes the steps that any lane has begun, and no
   /// others begin. Call it from `step_done`.
   void request_stop();
+  /// Lets no step after `step` begin. With RunAhead::one_step call it within the `grads` task of
+  /// the step before `step`.
+  void stop_after(std::int64_t step);
 
   /// Replaces the observer of tasks, null for none; call it only between runs.
   void observe(Observer* observer) { observer_ = observer; }
@@ -84,6 +92,8 @@ class Executor {
   bool retire(InFlight& flight, std::size_t left);
   bool synchronize(std::int64_t step);
 
+  /// Waits until `step` may begin and begins it; false if it may not any more, or the run has
+  /// failed.
   bool begin_step(std::int64_t step);
   bool wait_for(std::uint32_t task, std::int64_t step) const;
   [[nodiscard]] bool takes(planner::LaneKind lane) const {
@@ -100,6 +110,7 @@ class Executor {
   TaskRunner& runner_;
   Observer* observer_;
   DeviceQueues* queues_;
+  RunAhead ahead_;
   TaskRanges ranges_;
   std::chrono::steady_clock::time_point epoch_;
 

@@ -37,7 +37,9 @@ std::shared_ptr<std::byte> Device::memory_to_read_into(Bytes bytes) {
   return map_present(static_cast<std::size_t>(bytes.count()));
 }
 
-Program::Program(const StepGraph& graph, Device& device, const planner::HostWindow* window) {
+Program::Program(const StepGraph& graph, Device& device, const planner::HostWindow* window,
+                 int rank)
+    : rank_(rank) {
   const std::size_t n = graph.tasks_per_step;
   check(n > 0 && graph.tasks.size() == 3 * n && graph.graph.tasks().size() == 3 * n,
         "a step graph holds three identical steps");
@@ -77,9 +79,13 @@ void Program::bind(const StepGraph& graph, std::size_t i, Device& device,
   bound.unit = task.unit;
   bound.round = task.round;
   bound.micro_batch = task.micro_batch;
+  bound.rank = rank_;
+  bound.ranks = static_cast<int>(graph.ranks);
   bound.first = task.first;
   bound.bytes = task.bytes;
-  bound.first_parameter = task.first_parameter;
+  // An update of several ranks is that of a whole slice.
+  bound.first_parameter =
+      task.first_parameter + (graph.ranks > 1 ? rank_ * task.parameters : std::int64_t{0});
   bound.parameters = task.parameters;
   bound.accesses.reserve(task.accesses.size());
   for (const planner::Access& access : task.accesses) {
@@ -89,6 +95,8 @@ void Program::bind(const StepGraph& graph, std::size_t i, Device& device,
     const Bytes start = in_window ? window->offset(i, bound.accesses.size())
                                   : graph.layout.placements[tensor_index].offset + access.offset;
     const Bytes end = start + access.bytes;
+    // The ranges of all ranks lie in every rank's tensor, because all have the same layout.
+    const Bytes behind = access.rank_stride * (graph.ranks - 1);
     if (tensor.arena == planner::Arena::disk) {
       if (end > graph.layout.disk_bytes) {
         throw std::logic_error("contract broken: a task leaves the disk's file");
@@ -97,18 +105,20 @@ void Program::bind(const StepGraph& graph, std::size_t i, Device& device,
       continue;
     }
     const std::span<std::byte> arena = device.arena(tensor.arena);
-    if (access.offset + access.bytes > tensor.bytes ||
-        end.count() > static_cast<std::int64_t>(arena.size())) {
+    if (access.offset + access.bytes + behind > tensor.bytes ||
+        (end + behind).count() > static_cast<std::int64_t>(arena.size())) {
       throw std::logic_error("contract broken: task " +
                              graph.graph.tasks()[graph.tasks_per_step + i].id + " leaves tensor " +
                              tensor.name);
     }
     bound.accesses.push_back(
-        {access.role, access.mode, arena.data() + start.count(), access.bytes});
+        {access.role, access.mode,
+         arena.data() + (start + access.rank_stride * std::int64_t{rank_}).count(), access.bytes,
+         access.rank_stride});
     Bytes& touched = touched_[static_cast<std::size_t>(tensor.arena)];
     // Addresses are handed out in units of the alignment.
     const std::int64_t unit = planner::kPlacementAlign.count();
-    touched = std::max(touched, Bytes((end.count() + unit - 1) / unit * unit));
+    touched = std::max(touched, Bytes(((end + behind).count() + unit - 1) / unit * unit));
   }
 }
 

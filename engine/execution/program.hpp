@@ -28,9 +28,9 @@ class Program {
   /// access to an address in `device`'s arenas. In a rehearsal `window` gives the offsets in the
   /// host arena, which is smaller than the layout's. Throws std::logic_error if the graph does not
   /// hold three steps of equally many tasks, a task waits for a later step, or an access lies
-  /// outside its tensor or arena.
+  /// outside its tensor or arena. `rank`: the rank, of graph.ranks, whose device it is.
   Program(const planner::StepGraph& graph, Device& device,
-          const planner::HostWindow* window = nullptr);
+          const planner::HostWindow* window = nullptr, int rank = 0);
 
   [[nodiscard]] std::size_t size() const { return tasks_.size(); }
   [[nodiscard]] const BoundTask& task(std::uint32_t index) const { return tasks_[index]; }
@@ -47,6 +47,7 @@ class Program {
   /// Indices of all tasks in an order in which each task comes after the tasks of the same step
   /// that it waits for, and after those that its lane runs before it.
   [[nodiscard]] const std::vector<std::uint32_t>& topological_order() const { return order_; }
+  [[nodiscard]] int rank() const { return rank_; }
   /// Index of the step's `grads` task, at whose end all gradients and their norm are known.
   [[nodiscard]] std::uint32_t grads() const { return grads_; }
   /// Number of bytes of an arena that the program uses: the end of the highest range that any task
@@ -60,6 +61,7 @@ class Program {
             const planner::HostWindow* window);
   void order_tasks();
 
+  int rank_;
   std::vector<BoundTask> tasks_;
   std::vector<std::string> names_;
   std::vector<std::vector<Dependency>> after_;

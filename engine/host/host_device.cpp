@@ -93,8 +93,12 @@ void HostDevice::run(const BoundTask& task, const AdamWStep& step, Pace pace) {
       return add_tied(task);
     case TaskKind::sum_groups:
       return sum_groups(task);
+    case TaskKind::sum_ranks:
+      return sum_ranks(task);
     case TaskKind::norm:
       return norm(task);
+    case TaskKind::sum_norms:
+      return sum_norms(task);
     case TaskKind::update:
       return update(task, step);
     case TaskKind::data:
@@ -107,8 +111,6 @@ void HostDevice::run(const BoundTask& task, const AdamWStep& step, Pace pace) {
     case TaskKind::read_weights:
     case TaskKind::write_weights:
     case TaskKind::host_pass:
-    case TaskKind::sum_ranks:
-    case TaskKind::sum_norms:
     case TaskKind::gather_weights:
     case TaskKind::exchange_gradients:
     case TaskKind::gather_norms:

@@ -63,9 +63,12 @@ class HostDevice : public Device {
   void backward(const BoundTask& task) const;
   static void add_tied(const BoundTask& task);
   static void sum_groups(const BoundTask& task);
+  static void sum_ranks(const BoundTask& task);
   void norm(const BoundTask& task) const;
+  void sum_norms(const BoundTask& task) const;
   void update(const BoundTask& task, const AdamWStep& step);
 
+  [[nodiscard]] std::int64_t padded_of(int unit) const;
   [[nodiscard]] Weights weights_of(const BoundAccess& access) const;
   [[nodiscard]] RecordView record_of(const BoundTask& task) const;
   [[nodiscard]] LossArguments loss_arguments(const BoundTask& task) const;

@@ -1,14 +1,35 @@
 // Tasks of a host device's compute and cpu lanes, as calls of the templates and of the optimizer.
+#include <algorithm>
 #include <cstring>
 
 #include "engine/execution/task_operands.hpp"
 #include "engine/host/host_device.hpp"
+#include "engine/host/rank_tree.hpp"
+#include "planner/graph/step_sums.hpp"
+#include "planner/models/slices.hpp"
 
 namespace sluice::engine {
 
 using planner::Role;
 
 namespace {
+
+std::size_t doubles_in(const BoundAccess& access) {
+  return static_cast<std::size_t>(access.bytes.count()) / sizeof(double);
+}
+
+/// `sum` plus each of `values`, one after the other.
+double added(double sum, std::span<const double> values) {
+  for (const double each : values) sum += each;
+  return sum;
+}
+
+/// Zeroes what follows a unit's `padded` elements in its gradient before the first pass adds to it:
+/// with several ranks the padding of the last slices, which their norms include.
+void clear_behind(const BoundTask& task, const BoundAccess& gradient, std::int64_t padded) {
+  if (!task.first || floats(gradient) <= padded) return;
+  std::fill(as<float>(gradient) + padded, as<float>(gradient) + floats(gradient), 0.0F);
+}
 
 Workspace workspace_of(const BoundTask& task) {
   const BoundAccess* access = task.find(Role::workspace);
@@ -100,8 +121,14 @@ void HostDevice::recompute(const BoundTask& task) const {
                              workspace_of(task));
 }
 
+std::int64_t HostDevice::padded_of(int unit) const {
+  return planner::unit_padded_size(job_.model, static_cast<std::size_t>(unit));
+}
+
 void HostDevice::backward(const BoundTask& task) const {
-  auto* gradient = as<float>(task.access(Role::gradient));
+  const BoundAccess& access = task.access(Role::gradient);
+  clear_behind(task, access, padded_of(task.unit));
+  auto* gradient = as<float>(access);
   std::byte* stream_gradient = task.access(Role::stream_gradient).data;
   if (is_embed(task)) {
     templates_.embed_backward(as<std::int32_t>(task.access(Role::tokens)), stream_gradient,
@@ -128,7 +155,9 @@ LossArguments HostDevice::loss_arguments(const BoundTask& task) const {
   }
   const BoundAccess* gradient = task.find(Role::gradient);
   if (gradient == nullptr) return arguments;
+  clear_behind(task, *gradient, padded_of(task.unit));
   if (const BoundAccess* tied = task.find(Role::tied_gradient)) {
+    clear_behind(task, *tied, padded_of(0));
     arguments.tied_gradient = as<float>(*tied);
   }
   arguments.scale = static_cast<float>(1.0 / static_cast<double>(job_.tokens()));
@@ -150,20 +179,59 @@ void HostDevice::sum_groups(const BoundTask& task) {
   combine(as<float>(task.access(Role::gradient)), as<float>(later), floats(later));
 }
 
+/// Adds the ranks' sums of a piece of a gradient along their tree, a block of elements at a time.
+void HostDevice::sum_ranks(const BoundTask& task) {
+  const BoundAccess& own = task.accesses.front();  // A unit's gradient, or that of a tied head.
+  const BoundAccess& received = task.access(Role::received);
+  const std::int64_t elements = floats(own);
+  const auto of_rank = [&](int rank) -> const float* {
+    if (rank == task.rank) return as<float>(own);
+    return as<float>(received) + (rank < task.rank ? rank : rank - 1) * elements;
+  };
+  const BoundAccess* to = task.find(Role::destination);
+  RankTree(task.ranks, of_rank).sum(elements, as<float>(to == nullptr ? own : *to));
+}
+
 /// Computes the norm of the fp32 gradient. For a bf16 wire the gradient is then rounded in place,
 /// so that the update reads the same halves wherever the gradient waits.
 void HostDevice::norm(const BoundTask& task) const {
   const BoundAccess& gradient = task.access(Role::gradient);
   const BoundAccess& blocks = task.access(Role::norm_blocks);
   norm_blocks(as<float>(gradient), floats(gradient), as<double>(blocks));
-  double sum = 0;
-  for (const double each : std::span(as<double>(blocks), blocks.bytes.count() / sizeof(double))) {
-    sum += each;
+  if (const BoundAccess* sum = task.find(Role::norm_sum)) {
+    *as<double>(*sum) = added(0, std::span(as<double>(blocks), doubles_in(blocks)));
   }
-  *as<double>(task.access(Role::norm_sum)) = sum;
   if (job_.gradient_wire == planner::GradientWire::bf16) {
     round_gradient(as<float>(gradient), floats(gradient), as<std::uint16_t>(gradient));
   }
+}
+
+/// Adds up each unit's norm blocks, which lie in the runs of all ranks, and gives the losses the
+/// order of their micro-batches in the step.
+void HostDevice::sum_norms(const BoundTask& task) const {
+  const planner::StepSums sums =
+      planner::step_sums(planner::part_of_rank(job_, task.ranks), task.ranks);
+  const std::byte* runs = task.access(Role::norm_blocks).data;
+  const auto of_rank = [&](int rank, const planner::StepSums::Part& part) {
+    const std::byte* begin = runs + (sums.run * std::int64_t{rank} + part.offset).count();
+    return std::span(reinterpret_cast<const double*>(begin),
+                     static_cast<std::size_t>(part.bytes.count()) / sizeof(double));
+  };
+  auto* norms = as<double>(task.access(Role::norm_sum));
+  for (const planner::StepSums::Part& blocks : sums.norm_blocks) {
+    double sum = 0;
+    for (int rank = 0; rank < task.ranks; ++rank) sum = added(sum, of_rank(rank, blocks));
+    *norms++ = sum;
+  }
+  const auto in_order = [&](const BoundAccess* to, const planner::StepSums::Part& part) {
+    if (to == nullptr) return;
+    auto* next = as<double>(*to);
+    for (int rank = 0; rank < task.ranks; ++rank) {
+      next = std::ranges::copy(of_rank(rank, part), next).out;
+    }
+  };
+  in_order(task.find(Role::loss_sum), sums.losses);
+  in_order(task.find(Role::balance_loss), sums.balance_losses);
 }
 
 void HostDevice::update(const BoundTask& task, const AdamWStep& step) {

@@ -93,6 +93,7 @@ void adamw_update(const AdamWOperands& operands, std::span<const AdamWSpan> span
                   const AdamWStep& step, ThreadPool& pool, int threads, AdamWPart part) {
   if (spans.empty() || step.changes_nothing) return;
   const std::int64_t elements = std::min(part.count, spans.back().end - part.first);
+  if (elements <= 0) return;  // A slice of nothing but padding.
   const std::int64_t blocks = (elements + kUpdateBlock - 1) / kUpdateBlock;
   const auto update = fastest().update;
   auto tile = [&](std::int64_t block) {

@@ -9,6 +9,7 @@
 #include "engine/optimizer/master_weights.hpp"
 #include "engine/state/init.hpp"
 #include "planner/effort/parallel_for.hpp"
+#include "planner/models/slices.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -65,16 +66,34 @@ class RepeatedDraw {
   std::vector<std::uint16_t> high_, low_;
 };
 
+std::byte* address(const UnitState& state, Plane plane) {
+  const std::array<std::byte*, kPlanes.size()> planes = {state.high, state.low, state.m, state.v};
+  return planes[static_cast<std::size_t>(plane)];
+}
+
 }  // namespace
 
 TrainingState::TrainingState(const planner::ModelShape& shape, const planner::StepGraph& graph,
                              Device& device, DiskStore* disk)
-    : shape_(shape), device_(device), disk_(disk), units_(planner::unit_count(shape)) {
+    : TrainingState(shape, graph, {HeldRank{.rank = 0, .device = &device, .disk = disk}}) {}
+
+TrainingState::TrainingState(const planner::ModelShape& shape, const planner::StepGraph& graph,
+                             const std::vector<HeldRank>& held)
+    : shape_(shape), ranks_(graph.ranks) {
+  for (std::size_t unit = 0; unit < planner::unit_count(shape); ++unit) {
+    slices_.push_back(planner::slice_parameters(planner::unit_padded_size(shape, unit), ranks_));
+  }
+  for (const HeldRank& each : held) held_.push_back(holding_of(graph, each));
+}
+
+TrainingState::Holding TrainingState::holding_of(const planner::StepGraph& graph,
+                                                 const HeldRank& held) const {
+  Holding holding{.place = held, .units = std::vector<UnitState>(slices_.size())};
   std::map<std::string, std::span<std::byte>> lasting;
   for (const planner::Placement& placement : graph.layout.placements) {
     const planner::StepTensor& tensor = graph.tensors[static_cast<std::size_t>(placement.tensor)];
     if (!tensor.persistent || tensor.arena == planner::Arena::disk) continue;
-    lasting[tensor.name] = device.arena(tensor.arena)
+    lasting[tensor.name] = held.device->arena(tensor.arena)
                                .subspan(static_cast<std::size_t>(placement.offset.count()),
                                         static_cast<std::size_t>(tensor.bytes.count()));
   }
@@ -82,9 +101,9 @@ TrainingState::TrainingState(const planner::ModelShape& shape, const planner::St
     const auto found = lasting.find(std::string(plane) + "/" + unit);
     return found == lasting.end() ? std::span<std::byte>{} : found->second;
   };
-  for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-    const std::string name = planner::unit_name(shape, unit);
-    UnitState& state = units_[unit];
+  for (std::size_t unit = 0; unit < slices_.size(); ++unit) {
+    const std::string name = planner::unit_name(shape_, unit);
+    UnitState& state = holding.units[unit];
     const std::span<std::byte> copy = find("weights", name);
     state.high = find("master", name).data();
     state.m = find("moment1", name).data();
@@ -92,61 +111,113 @@ TrainingState::TrainingState(const planner::ModelShape& shape, const planner::St
     state.copy = copy.data();
     state.copy_bytes = Bytes(static_cast<std::int64_t>(copy.size()));
     const auto on_disk = [&](DiskPlane plane) {
-      return disk_ != nullptr && disk_->holds(unit, plane);
+      return held.disk != nullptr && held.disk->holds(unit, plane);
     };
+    const std::int64_t own = kHalfBytes * slice(unit) * held.rank;
+    if (state.high == nullptr && ranks_ > 1 && state.copy != nullptr) {
+      // The slice's high halves are among those of all slices, and so are low halves in fp32.
+      state.high = state.copy + own;
+      state.low = find("low", name).data();
+      if (state.low == nullptr) state.low = state.high + kHalfBytes * slice(unit) * ranks_;
+    } else if (!on_disk(DiskPlane::low)) {
+      state.low = state.high + kHalfBytes * slice(unit);
+    }
     check((state.high != nullptr || on_disk(DiskPlane::high)) &&
               (on_disk(DiskPlane::moment1) || (state.m != nullptr && state.v != nullptr)),
           "every unit's state lives somewhere");
-    if (on_disk(DiskPlane::low)) continue;
-    state.low = state.high + kHalfBytes * planner::unit_padded_size(shape, unit);
+  }
+  return holding;
+}
+
+const TrainingState::Holding* TrainingState::holding(std::int64_t rank) const {
+  const auto found =
+      std::ranges::find(held_, rank, [](const Holding& each) { return each.place.rank; });
+  return found == held_.end() ? nullptr : &*found;
+}
+
+template <class Visit>
+void TrainingState::for_slices(std::size_t unit, Plane plane, std::int64_t offset,
+                               std::int64_t bytes, const Visit& visit) const {
+  const std::int64_t size = element_bytes(plane) * slice(unit);
+  for (std::int64_t done = 0; done < bytes;) {
+    const std::int64_t at = offset + done;
+    const std::int64_t count = std::min(bytes - done, size - at % size);
+    visit(holding(at / size), at % size, done, count);
+    done += count;
   }
 }
 
-std::byte* TrainingState::address(std::size_t unit, Plane plane) const {
-  const UnitState& state = units_[unit];
-  const std::array<std::byte*, kPlanes.size()> planes = {state.high, state.low, state.m, state.v};
-  return planes[static_cast<std::size_t>(plane)];
+bool TrainingState::holds(std::size_t unit, std::int64_t first, std::int64_t count) const {
+  return std::ranges::any_of(held_, [&](const Holding& each) {
+    const std::int64_t begin = slice(unit) * each.place.rank;
+    return each.units[unit].copy != nullptr ||
+           (first < begin + slice(unit) && begin < first + count);
+  });
 }
 
 void TrainingState::read_plane(std::size_t unit, Plane plane, std::int64_t offset,
                                std::span<std::byte> out) const {
-  if (const std::byte* begin = address(unit, plane)) return device_.read(begin + offset, out);
-  disk_->read(unit, disk_plane(plane), offset, out);
+  for_slices(unit, plane, offset, std::ssize(out),
+             [&](const Holding* held, std::int64_t at, std::int64_t begin, std::int64_t bytes) {
+               check(held != nullptr, "a process reads the slices of its own ranks");
+               const auto part =
+                   out.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(bytes));
+               const auto& [place, units] = *held;
+               if (const std::byte* from = address(units[unit], plane)) {
+                 return place.device->read(from + at, part);
+               }
+               place.disk->read(unit, disk_plane(plane), at, part);
+             });
 }
 
 void TrainingState::write_plane(std::size_t unit, Plane plane, std::int64_t offset,
                                 std::span<const std::byte> in) {
-  if (std::byte* begin = address(unit, plane)) return device_.write(in, begin + offset);
-  disk_->write(unit, disk_plane(plane), offset, in);
+  for_slices(unit, plane, offset, std::ssize(in),
+             [&](const Holding* held, std::int64_t at, std::int64_t begin, std::int64_t bytes) {
+               if (held == nullptr) return;
+               const auto part =
+                   in.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(bytes));
+               const auto& [place, units] = *held;
+               if (std::byte* to = address(units[unit], plane)) {
+                 return place.device->write(part, to + at);
+               }
+               place.disk->write(unit, disk_plane(plane), at, part);
+             });
 }
 
 void TrainingState::clear_moments_in_memory() {
-  for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-    for (const Plane plane : {Plane::m, Plane::v}) {
-      std::byte* begin = address(unit, plane);
-      if (begin != nullptr) device_.clear(begin, static_cast<std::size_t>(moment_bytes(unit)));
+  for (const auto& [place, units] : held_) {
+    for (std::size_t unit = 0; unit < units.size(); ++unit) {
+      for (const Plane plane : {Plane::m, Plane::v}) {
+        std::byte* begin = address(units[unit], plane);
+        if (begin == nullptr) continue;
+        place.device->clear(begin, static_cast<std::size_t>(moment_bytes(unit)));
+      }
     }
   }
 }
 
 void TrainingState::clear_moments_on_disk() {
   constexpr std::array moments = {Plane::m, Plane::v};
-  planner::parallel_for(moments.size() * units_.size(), state_threads(), [&](std::size_t i) {
-    const std::size_t unit = i / moments.size();
-    const Plane plane = moments[i % moments.size()];
-    if (address(unit, plane) != nullptr) return;
-    disk_->clear(unit, disk_plane(plane), moment_bytes(unit));
-  });
+  for (const auto& [place, units] : held_) {
+    if (place.disk == nullptr) continue;
+    planner::parallel_for(moments.size() * units.size(), state_threads(), [&](std::size_t i) {
+      const std::size_t unit = i / moments.size();
+      const Plane plane = moments[i % moments.size()];
+      if (address(units[unit], plane) != nullptr) return;
+      place.disk->clear(unit, disk_plane(plane), moment_bytes(unit));
+    });
+  }
 }
 
 std::int64_t TrainingState::moment_bytes(std::size_t unit) const {
-  return kMomentBytes * planner::unit_padded_size(shape_, unit);
+  return kMomentBytes * slice(unit);
 }
 
 void TrainingState::initialize(const InitialWeights& weights) {
   clear_moments_in_memory();
   clear_moments_on_disk();
-  for (std::size_t unit = 0; unit < units_.size(); ++unit) clear_padding(unit);
+  for (std::size_t unit = 0; unit < slices_.size(); ++unit) clear_padding(unit);
   const StatePieces pieces(shape_, {StatePart::weights});
   std::optional<RepeatedDraw> draw;
   if (weights.repeated) draw.emplace(shape_, pieces, weights.seed);
@@ -155,6 +226,7 @@ void TrainingState::initialize(const InitialWeights& weights) {
     const planner::TensorSpec& tensor = pieces.tensor(piece);
     const std::int64_t offset = tensor.offset + piece.first;
     const auto count = static_cast<std::size_t>(piece.elements);
+    if (!holds(piece.unit, offset, piece.elements)) return;
     if (draw && tensor.decays) {
       return write_halves(piece.unit, offset, draw->high(i, count), draw->low(i, count));
     }
@@ -178,15 +250,18 @@ void TrainingState::load(const LoadedState& from) {
   } else {
     clear_moments_on_disk();
   }
-  for (std::size_t unit = 0; unit < units_.size(); ++unit) clear_padding(unit);
+  for (std::size_t unit = 0; unit < slices_.size(); ++unit) clear_padding(unit);
   const StatePieces pieces(shape_, parts);
   std::mutex mutex;
   std::int64_t done = 0;
   planner::parallel_for(pieces.size(), state_threads(), [&](std::size_t i) {
     const StatePiece& piece = pieces[i];
-    std::vector<float> values(static_cast<std::size_t>(piece.elements));
-    from.source.read(piece.part, piece.unit, pieces.tensor(piece), piece.first, values);
-    write_piece(piece, pieces.tensor(piece).offset + piece.first, values);
+    const std::int64_t offset = pieces.tensor(piece).offset + piece.first;
+    if (holds(piece.unit, offset, piece.elements)) {
+      std::vector<float> values(static_cast<std::size_t>(piece.elements));
+      from.source.read(piece.part, piece.unit, pieces.tensor(piece), piece.first, values);
+      write_piece(piece, offset, values);
+    }
     const std::lock_guard lock(mutex);
     done += piece.elements;
     if (from.progress) from.progress(done, pieces.elements());
@@ -199,7 +274,7 @@ void TrainingState::clear_padding(std::size_t unit) {
   for (std::size_t i = 0; i < tensors.tensors.size(); ++i) {
     const std::int64_t begin = tensors.tensors[i].offset + tensors.tensors[i].size();
     const std::int64_t end =
-        i + 1 < tensors.tensors.size() ? tensors.tensors[i + 1].offset : tensors.padded_size;
+        i + 1 < tensors.tensors.size() ? tensors.tensors[i + 1].offset : slice(unit) * ranks_;
     if (begin == end) continue;
     const std::vector<std::uint16_t> zeros(static_cast<std::size_t>(end - begin));
     write_halves(unit, begin, zeros, zeros);
@@ -209,15 +284,17 @@ void TrainingState::clear_padding(std::size_t unit) {
 void TrainingState::write_halves(std::size_t unit, std::int64_t offset,
                                  std::span<const std::uint16_t> high,
                                  std::span<const std::uint16_t> low) {
-  const UnitState& state = units_[unit];
   write_plane(unit, Plane::high, kHalfBytes * offset, std::as_bytes(high));
   write_plane(unit, Plane::low, kHalfBytes * offset, std::as_bytes(low));
-  if (state.copy == nullptr) return;
-  // An update on the device refreshes this copy; before the first step nothing else would.
-  const std::int64_t halves = kHalfBytes * planner::unit_padded_size(shape_, unit);
-  device_.write(std::as_bytes(high), state.copy + kHalfBytes * offset);
-  if (state.copy_bytes.count() > halves) {
-    device_.write(std::as_bytes(low), state.copy + halves + kHalfBytes * offset);
+  // An update on the device refreshes copies; before the first step nothing else would.
+  const std::int64_t halves = kHalfBytes * slice(unit) * ranks_;
+  for (const auto& [place, units] : held_) {
+    const UnitState& state = units[unit];
+    if (state.copy == nullptr) continue;
+    place.device->write(std::as_bytes(high), state.copy + kHalfBytes * offset);
+    if (state.copy_bytes.count() > halves) {
+      place.device->write(std::as_bytes(low), state.copy + halves + kHalfBytes * offset);
+    }
   }
 }
 

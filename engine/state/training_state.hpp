@@ -27,15 +27,16 @@ inline constexpr std::array kPlanes = {Plane::high, Plane::low, Plane::m, Plane:
   return plane == Plane::high || plane == Plane::low ? 2 : 4;
 }
 
-/// Addresses of a unit's planes in the arenas, [padded] elements each (its parameters with
-/// padding); null for planes on the disk.
+/// Addresses of a unit's planes in the arenas of one rank, [slice] elements each: its parameters
+/// with padding, or with several ranks the rank's slice of them (planner/models/slices.hpp); null
+/// for planes on the disk.
 struct UnitState {
   std::byte* high = nullptr;  ///< High halves, uint16.
   std::byte* low = nullptr;   ///< Low halves, uint16.
   std::byte* m = nullptr;     ///< First moments, fp32.
   std::byte* v = nullptr;     ///< Second moments, fp32.
-  /// Copy of the high halves that stays on the device while the masters are on the host, or null.
-  /// With fp32 compute the low halves follow in it.
+  /// High halves of all slices that stay on the device beside the masters of one slice, or while
+  /// the masters are on the host; or null. With fp32 compute the low halves follow in it.
   std::byte* copy = nullptr;
   Bytes copy_bytes{0};
 };
@@ -71,13 +72,33 @@ struct StateHashes {
 /// Called with the number of bytes hashed so far and of all, from one thread at a time. May be
 /// empty.
 using HashProgress = std::function<void(std::int64_t done, std::int64_t all)>;
+/// Reads out.size() bytes from byte `offset` of one of a unit's planes on; called from several
+/// threads at a time.
+using ReadPlane =
+    std::function<void(std::size_t unit, Plane plane, std::int64_t offset, std::span<std::byte>)>;
+/// Hashes of the state of `shape` whose planes `read` reads; see TrainingState::hashes.
+[[nodiscard]] StateHashes hashes_of(const planner::ModelShape& shape, const ReadPlane& read,
+                                    const HashProgress& progress = nullptr);
 
-/// The state of a step graph's units in the arenas and on the disk. Use it only while no step runs.
+/// A rank whose slices of the state are in this process: its device, and its disk file, which is
+/// null if no state lies on the disk.
+struct HeldRank {
+  int rank = 0;
+  Device* device = nullptr;
+  DiskStore* disk = nullptr;
+};
+
+/// The state of a step graph's units in the arenas and on the disk, as vectors of whole units: of
+/// all ranks, or of those whose slices are in this process. Slices of other ranks cannot be read,
+/// and what would be written to them is left out. Use it only while no step runs.
 class TrainingState : public StateSource {
  public:
   /// `disk` is null if no state lies on the disk.
   TrainingState(const planner::ModelShape& shape, const planner::StepGraph& graph, Device& device,
                 DiskStore* disk = nullptr);
+  /// State of a graph of several ranks, of which `held` are in this process.
+  TrainingState(const planner::ModelShape& shape, const planner::StepGraph& graph,
+                const std::vector<HeldRank>& held);
 
   /// Sets the initial weights (engine/state/init.hpp) and zeroes m and v.
   void initialize(const InitialWeights& weights);
@@ -107,15 +128,33 @@ class TrainingState : public StateSource {
 
   /// Host memory that `read_plane` fills fastest; the device must outlive it.
   [[nodiscard]] std::shared_ptr<std::byte> memory_to_read_into(Bytes bytes) const {
-    return device_.memory_to_read_into(bytes);
+    return held_.front().place.device->memory_to_read_into(bytes);
   }
+  /// Number of ranks that the state is cut among, and elements of each one's slice of a unit.
+  [[nodiscard]] std::int64_t ranks() const { return ranks_; }
+  [[nodiscard]] std::int64_t slice(std::size_t unit) const { return slices_[unit]; }
   /// Reads out.size() bytes from byte `offset` of one of a unit's planes on. May be called from
   /// several threads at a time.
   void read_plane(std::size_t unit, Plane plane, std::int64_t offset,
                   std::span<std::byte> out) const;
 
  private:
-  [[nodiscard]] std::byte* address(std::size_t unit, Plane plane) const;
+  /// What one rank holds of all units.
+  struct Holding {
+    HeldRank place;
+    std::vector<UnitState> units;
+  };
+  [[nodiscard]] Holding holding_of(const planner::StepGraph& graph, const HeldRank& held) const;
+  /// The rank's holding; null if it is not in this process.
+  [[nodiscard]] const Holding* holding(std::int64_t rank) const;
+  /// Calls `visit(holding, offset, begin, bytes)` for each slice of a plane that bytes `offset` to
+  /// offset + bytes - 1 of the plane lie in: `offset` within the slice, `begin` within the bytes.
+  /// `holding` is null for ranks of other processes.
+  template <class Visit>
+  void for_slices(std::size_t unit, Plane plane, std::int64_t offset, std::int64_t bytes,
+                  const Visit& visit) const;
+  /// Whether writes to `count` elements of a unit from element `first` on reach a rank held here.
+  [[nodiscard]] bool holds(std::size_t unit, std::int64_t first, std::int64_t count) const;
   void write_plane(std::size_t unit, Plane plane, std::int64_t offset,
                    std::span<const std::byte> in);
   void clear_moments_in_memory();
@@ -129,9 +168,9 @@ class TrainingState : public StateSource {
                     std::span<const std::uint16_t> low);
 
   planner::ModelShape shape_;
-  Device& device_;
-  DiskStore* disk_;
-  std::vector<UnitState> units_;
+  std::int64_t ranks_;
+  std::vector<std::int64_t> slices_;  ///< Elements of a rank's slice, by unit.
+  std::vector<Holding> held_;         ///< In ascending order of ranks.
 };
 
 }  // namespace sluice::engine

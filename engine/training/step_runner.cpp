@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "engine/training/collective_task.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -48,22 +49,38 @@ Diverged::Diverged(std::int64_t step, bool loss, std::optional<std::size_t> grad
 
 StepRunner::StepRunner(const Program& program, Device& device, const planner::Job& job,
                        TokenSource& tokens, LearningRate learning_rate,
-                       std::span<AdamWStep> constants, DiskStore* disk)
+                       std::span<AdamWStep> constants, DiskStore* disk, const RankLinks& links)
     : program_(program),
       device_(device),
       job_(job),
       tokens_(tokens),
       learning_rate_(std::move(learning_rate)),
       disk_(disk),
-      updates_(constants.empty() ? std::span(own_updates_) : constants) {}
+      links_(links),
+      world_(links.world()),
+      updates_(constants.empty() ? std::span(own_updates_) : constants) {
+  if (world_.size > 1) step_tokens_.resize(static_cast<std::size_t>(2 * job.tokens()));
+}
 
 void StepRunner::expect(std::int64_t first, std::int64_t last) {
   first_ = first;
+  wants_stop_.store(false);
   results_.assign(static_cast<std::size_t>(last - first + 1), StepResult{});
 }
 
 void StepRunner::run(std::uint32_t index, std::int64_t step) {
   const BoundTask& task = program_.task(index);
+  if (world_.size == 1) return run_task(task, step);
+  try {
+    run_task(task, step);
+  } catch (const std::exception& error) {
+    // Lanes of all ranks may wait for each other, and end only when they hear of it.
+    links_.control->fail(error.what());
+    throw;
+  }
+}
+
+void StepRunner::run_task(const BoundTask& task, std::int64_t step) {
   switch (task.kind) {
     case TaskKind::data:
       return gather(task, step);
@@ -81,6 +98,10 @@ void StepRunner::run(std::uint32_t index, std::int64_t step) {
     case TaskKind::write_weights:
       check(disk_ != nullptr, "a plan that uses the disk has a file there");
       return disk_->move(task, before_ + step);
+    case TaskKind::gather_weights:
+    case TaskKind::exchange_gradients:
+    case TaskKind::gather_norms:
+      return run_collective(task, *links_.fabric);
     default:
       return device_.run(task, update_of(step), Pace::link);
   }
@@ -89,12 +110,19 @@ void StepRunner::run(std::uint32_t index, std::int64_t step) {
 void StepRunner::gather(const BoundTask& task, std::int64_t step) {
   const BoundAccess& buffer = task.access(Role::tokens);
   const auto tokens = static_cast<std::size_t>(job_.tokens());
-  check(buffer.bytes.count() == static_cast<std::int64_t>(2 * tokens * sizeof(std::int32_t)),
+  const std::size_t own = tokens / static_cast<std::size_t>(world_.size);
+  check(buffer.bytes.count() == static_cast<std::int64_t>(2 * own * sizeof(std::int32_t)),
         "the token buffer holds inputs and targets");
-  auto* inputs = reinterpret_cast<std::int32_t*>(buffer.data);
+  auto* const part = reinterpret_cast<std::int32_t*>(buffer.data);
+  const std::span all = world_.size == 1 ? std::span(part, 2 * tokens) : std::span(step_tokens_);
   const std::int64_t of_run = before_ + step;
-  const std::span targets(inputs + tokens, tokens);
-  tokens_.read((of_run - 1) * job_.batch_size, {inputs, tokens}, targets);
+  const std::span targets = all.last(tokens);
+  tokens_.read((of_run - 1) * job_.batch_size, all.first(tokens), targets);
+  if (world_.size > 1) {
+    const std::size_t first = own * static_cast<std::size_t>(world_.rank);
+    std::ranges::copy(all.subspan(first, own), part);
+    std::ranges::copy(targets.subspan(first, own), part + own);
+  }
   StepResult& result = expected(step);
   const auto masked = std::ranges::count_if(targets, [](std::int32_t each) { return each < 0; });
   result.padding = std::ranges::count(targets, kPaddingTarget);
@@ -102,6 +130,12 @@ void StepRunner::gather(const BoundTask& task, std::int64_t step) {
   result.lr = learning_rate_(of_run);
   // Without clipping an update may run before `grads`; with it, `grads` completes the constants.
   set_update(step, result, gradient_scale(result));
+}
+
+void StepRunner::agree_to_stop(std::int64_t step) {
+  const std::vector<std::string> wishes = links_.control->gather(wants_stop_.load() ? "stop" : "");
+  // Lanes run one step ahead at most, so all ranks can end after the following one.
+  if (std::ranges::count(wishes, "stop") > 0) stops_(step + 1);
 }
 
 void StepRunner::set_update(std::int64_t step, const StepResult& result, double scale) {
@@ -128,6 +162,7 @@ void StepRunner::reduce(const BoundTask& task, std::int64_t step) {
         step, result,
         gradient_scale(result) * static_cast<double>(clip_scale(job_.optimizer, result.grad_norm)));
   }
+  if (world_.size > 1) agree_to_stop(step);
   result.end = std::chrono::steady_clock::now();
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -14,6 +15,7 @@
 #include "engine/datasets/token_source.hpp"
 #include "engine/disk/disk_store.hpp"
 #include "engine/execution/executor.hpp"
+#include "engine/ranks/rank_links.hpp"
 #include "planner/models/job.hpp"
 #include "sim/error.hpp"
 
@@ -56,14 +58,22 @@ class StepRunner : public TaskRunner {
   using LearningRate = std::function<double(std::int64_t step)>;
 
   /// All references must outlive the runner. `constants`, if not empty, is where the device reads
-  /// the optimizer's constants of a step. `disk` is null if no state lies on the disk.
+  /// the optimizer's constants of a step. `disk` is null if no state lies on the disk. `links`:
+  /// those of the program's rank.
   StepRunner(const Program& program, Device& device, const planner::Job& job, TokenSource& tokens,
              LearningRate learning_rate, std::span<AdamWStep> constants = {},
-             DiskStore* disk = nullptr);
+             DiskStore* disk = nullptr, const RankLinks& links = {});
 
   void enter_lane(planner::LaneKind lane) override { device_.enter_lane(lane); }
   /// Runs a task. Throws Diverged if loss or gradient are not finite.
   void run(std::uint32_t task, std::int64_t step) override;
+
+  /// With several ranks: tells the others that no step is to begin but those that some rank may
+  /// have begun. Call it from any thread, and see that every rank acts as `stops` says.
+  void want_stop() { wants_stop_.store(true); }
+  /// Sets what is called within a `grads` task once any rank wants to stop, with the last step that
+  /// may begin, which is the same on all ranks.
+  void on_stop(std::function<void(std::int64_t last)> stops) { stops_ = std::move(stops); }
 
   /// Makes the program's step 1 the run's step `before` + 1, with that step's sequences, learning
   /// rate and update. Call it before the first run.
@@ -76,7 +86,10 @@ class StepRunner : public TaskRunner {
   }
 
  private:
+  void run_task(const BoundTask& task, std::int64_t step);
   void gather(const BoundTask& task, std::int64_t step);
+  /// Tells the other ranks whether this one wants to stop, and hears whether they do.
+  void agree_to_stop(std::int64_t step);
   void reduce(const BoundTask& task, std::int64_t step);
   StepResult& expected(std::int64_t step) {
     return results_[static_cast<std::size_t>(step - first_)];
@@ -102,6 +115,12 @@ class StepRunner : public TaskRunner {
   TokenSource& tokens_;
   LearningRate learning_rate_;
   DiskStore* disk_;
+  RankLinks links_;
+  World world_;
+  std::atomic<bool> wants_stop_{false};
+  std::function<void(std::int64_t)> stops_;
+  /// Inputs, then targets, of a whole step, of which each of several ranks has a part.
+  std::vector<std::int32_t> step_tokens_;
   std::array<AdamWStep, kStepsQueued> own_updates_{};
   std::span<AdamWStep> updates_;
   std::int64_t before_ = 0;

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cinttypes>
 #include <cstdio>
+#include <ostream>
 
 #include "engine/host/host_device.hpp"
 #include "planner/layout/laid_out.hpp"
@@ -116,18 +117,33 @@ std::unique_ptr<Session> make_session(const planner::Job& job, const planner::St
                                       const planner::Plan& plan, TokenSource& tokens,
                                       Observer* observer, const DiskPlace& place,
                                       const InitialWeights& weights) {
-  const ArenaSizes sizes{graph.layout.device_bytes, graph.layout.host_bytes};
-  const LinkPace fast{BytesPerSecond(1e10), Seconds(0)};
-  auto device = std::make_unique<HostDevice>(
-      job, HostDeviceSettings{.arenas = sizes,
-                              .capacity = sizes,
-                              .h2d = fast,
-                              .d2h = fast,
-                              .threads = static_cast<int>(plan.threads)});
   const double lr = job.optimizer.lr;
   return std::make_unique<Session>(
-      job, graph, std::move(device), tokens,
-      [lr](std::int64_t step) { return lr / static_cast<double>(step); }, weights, observer, place);
+      job, graph, rank_devices(job, graph, plan, {observer}), tokens,
+      [lr](std::int64_t step) { return lr / static_cast<double>(step); }, weights, place);
+}
+
+SessionRanks rank_devices(const planner::Job& job, const planner::StepGraph& graph,
+                          const planner::Plan& plan, std::vector<Observer*> observers,
+                          const RankLinks& links) {
+  const ArenaSizes sizes{graph.layout.device_bytes, graph.layout.host_bytes};
+  const LinkPace fast{BytesPerSecond(1e10), Seconds(0)};
+  SessionRanks ranks;
+  ranks.observers = std::move(observers);
+  ranks.links = links;
+  for (std::int64_t i = 0; i < (links.control == nullptr ? graph.ranks : 1); ++i) {
+    ranks.devices.push_back(std::make_unique<HostDevice>(
+        job, HostDeviceSettings{.arenas = sizes,
+                                .capacity = sizes,
+                                .h2d = fast,
+                                .d2h = fast,
+                                .threads = static_cast<int>(plan.threads)}));
+  }
+  return ranks;
+}
+
+std::string bits_of(const StepResult& result) {
+  return bits(result.loss) + "/" + bits(result.grad_norm);
 }
 
 Outcome run_plan(const planner::Job& job, const planner::Plan& plan, std::int64_t steps,
@@ -137,7 +153,7 @@ Outcome run_plan(const planner::Job& job, const planner::Plan& plan, std::int64_
   const auto session = make_session(job, graph, plan, tokens, nullptr, place);
   Outcome outcome;
   session->run_to(steps, [&](std::int64_t, const StepResult& result) {
-    outcome.losses.push_back(bits(result.loss) + "/" + bits(result.grad_norm));
+    outcome.losses.push_back(bits_of(result));
   });
   outcome.weights_sha256 = session->state().weights_sha256();
   outcome.state_sha256 = session->state().state_sha256();
@@ -154,6 +170,12 @@ Outcome run_plan(const planner::Job& job, const planner::Plan& plan, std::int64_
   return outcome;
 }
 
+void PrintTo(const Outcome& outcome, std::ostream* out) {
+  for (const std::string& each : outcome.losses) *out << each << ' ';
+  *out << "weights " << outcome.weights_sha256.substr(0, 12) << ", state "
+       << outcome.state_sha256.substr(0, 12) << ", validation " << outcome.validation;
+}
+
 std::string describe(const planner::Plan& plan) {
   std::string text = "weight_buffers " + std::to_string(plan.weight_buffers) +
                      ", gradient_buffers " + std::to_string(plan.gradient_buffers) +
@@ -162,7 +184,9 @@ std::string describe(const planner::Plan& plan) {
                      std::to_string(plan.prefetch_depth) + ", rounds " +
                      std::to_string(plan.rounds) + ", copy_chunk " +
                      std::to_string(plan.copy_chunk.count()) + ", threads " +
-                     std::to_string(plan.threads) + ";";
+                     std::to_string(plan.threads) + ", ranks " + std::to_string(plan.ranks) +
+                     ", exchange_piece " + std::to_string(plan.exchange_piece.count()) +
+                     ", receive_buffers " + std::to_string(plan.receive_buffers) + ";";
   for (const planner::UnitPlan& unit : plan.units) {
     text += std::string(" [") + to_string(unit.weights) + ' ' + to_string(unit.gradients) + ' ' +
             to_string(unit.state) + ' ' + to_string(unit.keep) + ' ' + to_string(unit.keep_tier) +

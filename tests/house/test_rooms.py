@@ -25,7 +25,7 @@ LEVELS = {
         ["buying"],
     ],
     "engine": [
-        ["memory", "optimizer", "run_folders"],
+        ["memory", "optimizer", "ranks", "run_folders"],
         ["execution", "model_files", "python"],
         ["chat", "disk", "host", "rows", "tokenizer"],
         ["examples"],

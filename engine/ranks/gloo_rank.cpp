@@ -1,0 +1,290 @@
+#include "engine/ranks/gloo_rank.hpp"
+
+#include <gloo/rendezvous/context.h>
+#include <gloo/rendezvous/store.h>
+#include <gloo/transport/tcp/device.h>
+#include <gloo/transport/unbound_buffer.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <thread>
+
+#include "sim/error.hpp"
+
+namespace sluice::engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kBetweenLooks{5};
+/// Time within which a rank that ends because of another one says on the board that it is alive.
+constexpr std::chrono::seconds kSayWithin{1};
+
+/// Key under which a board has the first failure: the rank's number, a space, the line.
+constexpr const char* kFailureKey = "failure";
+
+/// The failure that the board has, if any.
+std::optional<RankFailure> posted_failure(const Board& board) {
+  const std::optional<std::string> text = board.find(kFailureKey);
+  if (!text) return std::nullopt;
+  const std::size_t space = text->find(' ');
+  return RankFailure(std::atoi(text->c_str()), text->substr(space + 1));
+}
+
+/// Posts `failure` unless another one was first, and returns the first one.
+RankFailure post_failure(Board& board, const RankFailure& failure) {
+  board.post(kFailureKey, std::to_string(failure.rank()) + ' ' + failure.what());
+  return posted_failure(board).value_or(failure);
+}
+
+/// The board as Gloo's meeting point: the address of rank r under the key "r".
+class BoardStore : public gloo::rendezvous::Store {
+ public:
+  BoardStore(Board& board, std::chrono::milliseconds patience)
+      : board_(board), patience_(patience) {}
+
+  void set(const std::string& key, const std::vector<char>& data) override {
+    if (board_.post(name_of(key), std::string(data.begin(), data.end()))) return;
+    throw BadRequest("rendezvous: " + board_.place() + " has rank " + key +
+                     " already: give each rank a number of its own, and each start a new folder");
+  }
+  std::vector<char> get(const std::string& key) override {
+    wait({key});
+    const std::string text = board_.find(name_of(key)).value();
+    return {text.begin(), text.end()};
+  }
+  void wait(const std::vector<std::string>& keys) override { wait(keys, patience_); }
+  void wait(const std::vector<std::string>& keys,
+            const std::chrono::milliseconds& /*timeout*/) override {
+    const auto end = Clock::now() + patience_;
+    for (const std::string& key : keys) {
+      while (!board_.find(name_of(key))) {
+        if (const auto failure = posted_failure(board_)) throw RankFailure(*failure);
+        if (Clock::now() > end) {
+          throw post_failure(board_, rank_silent(std::atoi(key.c_str()), patience_));
+        }
+        std::this_thread::sleep_for(kBetweenLooks);
+      }
+    }
+  }
+
+ private:
+  static std::string name_of(const std::string& key) { return "rank-" + key; }
+  Board& board_;
+  std::chrono::milliseconds patience_;
+};
+
+}  // namespace
+
+bool has_gloo() { return true; }
+
+/// The connections, and exchanges of ranges with all peers at once.
+class GlooRank::Mesh {
+ public:
+  Mesh(World world, Board& board, const GlooSettings& settings)
+      : world_(world),
+        board_(board),
+        patience_(settings.patience),
+        context_(world.rank, world.size) {
+    try {
+      gloo::transport::tcp::attr address;
+      address.hostname = settings.address;
+      std::shared_ptr<gloo::transport::Device> device = gloo::transport::tcp::CreateDevice(address);
+      BoardStore store(board, patience_);
+      context_.setTimeout(patience_);
+      context_.connectFullMesh(store, device);
+    } catch (const gloo::Exception& error) {
+      if (const auto failure = posted_failure(board_)) throw RankFailure(*failure);
+      throw EnvironmentError(std::string("ranks cannot connect by ") + settings.address + ": " +
+                             error.what());
+    }
+  }
+
+  [[nodiscard]] World world() const { return world_; }
+
+  /// What one peer is sent and what it sends; both may be empty.
+  struct Parcel {
+    std::span<const std::byte> out;
+    std::span<std::byte> in;
+  };
+  /// Exchanges parcels with all peers, as `parcel` returns them by rank, and returns when all have
+  /// arrived. Calls with the same `slot` must not overlap, and all ranks must make the same ones.
+  void exchange(std::uint64_t slot, const std::function<Parcel(int peer)>& parcel) {
+    std::vector<Transfer> transfers;
+    for (int i = 1; i < world_.size; ++i) {
+      const int peer = (world_.rank + i) % world_.size;
+      transfers.push_back({.peer = peer, .in = nullptr, .out = nullptr});
+      guard(peer, transfers, [&] { return start(slot, parcel(peer), transfers.back()); });
+    }
+    // Receives first: a peer that is late to receive must not be taken for one that is lost.
+    for (Transfer& each : transfers) {
+      if (!each.in) continue;
+      guard(each.peer, transfers, [&] { return each.in->waitRecv(patience_); });
+      each.in.reset();
+    }
+    for (Transfer& each : transfers) {
+      if (each.out) guard(each.peer, transfers, [&] { return each.out->waitSend(patience_); });
+    }
+  }
+
+  void fail(const std::string& reason) noexcept {
+    try {
+      post_failure(board_, rank_failed(world_.rank, reason));
+      context_.closeConnections();
+    } catch (...) {
+      // The others see that this rank's connections close when its process ends.
+    }
+  }
+
+ private:
+  using Buffer = gloo::transport::UnboundBuffer;
+  struct Transfer {
+    int peer;
+    std::unique_ptr<Buffer> in, out;
+  };
+
+  bool start(std::uint64_t slot, const Parcel& parcel, Transfer& transfer) {
+    if (!parcel.in.empty()) {
+      transfer.in = context_.createUnboundBuffer(parcel.in.data(), parcel.in.size());
+      transfer.in->recv(transfer.peer, slot);
+    }
+    if (!parcel.out.empty()) {
+      // Gloo has one type of buffer for reading and writing.
+      auto* data = const_cast<std::byte*>(parcel.out.data());
+      transfer.out = context_.createUnboundBuffer(data, parcel.out.size());
+      transfer.out->send(transfer.peer, slot);
+    }
+    return true;
+  }
+
+  /// Calls `call`, which has to do with `peer`, and turns what Gloo throws into the failure of the
+  /// rank that is to blame.
+  template <class Call>
+  void guard(int peer, const std::vector<Transfer>& transfers, const Call& call) {
+    const auto begin = Clock::now();
+    try {
+      if (call()) return;
+    } catch (const gloo::Exception&) {
+    }
+    // Gloo's clock may be a little ahead.
+    if (Clock::now() - begin < patience_ * 9 / 10) throw post_failure(board_, lost(peer));
+    std::vector<int> missing;
+    for (const Transfer& each : transfers) {
+      if (each.in) missing.push_back(each.peer);
+    }
+    throw post_failure(board_, silent(peer, missing));
+  }
+
+  /// Says on the board that this rank is alive, though it ends.
+  void report() { board_.post(report_of(world_.rank), "alive"); }
+  [[nodiscard]] bool reported(int rank) const { return board_.find(report_of(rank)).has_value(); }
+  static std::string report_of(int rank) { return "report-" + std::to_string(rank); }
+
+  /// Waits until `known` returns true or the board has a failure, which is returned; at most for
+  /// the time in which a living rank says so.
+  template <class Known>
+  std::optional<RankFailure> look(const Known& known) const {
+    const auto end = Clock::now() + std::min<std::chrono::milliseconds>(patience_, kSayWithin);
+    for (;;) {
+      if (auto failure = posted_failure(board_)) return failure;
+      if (known() || Clock::now() > end) return std::nullopt;
+      std::this_thread::sleep_for(kBetweenLooks);
+    }
+  }
+
+  /// The failure for which the connection to `peer` closed: its death, or, if it says that it is
+  /// alive, the one for which it ends.
+  RankFailure lost(int peer) {
+    report();
+    if (auto failure = look([&] { return reported(peer); })) return *failure;
+    if (!reported(peer)) return rank_ended(peer);
+    return look([] { return false; }).value_or(rank_ended(peer));
+  }
+
+  /// The failure of the rank for which this one waited in vain, with `peer` first among those in
+  /// `missing`: others of them may wait for the same rank, and say so once they wait no longer.
+  RankFailure silent(int peer, const std::vector<int>& missing) {
+    report();
+    context_.closeConnections();
+    const auto alive = [this](int rank) { return reported(rank); };
+    if (auto failure = look([&] { return std::ranges::all_of(missing, alive); })) return *failure;
+    const auto hangs = std::ranges::find_if_not(missing, alive);
+    return rank_silent(hangs == missing.end() ? peer : *hangs, patience_);
+  }
+
+  World world_;
+  Board& board_;
+  std::chrono::milliseconds patience_;
+  gloo::rendezvous::Context context_;
+};
+
+class GlooRank::MeshControl : public Control {
+ public:
+  explicit MeshControl(Mesh& mesh) : mesh_(mesh) {}
+  [[nodiscard]] World world() const override { return mesh_.world(); }
+  void fail(const std::string& reason) noexcept override { mesh_.fail(reason); }
+
+  [[nodiscard]] std::vector<std::string> gather(const std::string& text) override {
+    constexpr std::uint64_t kLengths = 1, kTexts = 2;
+    const auto [rank, size] = world();
+    const std::uint64_t length = text.size();
+    std::vector<std::uint64_t> lengths(static_cast<std::size_t>(size));
+    mesh_.exchange(kLengths, [&](int peer) {
+      return Mesh::Parcel{
+          std::as_bytes(std::span(&length, 1)),
+          std::as_writable_bytes(std::span(&lengths[static_cast<std::size_t>(peer)], 1))};
+    });
+    lengths[static_cast<std::size_t>(rank)] = length;
+    std::vector<std::string> texts;
+    for (const std::uint64_t each : lengths) texts.emplace_back(each, '\0');
+    mesh_.exchange(kTexts, [&](int peer) {
+      return Mesh::Parcel{std::as_bytes(std::span(text)),
+                          std::as_writable_bytes(std::span(texts[static_cast<std::size_t>(peer)]))};
+    });
+    texts[static_cast<std::size_t>(rank)] = text;
+    return texts;
+  }
+
+ private:
+  Mesh& mesh_;
+};
+
+class GlooRank::MeshFabric : public Fabric {
+ public:
+  explicit MeshFabric(Mesh& mesh) : mesh_(mesh) {}
+  [[nodiscard]] World world() const override { return mesh_.world(); }
+
+  void all_gather(const RankRuns& runs) override {
+    mesh_.exchange(kSlot, [&, own = runs.of(world().rank)](int peer) {
+      return Mesh::Parcel{own, runs.of(peer)};
+    });
+  }
+
+  void exchange(const RankRuns& own, std::span<std::byte> received) override {
+    const auto [rank, size] = world();
+    check(received.size() == own.bytes * static_cast<std::size_t>(size - 1),
+          "an exchange receives one run a peer");
+    mesh_.exchange(kSlot, [&, rank = rank](int peer) {
+      return Mesh::Parcel{own.of(peer),
+                          received.subspan(peer_index(rank, peer) * own.bytes, own.bytes)};
+    });
+  }
+
+ private:
+  static constexpr std::uint64_t kSlot = 3;
+  Mesh& mesh_;
+};
+
+GlooRank::GlooRank(World world, Board& board, const GlooSettings& settings)
+    : mesh_(std::make_unique<Mesh>(world, board, settings)),
+      control_(std::make_unique<MeshControl>(*mesh_)),
+      fabric_(std::make_unique<MeshFabric>(*mesh_)) {}
+
+GlooRank::~GlooRank() = default;
+
+Control& GlooRank::control() { return *control_; }
+Fabric& GlooRank::fabric() { return *fabric_; }
+
+}  // namespace sluice::engine
