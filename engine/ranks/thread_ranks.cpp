@@ -57,6 +57,9 @@ class ThreadRanks::RankControl : public Control {
   void fail(const std::string& reason) noexcept override {
     shared_.fail(rank_failed(rank_, reason));
   }
+  [[nodiscard]] std::optional<RankFailure> failure() const override {
+    return shared_.failure.found();
+  }
 
  private:
   Shared& shared_;

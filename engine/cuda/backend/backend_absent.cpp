@@ -19,7 +19,8 @@ std::unique_ptr<engine::Device> make_device(const planner::Job& /*job*/,
                                             const ArenaSizes& /*arenas*/,
                                             const ArenaSizes& /*capacity*/, int /*threads*/,
                                             bool /*staged*/,
-                                            std::optional<BytesPerSecond> /*paced*/) {
+                                            std::optional<BytesPerSecond> /*paced*/,
+                                            const RankLinks& /*links*/) {
   refuse();
 }
 
