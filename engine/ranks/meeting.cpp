@@ -14,6 +14,11 @@ std::optional<RankFailure> SharedFailure::found() const {
   return failure_;
 }
 
+void SharedFailure::forget() {
+  const std::lock_guard lock(mutex_);
+  failure_.reset();
+}
+
 Meeting::Meeting(int ranks, std::chrono::milliseconds patience, SharedFailure& failure)
     : patience_(patience), failure_(failure), here_(static_cast<std::size_t>(ranks)) {}
 
@@ -37,6 +42,12 @@ void Meeting::come(int rank) {
   }
   // Whoever was met before a failure goes on, and finds it at the next meeting.
   if (round_ == round) throw_failure();
+}
+
+void Meeting::begin_again() {
+  const std::lock_guard lock(mutex_);
+  here_.assign(here_.size(), false);
+  waiting_ = 0;
 }
 
 void Meeting::wake() {

@@ -19,6 +19,7 @@ class SharedFailure {
   /// Records that `rank` failed, unless a failure is recorded already.
   void record(const RankFailure& failure);
   [[nodiscard]] std::optional<RankFailure> found() const;
+  void forget();
 
  private:
   mutable std::mutex mutex_;
@@ -35,6 +36,8 @@ class Meeting {
   /// caller's. Throws RankFailure if a rank failed, or stays away for longer than the patience,
   /// which is then recorded as its failure.
   void come(int rank);
+  /// Lets all ranks come anew after a failure; nobody may wait here.
+  void begin_again();
   /// Wakes everybody who waits here, after a failure was recorded.
   void wake();
 

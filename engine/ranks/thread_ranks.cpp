@@ -117,6 +117,12 @@ ThreadRanks::ThreadRanks(int size, std::chrono::milliseconds patience)
 
 ThreadRanks::~ThreadRanks() = default;
 
+void ThreadRanks::begin_again() {
+  shared_->failure.forget();
+  shared_->talk.begin_again();
+  shared_->collective.begin_again();
+}
+
 int ThreadRanks::size() const { return shared_->size; }
 
 Control& ThreadRanks::control(int rank) {

@@ -18,6 +18,8 @@ class ThreadRanks {
   ~ThreadRanks();
 
   [[nodiscard]] int size() const;
+  /// Forgets that a rank failed. Call it only while no rank is in a call.
+  void begin_again();
   [[nodiscard]] Control& control(int rank);
   [[nodiscard]] Fabric& fabric(int rank);
 

@@ -72,9 +72,9 @@ std::int64_t total(Control& control, std::int64_t number) {
 /// What the ranks found first: in the earliest unit, and there in the earliest micro-batch.
 std::optional<NotFinite> first_of_ranks(Control& control, const std::optional<NotFinite>& found) {
   std::optional<std::pair<std::size_t, std::int64_t>> first;
-  const std::string own = found ? std::to_string(found->unit) + ' ' +
-                                      std::to_string(found->micro_batch)
-                                : std::string();
+  const std::string own =
+      found ? std::to_string(found->unit) + ' ' + std::to_string(found->micro_batch)
+            : std::string();
   for (const std::string& text : control.gather(own)) {
     if (text.empty()) continue;
     const std::size_t space = text.find(' ');
@@ -248,8 +248,8 @@ bool RankEvaluation::is_finite(const BoundAccess& values) {
   return true;
 }
 
-std::int64_t RankEvaluation::place(std::size_t slot, std::int64_t first_window, std::int64_t windows,
-                               const ReadWindows& read) {
+std::int64_t RankEvaluation::place(std::size_t slot, std::int64_t first_window,
+                                   std::int64_t windows, const ReadWindows& read) {
   const std::int64_t present = std::min(job_.micro_batch, windows - first_window);
   const auto tokens = static_cast<std::size_t>(present * job_.seq_len);
   std::ranges::fill(input_tokens_, 0);
@@ -294,10 +294,10 @@ std::optional<double> Evaluation::mean_loss(std::int64_t windows, const ReadWind
 
 std::optional<NotFinite> Evaluation::find_not_finite(std::int64_t windows,
                                                      const ReadWindows& read) {
-  return on_ranks<std::optional<NotFinite>>(
-      read, [&](RankEvaluation& rank, const ReadWindows& from) {
-        return rank.find_not_finite(windows, from);
-      });
+  return on_ranks<std::optional<NotFinite>>(read,
+                                            [&](RankEvaluation& rank, const ReadWindows& from) {
+                                              return rank.find_not_finite(windows, from);
+                                            });
 }
 
 }  // namespace sluice::engine

@@ -1,63 +1,125 @@
 #include "engine/training/session.hpp"
 
 #include <algorithm>
+#include <mutex>
 
+#include "engine/training/rank_threads.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
 namespace {
 
-std::unique_ptr<DiskStore> open_disk(const planner::ModelShape& shape,
-                                     const planner::StepGraph& graph, Device& device,
-                                     const DiskPlace& place) {
-  if (graph.layout.disk_bytes == Bytes(0)) return nullptr;
-  std::vector<std::span<std::byte>> buffers;
-  for (const planner::Placement& placement : graph.layout.placements) {
-    const planner::StepTensor& tensor = graph.tensors[static_cast<std::size_t>(placement.tensor)];
-    if (tensor.part != planner::kDiskBuffers) continue;
-    buffers.push_back(device.arena(tensor.arena)
-                          .subspan(static_cast<std::size_t>(placement.offset.count()),
-                                   static_cast<std::size_t>(tensor.bytes.count())));
+SessionRanks one_rank(std::unique_ptr<Device> device, Observer* observer) {
+  SessionRanks ranks;
+  ranks.devices.push_back(std::move(device));
+  ranks.observers.push_back(observer);
+  return ranks;
+}
+
+std::unique_ptr<ThreadRanks> threads_of(const planner::StepGraph& graph,
+                                        const SessionRanks& ranks) {
+  if (graph.ranks == 1 || ranks.links.control != nullptr) return nullptr;
+  return std::make_unique<ThreadRanks>(static_cast<int>(graph.ranks), ranks.patience);
+}
+
+/// Tokens that several ranks of a process read, one at a time.
+class SharedTokens : public TokenSource {
+ public:
+  explicit SharedTokens(TokenSource& tokens) : tokens_(tokens) {}
+  void read(std::int64_t position, std::span<std::int32_t> inputs,
+            std::span<std::int32_t> targets) override {
+    const std::lock_guard lock(mutex_);
+    tokens_.read(position, inputs, targets);
   }
-  return std::make_unique<DiskStore>(shape, graph, buffers, place);
+
+ private:
+  std::mutex mutex_;
+  TokenSource& tokens_;
+};
+
+std::vector<HeldRank> held_by(const std::vector<std::unique_ptr<RankSession>>& ranks) {
+  std::vector<HeldRank> held;
+  for (const auto& each : ranks) {
+    held.push_back({each->links.world().rank, each->device.get(), each->disk.get()});
+  }
+  return held;
 }
 
 }  // namespace
 
-Session::Session(const planner::Job& job, const planner::StepGraph& graph,
-                 std::unique_ptr<Device> device, TokenSource& tokens,
-                 StepRunner::LearningRate learning_rate, Observer* observer, const DiskPlace& place)
+std::vector<std::unique_ptr<RankSession>> Session::sessions_of(
+    const planner::Job& job, const planner::StepGraph& graph, SessionRanks ranks,
+    const StepRunner::LearningRate& learning_rate, const DiskPlace& place) {
+  const bool processes = ranks.links.control != nullptr;
+  check(std::ssize(ranks.devices) == (processes ? 1 : graph.ranks), "every rank has a device");
+  ranks.observers.resize(ranks.devices.size(), nullptr);
+  std::vector<std::unique_ptr<RankSession>> sessions;
+  for (std::size_t i = 0; i < ranks.devices.size(); ++i) {
+    const int rank = static_cast<int>(i);
+    const RankLinks links = threads_ == nullptr
+                                ? ranks.links
+                                : RankLinks{&threads_->control(rank), &threads_->fabric(rank)};
+    sessions.push_back(std::make_unique<RankSession>(job, graph, std::move(ranks.devices[i]),
+                                                     *tokens_, learning_rate, ranks.observers[i],
+                                                     place, links));
+  }
+  return sessions;
+}
+
+std::vector<RankLinks> Session::links() const {
+  std::vector<RankLinks> links;
+  for (const auto& each : ranks_) links.push_back(each->links);
+  return links;
+}
+
+std::vector<RankEvaluation*> Session::evaluations() const {
+  std::vector<RankEvaluation*> evaluations;
+  for (const auto& each : ranks_) evaluations.push_back(&each->evaluation);
+  return evaluations;
+}
+
+Session::Session(const planner::Job& job, const planner::StepGraph& graph, SessionRanks ranks,
+                 TokenSource& tokens, const StepRunner::LearningRate& learning_rate,
+                 const DiskPlace& place)
     : clips_(job.optimizer.clip.has_value()),
-      device_(std::move(device)),
-      program_(graph, *device_),
-      disk_(open_disk(job.model, graph, *device_, place)),
-      state_(job.model, graph, *device_, disk_.get()),
-      evaluation_(job, program_, *device_, disk_.get()),
-      queues_(device_->open_queues(program_)),
-      runner_(program_, *device_, job, tokens, std::move(learning_rate),
-              queues_ ? queues_->constants() : std::span<AdamWStep>{}, disk_.get()),
-      executor_(program_, runner_, observer, queues_.get()) {}
+      threads_(threads_of(graph, ranks)),
+      tokens_(std::make_unique<SharedTokens>(tokens)),
+      ranks_(sessions_of(job, graph, std::move(ranks), learning_rate, place)),
+      state_(job.model, graph, held_by(ranks_)),
+      evaluation_(evaluations(), links()) {}
+
+Session::Session(const planner::Job& job, const planner::StepGraph& graph, SessionRanks ranks,
+                 TokenSource& tokens, const StepRunner::LearningRate& learning_rate,
+                 const InitialWeights& weights, const DiskPlace& place)
+    : Session(job, graph, std::move(ranks), tokens, learning_rate, place) {
+  state_.initialize(weights);
+}
+
+Session::Session(const planner::Job& job, const planner::StepGraph& graph, SessionRanks ranks,
+                 TokenSource& tokens, const StepRunner::LearningRate& learning_rate,
+                 const LoadedState& state, const DiskPlace& place)
+    : Session(job, graph, std::move(ranks), tokens, learning_rate, place) {
+  state_.load(state);
+}
 
 Session::Session(const planner::Job& job, const planner::StepGraph& graph,
                  std::unique_ptr<Device> device, TokenSource& tokens,
                  StepRunner::LearningRate learning_rate, const InitialWeights& weights,
                  Observer* observer, const DiskPlace& place)
-    : Session(job, graph, std::move(device), tokens, std::move(learning_rate), observer, place) {
-  state_.initialize(weights);
-}
+    : Session(job, graph, one_rank(std::move(device), observer), tokens, learning_rate, weights,
+              place) {}
 
 Session::Session(const planner::Job& job, const planner::StepGraph& graph,
                  std::unique_ptr<Device> device, TokenSource& tokens,
                  StepRunner::LearningRate learning_rate, const LoadedState& state,
                  Observer* observer, const DiskPlace& place)
-    : Session(job, graph, std::move(device), tokens, std::move(learning_rate), observer, place) {
-  state_.load(state);
-}
+    : Session(job, graph, one_rank(std::move(device), observer), tokens, learning_rate, state,
+              place) {}
 
 void Session::continue_after(std::int64_t step) {
   check(steps_done_ == before_, "a session goes on from where it starts");
   before_ = steps_done_ = step;
-  runner_.start_after(step);
+  for (const auto& each : ranks_) each->runner.start_after(step);
 }
 
 bool Session::keeps_weights_on_failure() const {
@@ -72,15 +134,34 @@ std::int64_t Session::run_to(std::int64_t last, const StepDone& step_done) {
   // The program counts from 1 wherever the run began.
   const std::int64_t begin = first - before_;
   const std::int64_t end = last - before_;
-  runner_.expect(begin, end);
-  std::int64_t ran = 0;
+  std::function<void(std::int64_t)> tell;
   if (step_done) {
-    ran = executor_.run(
-        begin, end, [&](std::int64_t step) { step_done(before_ + step, runner_.result(step)); });
-  } else {
-    ran = executor_.run(begin, end);
+    tell = [&](std::int64_t step) {
+      step_done(before_ + step, ranks_.front()->runner.result(step));
+    };
   }
-  return steps_done_ = before_ + ran;
+  std::vector<std::int64_t> ran(ranks_.size());
+  try {
+    run_on_ranks(links(), [&](std::size_t i) {
+      ran[i] = ranks_[i]->run(begin, end, i == 0 ? tell : nullptr);
+    });
+  } catch (...) {
+    // All have ended; an evaluation may follow, to find what failed.
+    if (threads_ != nullptr) threads_->begin_again();
+    throw;
+  }
+  check(std::ranges::count(ran, ran.front()) == std::ssize(ran), "ranks end after the same step");
+  return steps_done_ = before_ + ran.front();
+}
+
+std::optional<std::string> Session::disk_failure() const {
+  return disk() == nullptr ? std::nullopt : disk()->failure();
+}
+
+Bytes Session::touched(planner::Arena arena) const {
+  Bytes most(0);
+  for (const auto& each : ranks_) most = std::max(most, each->program.touched(arena));
+  return most;
 }
 
 }  // namespace sluice::engine

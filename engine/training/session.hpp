@@ -2,19 +2,36 @@
 // to run steps.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "engine/disk/disk_store.hpp"
-#include "engine/execution/executor.hpp"
+#include "engine/ranks/thread_ranks.hpp"
 #include "engine/state/training_state.hpp"
 #include "engine/training/evaluation.hpp"
-#include "engine/training/step_runner.hpp"
+#include "engine/training/rank_session.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "planner/models/job.hpp"
 
 namespace sluice::engine {
+
+/// The ranks of a session that are in this process.
+struct SessionRanks {
+  /// A device for each: one where the graph has one rank or `links` are set, else one for each of
+  /// the graph's ranks, which are then threads of this process.
+  std::vector<std::unique_ptr<Device>> devices{};
+  /// Who observes each rank's tasks; may be null, and may be fewer than there are ranks.
+  std::vector<Observer*> observers{};
+  /// Set where ranks are processes: this one's connections, which must outlive the session.
+  RankLinks links{};
+  /// How long threads wait for one another before all end.
+  std::chrono::milliseconds patience = kUsualPatience;
+};
 
 /// Owns everything that running steps needs. All of it is allocated at construction in the plan's
 /// sizes, and nothing is allocated while steps run. Used by both training and measuring (autotune).
@@ -29,6 +46,14 @@ class Session {
   Session(const planner::Job& job, const planner::StepGraph& graph, std::unique_ptr<Device> device,
           TokenSource& tokens, StepRunner::LearningRate learning_rate, const LoadedState& state,
           Observer* observer = nullptr, const DiskPlace& place = {});
+  /// Sessions of a graph of several ranks. If one rank fails, all end, and what it threw is
+  /// rethrown.
+  Session(const planner::Job& job, const planner::StepGraph& graph, SessionRanks ranks,
+          TokenSource& tokens, const StepRunner::LearningRate& learning_rate,
+          const InitialWeights& weights, const DiskPlace& place = {});
+  Session(const planner::Job& job, const planner::StepGraph& graph, SessionRanks ranks,
+          TokenSource& tokens, const StepRunner::LearningRate& learning_rate,
+          const LoadedState& state, const DiskPlace& place = {});
 
   using StepDone = std::function<void(std::int64_t step, const StepResult& result)>;
   /// Declares that the state is that of a run after `step` steps, and continues from there. Call it
@@ -41,45 +66,48 @@ class Session {
   /// Whether a failed step leaves the weights as they were before it, which holds if updates wait
   /// for the step's gradient norm.
   [[nodiscard]] bool keeps_weights_on_failure() const;
-  /// Prevents further steps from beginning. Call it from `step_done`.
-  void request_stop() { executor_.request_stop(); }
-  /// Replaces the observer; call it only while no steps run.
-  void observe(Observer* observer) { executor_.observe(observer); }
+  /// Prevents further steps from beginning; several ranks run up to two more, the same on all. Call
+  /// it from `step_done`.
+  void request_stop() { ranks_.front()->request_stop(); }
+  /// Replaces the observer of the first rank; call it only while no steps run.
+  void observe(Observer* observer) { ranks_.front()->executor.observe(observer); }
 
   /// Converts `point` to the clock of the events that observers get.
   [[nodiscard]] Instant instant(std::chrono::steady_clock::time_point point) const {
-    return executor_.instant(point);
+    return ranks_.front()->executor.instant(point);
   }
   [[nodiscard]] std::int64_t steps_done() const { return steps_done_; }
+  /// The state of all ranks of this process.
   [[nodiscard]] TrainingState& state() { return state_; }
   /// The disk file; null if no state lies on the disk.
-  [[nodiscard]] const DiskStore* disk() const { return disk_.get(); }
+  [[nodiscard]] const DiskStore* disk() const { return ranks_.front()->disk.get(); }
   /// Why the disk refused a part of the state; none if it did not. The state is complete
   /// nevertheless (engine/disk).
-  [[nodiscard]] std::optional<std::string> disk_failure() const {
-    return disk_ ? disk_->failure() : std::nullopt;
-  }
+  [[nodiscard]] std::optional<std::string> disk_failure() const;
   [[nodiscard]] Evaluation& evaluation() { return evaluation_; }
-  /// Bytes of an arena up to the last one that the run's tasks touch.
-  [[nodiscard]] Bytes touched(planner::Arena arena) const { return program_.touched(arena); }
-  [[nodiscard]] const Program& program() const { return program_; }
+  /// Bytes of a rank's arena up to the last one that the run's tasks touch.
+  [[nodiscard]] Bytes touched(planner::Arena arena) const;
+  /// The program of the first rank of this process, or of the one with index `index`.
+  [[nodiscard]] const Program& program(std::size_t index = 0) const {
+    return ranks_[index]->program;
+  }
 
  private:
-  Session(const planner::Job& job, const planner::StepGraph& graph, std::unique_ptr<Device> device,
-          TokenSource& tokens, StepRunner::LearningRate learning_rate, Observer* observer,
+  Session(const planner::Job& job, const planner::StepGraph& graph, SessionRanks ranks,
+          TokenSource& tokens, const StepRunner::LearningRate& learning_rate,
           const DiskPlace& place);
+  [[nodiscard]] std::vector<std::unique_ptr<RankSession>> sessions_of(
+      const planner::Job& job, const planner::StepGraph& graph, SessionRanks ranks,
+      const StepRunner::LearningRate& learning_rate, const DiskPlace& place);
+  [[nodiscard]] std::vector<RankLinks> links() const;
+  [[nodiscard]] std::vector<RankEvaluation*> evaluations() const;
 
   bool clips_;
-  std::unique_ptr<Device> device_;
-  Program program_;
-  std::unique_ptr<DiskStore> disk_;  ///< Disk file; null if no state lies on the disk.
+  std::unique_ptr<ThreadRanks> threads_;  ///< Null unless ranks are threads.
+  std::unique_ptr<TokenSource> tokens_;
+  std::vector<std::unique_ptr<RankSession>> ranks_;  ///< Those of this process.
   TrainingState state_;
   Evaluation evaluation_;
-  std::unique_ptr<DeviceQueues> queues_;
-  StepRunner runner_;
-  /// Declared last, because the executor's lanes must end before the members that they use are
-  /// destroyed.
-  Executor executor_;
   std::int64_t before_ = 0;  ///< Number of the run's steps that earlier programs made.
   std::int64_t steps_done_ = 0;
 };

@@ -69,6 +69,17 @@ void StepRunner::expect(std::int64_t first, std::int64_t last) {
 
 void StepRunner::run(std::uint32_t index, std::int64_t step) {
   const BoundTask& task = program_.task(index);
+  if (world_.size == 1) return run_task(task, step);
+  try {
+    run_task(task, step);
+  } catch (const std::exception& error) {
+    // Lanes of all ranks may wait for each other, and end only when they hear of it.
+    links_.control->fail(error.what());
+    throw;
+  }
+}
+
+void StepRunner::run_task(const BoundTask& task, std::int64_t step) {
   switch (task.kind) {
     case TaskKind::data:
       return gather(task, step);

@@ -86,6 +86,7 @@ class StepRunner : public TaskRunner {
   }
 
  private:
+  void run_task(const BoundTask& task, std::int64_t step);
   void gather(const BoundTask& task, std::int64_t step);
   /// Reads the sequences of a step that rank `rank` computes, and counts their targets.
   void read_part(int rank, std::int64_t step, std::span<std::int32_t> inputs,

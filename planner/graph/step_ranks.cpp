@@ -56,11 +56,11 @@ GraphWriter::CopyTasks StepEmitter::emit_slice_load(const UnitUse& use, TensorIn
   GraphWriter::CopyTasks all{sim::TaskId{}, sim::TaskId{}, 0};
   for (std::int64_t plane = 0; plane < weight_planes(); ++plane) {
     const Bytes half(2 * set.slice);
-    const auto copied = writer_.add_copy(
-        {TaskKind::load_weights, LaneKind::h2d, load_id(use), use.round,
-         static_cast<int>(use.unit)},
-        {set.master.value(), half * plane, half}, weights_slice(use.unit, destination, plane),
-        plan_.copy_chunk, after, all.chunks);
+    const auto copied = writer_.add_copy({TaskKind::load_weights, LaneKind::h2d, load_id(use),
+                                          use.round, static_cast<int>(use.unit)},
+                                         {set.master.value(), half * plane, half},
+                                         weights_slice(use.unit, destination, plane),
+                                         plan_.copy_chunk, after, all.chunks);
     if (plane == 0) all.first = copied.first;
     all.last = copied.last;
     all.chunks += copied.chunks;
@@ -84,8 +84,8 @@ sim::TaskId StepEmitter::emit_gather(const TaskPlace& place, TensorIndex weights
 void StepEmitter::emit_load_of_ranks(const UnitUse& use, TensorIndex destination,
                                      const std::vector<sim::TaskId>& after) {
   const auto copied = emit_slice_load(use, destination, after);
-  TaskPlace place{TaskKind::gather_weights, LaneKind::fabric, {}, use.round,
-                  static_cast<int>(use.unit)};
+  TaskPlace place{
+      TaskKind::gather_weights, LaneKind::fabric, {}, use.round, static_cast<int>(use.unit)};
   if (writer_.names_tasks()) place.id = "gather/" + load_id(use);
   const sim::TaskId gathered = emit_gather(place, destination);
   if (!use.slot) return;
@@ -123,8 +123,7 @@ void StepEmitter::finish_gradient(std::size_t unit, int round) {
 void StepEmitter::emit_exchanges() {
   const auto slots = tensors_.receive_ring.slots.size();
   PendingSums& pending = *pending_;
-  while (pending.exchanged < pending.pieces.size() &&
-         pending.exchanged < pending.summed + slots) {
+  while (pending.exchanged < pending.pieces.size() && pending.exchanged < pending.summed + slots) {
     const RankPiece& piece = pending.pieces[pending.exchanged];
     const auto [own, received] = piece_accesses(piece, pending.first_slot + pending.exchanged);
     writer_.add_collective(
@@ -176,8 +175,8 @@ std::pair<Access, Access> StepEmitter::piece_accesses(const RankPiece& piece,
 TaskPlace StepEmitter::piece_place(TaskKind kind, LaneKind lane, const char* what,
                                    std::size_t number) const {
   const RankPiece& piece = pending_->pieces[number];
-  TaskPlace place{kind, lane, {}, static_cast<int>(plan_.rounds) - 1,
-                  static_cast<int>(piece.owner)};
+  TaskPlace place{
+      kind, lane, {}, static_cast<int>(plan_.rounds) - 1, static_cast<int>(piece.owner)};
   if (writer_.names_tasks()) {
     const bool tied = piece.role == Role::tied_gradient;
     place.id = std::string(what) + "/" + (tied ? "tied" : name(piece.owner)) + "/p" +
