@@ -39,12 +39,13 @@ DiskPlace disk_place(const planner::ResolvedMachine& machine, const std::filesys
 
 std::unique_ptr<Device> make_device(const planner::Job& job,
                                     const planner::ResolvedMachine& machine,
-                                    const planner::Layout& layout, std::int64_t threads) {
+                                    const planner::Layout& layout, std::int64_t threads,
+                                    World world) {
   require_host_memory(layout.host_bytes);
   if (machine.profile.device == planner::DeviceKind::cuda) {
     return cuda::make_device(job, {layout.device_bytes, layout.host_bytes},
                              {machine.hbm, machine.host}, static_cast<int>(threads), machine.staged,
-                             machine.paced);
+                             machine.paced, world);
   }
   return std::make_unique<HostDevice>(job, host_device_settings(machine, layout, threads));
 }

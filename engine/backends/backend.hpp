@@ -7,6 +7,7 @@
 
 #include "engine/disk/disk_store.hpp"
 #include "engine/execution/device.hpp"
+#include "engine/ranks/world.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "planner/runs/run_config.hpp"
 
@@ -19,11 +20,12 @@ void require_backend(planner::DeviceKind device);
 /// Creates a device of the machine's backend (host or cuda) with the arenas of `layout`. `threads`:
 /// number of threads that update weights on the CPU. Throws Error(does_not_fit) if an arena is
 /// larger than the machine's capacity, EnvironmentError if this build or this computer lacks the
-/// backend or the memory, BadRequest for a model that the backend cannot compute.
+/// backend or the memory, BadRequest for a model that the backend cannot compute. `world`: the rank
+/// whose device it is, and their number.
 [[nodiscard]] std::unique_ptr<Device> make_device(const planner::Job& job,
                                                   const planner::ResolvedMachine& machine,
                                                   const planner::Layout& layout,
-                                                  std::int64_t threads);
+                                                  std::int64_t threads, World world = {});
 
 /// Where the disk file of a run on this machine is made, which is `folder` if the machine names
 /// none, and how its blocks are moved.

@@ -12,7 +12,7 @@
 
 #include "engine/execution/device_queues.hpp"
 #include "engine/optimizer/adamw.hpp"
-#include "engine/ranks/fabric.hpp"
+#include "engine/ranks/rank_links.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "sim/units.hpp"
 
@@ -127,10 +127,10 @@ class Device {
   /// Zeroes `bytes` bytes of an arena from `destination` on. Call it between steps.
   virtual void clear(std::byte* destination, std::size_t bytes) = 0;
 
-  /// The device's own collectives between its memory and that of other ranks' devices; null if the
-  /// CPU reads and writes the device's memory, so that any fabric reaches it. The device must
-  /// outlive them.
-  [[nodiscard]] virtual Fabric* fabric() { return nullptr; }
+  /// Tells the device how its rank reaches the others, and returns how its tasks do: by `links`, or
+  /// by a fabric of the device's own if only that reaches its memory. Call it once, before tasks
+  /// run and queues are opened; what `links` name must outlive the device.
+  [[nodiscard]] virtual RankLinks join(const RankLinks& links) { return links; }
 
   /// Queues for the lanes of which the device, not a thread, starts each task; null if threads run
   /// all lanes. Device and program must outlive the queues.

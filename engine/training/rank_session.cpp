@@ -25,8 +25,8 @@ std::unique_ptr<DiskStore> open_disk(const planner::ModelShape& shape,
 RankSession::RankSession(const planner::Job& job, const planner::StepGraph& graph,
                          std::unique_ptr<Device> owned, TokenSource& tokens,
                          const StepRunner::LearningRate& learning_rate, Observer* observer,
-                         const DiskPlace& place, const RankLinks& links)
-    : links(links),
+                         const DiskPlace& place, const RankLinks& given)
+    : links(owned->join(given)),
       device(std::move(owned)),
       program(graph, *device, nullptr, links.world().rank),
       disk(open_disk(job.model, graph, *device, place)),

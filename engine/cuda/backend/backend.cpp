@@ -13,15 +13,16 @@ void require_backend() { require_usable_device(); }
 std::unique_ptr<engine::Device> make_device(const planner::Job& job, const ArenaSizes& arenas,
                                             const ArenaSizes& capacity, int threads, bool staged,
                                             std::optional<BytesPerSecond> paced,
-                                            const RankLinks& links) {
+                                            World world) {
   require_usable_device();
   CudaDeviceSettings settings{.arenas = arenas,
                               .capacity = capacity,
                               .threads = threads,
                               .staged = staged,
                               .paced = paced,
-                              .links = links};
-  const OnDevice here(links.world().rank);
+                              .world = world};
+  if (world.size > 1) require_gpus(world);
+  const OnDevice here(world.rank);
   // Tuning comes before the arenas, because it needs device memory of its own. Parts of a sequence
   // can have any number of tokens, so no table can hold their products.
   if (!job.sequence_chunk) settings.gemm = ensure_gemm_table(job);

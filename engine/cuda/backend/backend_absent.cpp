@@ -20,7 +20,7 @@ std::unique_ptr<engine::Device> make_device(const planner::Job& /*job*/,
                                             const ArenaSizes& /*capacity*/, int /*threads*/,
                                             bool /*staged*/,
                                             std::optional<BytesPerSecond> /*paced*/,
-                                            const RankLinks& /*links*/) {
+                                            World /*world*/) {
   refuse();
 }
 

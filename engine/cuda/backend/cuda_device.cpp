@@ -28,10 +28,9 @@ namespace {
 const planner::Job& on_usable_device(const planner::Job& job, const CudaDeviceSettings& settings) {
   require_usable_device();
   require_room(settings.arenas, settings.capacity);
-  const World world = settings.links.world();
-  if (world.size > 1) {
-    if (const auto why = why_no_gpu_fabric(world.size)) throw EnvironmentError(*why);
-    check_cuda(cudaSetDevice(world.rank), "the device");
+  if (settings.world.size > 1) {
+    require_gpus(settings.world);
+    check_cuda(cudaSetDevice(settings.world.rank), "the device");
   }
   return job;
 }
@@ -40,6 +39,10 @@ const planner::Job& on_usable_device(const planner::Job& job, const CudaDeviceSe
 
 void require_usable_device() {
   if (const auto why = cuda::why_unusable(cuda::query_devices())) throw EnvironmentError(*why);
+}
+
+void require_gpus(World world) {
+  if (const auto why = why_no_gpu_fabric(world.size)) throw EnvironmentError(*why);
 }
 
 struct CudaDevice::DeviceMemory {
@@ -83,18 +86,14 @@ struct CudaDevice::Stream {
 
 CudaDevice::CudaDevice(const planner::Job& job, const CudaDeviceSettings& settings)
     : job_(on_usable_device(job, settings)),
-      gpu_(settings.links.world().rank),
+      gpu_(settings.world.rank),
       record_(planner::block_record(job)),
-      device_(std::make_unique<DeviceMemory>(settings.arenas.device, settings.links.world().size)),
+      device_(std::make_unique<DeviceMemory>(settings.arenas.device, settings.world.size)),
       host_(settings.arenas.host, "host arena", settings.staged ? Pinning::none : Pinning::wanted),
       step_(sizeof(AdamWStep)),
       templates_(job, settings.gemm),
       pool_(settings.threads) {
   open_streams();
-  if (device_->shared) {
-    fabric_ =
-        std::make_unique<GpuFabric>(settings.links, *device_->shared, stream(LaneKind::fabric));
-  }
   for (std::size_t unit = 0; unit < planner::unit_count(job.model); ++unit) {
     spans_.push_back(adamw_spans(planner::unit_tensors(job.model, unit)));
   }
@@ -131,6 +130,14 @@ void CudaDevice::stage() {
                "be pinned, so that it is planned for\n",
                planner::format_bytes(Bytes(std::ssize(host_.bytes()))).c_str(),
                host_.refusal().c_str());
+}
+
+RankLinks CudaDevice::join(const RankLinks& links) {
+  if (links.control == nullptr) return links;
+  check(device_->shared.has_value() && links.world().rank == gpu_,
+        "a device joins as the rank that it was made for");
+  fabric_ = std::make_unique<GpuFabric>(links, *device_->shared, stream(LaneKind::fabric));
+  return {links.control, fabric_.get()};
 }
 
 bool CudaDevice::queues(LaneKind lane) const {

@@ -35,13 +35,14 @@ struct CudaDeviceSettings {
   std::optional<BytesPerSecond> paced{};
   /// Tuned algorithms of the job's matrix products; none for cuBLASLt's first suggestions.
   std::optional<GemmTable> gemm{};
-  /// Links to the other ranks, each of which has the GPU of its number; empty for one rank, which
-  /// has the first GPU.
-  RankLinks links{};
+  /// The rank whose device it is, among all; a rank has the GPU of its number.
+  World world{};
 };
 
 /// Throws EnvironmentError unless there is a usable GPU of compute capability 8.0 or newer.
 void require_usable_device();
+/// Throws EnvironmentError unless there is an equal GPU for each rank, and NCCL.
+void require_gpus(World world);
 
 /// The device of the CUDA backend: one GPU, with a stream for each of its lanes, and the optimizer
 /// on the CPU. Allocates device and pinned host memory once, at construction; no device memory is
@@ -65,7 +66,7 @@ class CudaDevice : public Device {
   void clear(std::byte* destination, std::size_t bytes) override;
   /// Zeroed host memory that `read` can copy into; pinned if the host arena is.
   [[nodiscard]] std::shared_ptr<std::byte> memory_to_read_into(Bytes bytes) override;
-  [[nodiscard]] Fabric* fabric() override { return fabric_.get(); }
+  [[nodiscard]] RankLinks join(const RankLinks& links) override;
   [[nodiscard]] std::unique_ptr<DeviceQueues> open_queues(const Program& program) override;
 
   /// Whether a stream of the GPU runs the tasks of `lane`; otherwise a thread of the CPU does, also

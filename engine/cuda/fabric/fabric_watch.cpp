@@ -1,6 +1,7 @@
 #include "engine/cuda/fabric/fabric_watch.hpp"
 
 #include <condition_variable>
+#include <utility>
 
 namespace sluice::engine {
 namespace {
@@ -24,9 +25,12 @@ std::optional<RankFailure> FabricWatch::failure() const {
   return failure_;
 }
 
-void FabricWatch::set_failure(const RankFailure& failure) {
-  const std::lock_guard lock(mutex_);
-  failure_ = failure;
+void FabricWatch::give_up(const RankFailure& failure) {
+  {
+    const std::lock_guard lock(mutex_);
+    failure_ = failure;
+  }
+  watched_.give_up(failure.what());
 }
 
 void FabricWatch::watch(const std::stop_token& stop) {
@@ -40,23 +44,18 @@ void FabricWatch::watch(const std::stop_token& stop) {
 
 bool FabricWatch::look() {
   const auto idle = without_progress();
-  if (const auto failed = failure()) {
-    if (idle <= times_.settling) return true;
-    watched_.give_up(failed->what());
+  if (const auto told = watched_.told()) {
+    if (!was_told_) changed_ = std::chrono::steady_clock::now();
+    if (!std::exchange(was_told_, true) || idle <= times_.settling) return true;
+    give_up(*told);
     return false;
   }
-  if (const auto told = watched_.told()) {
-    set_failure(*told);
-    changed_ = std::chrono::steady_clock::now();
-    return true;
-  }
+  was_told_ = false;
   auto error = watched_.error();
   if (!error && idle > times_.patience) error = line_of_silence(times_.patience);
   if (!error) return true;
-  const RankFailure failure = rank_failed(watched_.rank, *error);
-  set_failure(failure);
   watched_.tell(*error);
-  watched_.give_up(failure.what());
+  give_up(rank_failed(watched_.rank, *error));
   return false;
 }
 

@@ -37,20 +37,20 @@ struct WatchTimes {
   std::chrono::milliseconds settling{10'000};
 };
 
-/// A thread that looks at a rank's collectives every now and then, and notices when one failed,
-/// when none ended for too long, and when another rank failed.
+/// A thread that looks at a rank's collectives every now and then, and notices when one failed, when
+/// none ended for too long, and when some do not end after another rank's failure.
 class FabricWatch {
  public:
   FabricWatch(WatchedFabric watched, WatchTimes times);
 
-  /// The failure that was found, of this rank or another; none if there is none.
+  /// The failure for which the watch gave up; none if there is none.
   [[nodiscard]] std::optional<RankFailure> failure() const;
 
  private:
   void watch(const std::stop_token& stop);
   /// Looks once; returns whether there is more to look for.
   bool look();
-  void set_failure(const RankFailure& failure);
+  void give_up(const RankFailure& failure);
   /// Time since a collective ended while others were enqueued.
   [[nodiscard]] std::chrono::steady_clock::duration without_progress();
 
@@ -58,6 +58,7 @@ class FabricWatch {
   WatchTimes times_;
   std::int64_t seen_ = 0;  ///< Number of ended collectives at the last change.
   std::chrono::steady_clock::time_point changed_;
+  bool was_told_ = false;  ///< Whether another rank's failure was known at the last look.
   mutable std::mutex mutex_;  ///< Guards failure_.
   std::optional<RankFailure> failure_;
   /// Declared last, because the thread uses all members above.

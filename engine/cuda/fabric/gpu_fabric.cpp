@@ -249,6 +249,7 @@ void GpuFabric::wait() {
 }
 
 void GpuFabric::require_health() const {
+  if (const auto failure = links_.control->failure()) throw RankFailure(*failure);
   if (!connection_) return;
   if (const auto failure = connection_->watcher->failure()) throw RankFailure(*failure);
 }
