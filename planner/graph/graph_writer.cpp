@@ -165,12 +165,19 @@ sim::TaskId GraphWriter::add_update(const TaskPlace& place, std::int64_t paramet
   if (job_.optimizer.state != StateType::fp32) {
     task.work.parameters = job_.update_bytes(parameters).count() / kBytesOfUpdate;
   }
-  task.cost =
-      on_device ? device_update_key(job_, parameters) : cpu_update_key(job_, threads, parameters);
+  // All ranks update at the same time on the threads of one CPU, so the update of one takes as long
+  // as one update of what they update together.
+  const std::int64_t together = on_device ? 1 : result_.ranks;
+  task.work.parameters *= together;
+  task.work.threads *= together;
+  task.cost = on_device ? device_update_key(job_, parameters)
+                        : cpu_update_key(job_, threads * together, parameters * together);
   task.accesses = std::move(accesses);
   const sim::Task& timed = cached(task.cost, [&] {
-    return on_device ? costs_.compute(task.cost, task.work)
-                     : costs_.cpu_update(task.cost, task.work);
+    if (on_device) return costs_.compute(task.cost, task.work);
+    TaskCost cost = costs_.cpu_update(task.cost, task.work);
+    for (auto& [link, per_unit] : cost.uses) per_unit /= static_cast<double>(together);
+    return cost;
   });
   return add(place, std::move(task), timed, after);
 }

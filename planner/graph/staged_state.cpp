@@ -32,7 +32,7 @@ class FreedRecords {
         record_(block_record(job)),
         gradient_(gradient),
         block_(plan.units.size() - 1) {
-    at_ = streams_gradient(plan, plan.units[block_ - 1]) ? Bytes(0) : Bytes(0) - gradient_;
+    at_ = waits(plan.units[block_ - 1]) ? Bytes(0) - gradient_ : Bytes(0);
   }
 
   /// The last block at the end of whose backward pass `needed` bytes are free; none if there is
@@ -43,12 +43,17 @@ class FreedRecords {
       if (done.keep_tier == Tier::hbm) {
         at_ += record_.kept(done.keep) * plan_.micro_batches_per_round;
       }
-      if (block_ > 1 && !streams_gradient(plan_, plan_.units[block_ - 1])) at_ = at_ - gradient_;
+      if (block_ > 1 && waits(plan_.units[block_ - 1])) at_ = at_ - gradient_;
     }
     return at_ < needed ? std::nullopt : std::optional(block_);
   }
 
  private:
+  /// Whether the unit's gradient waits on the device, whole or as a slice.
+  [[nodiscard]] bool waits(const UnitPlan& unit) const {
+    return !streams_gradient(plan_.rounds, unit);
+  }
+
   const Plan& plan_;
   BlockRecord record_;
   Bytes gradient_;
@@ -80,7 +85,7 @@ std::vector<StagedLoad> staged_loads(const Job& job, const Plan& plan) {
   const UnitSizes sizes(job, plan.ranks);
   std::vector<StagedLoad> in_records;
   // With several rounds gradients were there before.
-  const Bytes gradient = job.gradient_element() * (sizes.block * plan.ranks);
+  const Bytes gradient = job.gradient_element() * sizes.block;
   FreedRecords freed(job, plan, plan.rounds == 1 ? gradient : Bytes(0));
   Bytes needed{0};
   while (sharing > 0) {

@@ -141,6 +141,9 @@ class StepEmitter {
   /// Access to this rank's slice of a gradient of `unit` that lies whole in `tensor`.
   [[nodiscard]] Access gradient_slice(Role role, std::size_t unit, TensorIndex tensor,
                                       Mode mode) const;
+  /// Access to the sum of all ranks' gradients of a unit after the last micro-batch, of which a
+  /// rank has its slice.
+  [[nodiscard]] Access summed_gradient(std::size_t unit, Mode mode) const;
   GraphWriter::CopyTasks emit_slice_load(const UnitUse& use, TensorIndex destination,
                                          const std::vector<sim::TaskId>& after);
   sim::TaskId emit_gather(const TaskPlace& place, TensorIndex weights);

@@ -47,7 +47,8 @@ enum class TaskKind : std::uint8_t {
   sum_groups,
   /// On compute: adds the sums of all ranks of a part of this rank's slice of a gradient: its own
   /// in `gradient` and the others' in `received`, along the tree of the ranks (GroupWalk with a
-  /// group a rank).
+  /// group a rank). The sum takes the place of the own one, or goes to `destination` where there is
+  /// one.
   sum_ranks,
   /// On compute: sums of squares of a unit's gradient, for the gradient norm, by fixed blocks of
   /// elements. With several ranks those of the rank's slice alone; `sum_norms` then adds them up.

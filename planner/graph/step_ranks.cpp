@@ -50,6 +50,13 @@ Access StepEmitter::gradient_slice(Role role, std::size_t unit, TensorIndex tens
   return {role, tensor, Bytes(0), bytes, mode, plan_.ranks == 1 ? Bytes(0) : bytes};
 }
 
+Access StepEmitter::summed_gradient(std::size_t unit, Mode mode) const {
+  if (const auto& own = tensors_.units[unit].waiting_slice) {
+    return whole(Role::gradient, *own, mode);
+  }
+  return gradient_slice(Role::gradient, unit, gradient_tensor(unit), mode);
+}
+
 GraphWriter::CopyTasks StepEmitter::emit_slice_load(const UnitUse& use, TensorIndex destination,
                                                     const std::vector<sim::TaskId>& after) {
   const UnitTensorSet& set = tensors_.units[use.unit];
@@ -142,12 +149,23 @@ void StepEmitter::sum_ranks_of_pending(std::int64_t passes_left) {
   const std::int64_t now = (pieces_left + passes_left) / (passes_left + 1);
   for (std::int64_t i = 0; i < now; ++i) {
     const RankPiece& piece = pending.pieces[pending.summed];
-    const auto [own, received] = piece_accesses(piece, pending.first_slot + pending.summed);
-    writer_.add_work(
+    auto [own, received] = piece_accesses(piece, pending.first_slot + pending.summed);
+    const UnitTensorSet& set = tensors_.units[piece.owner];
+    const bool apart = piece.role == Role::gradient && set.waiting_slice;
+    std::vector<Access> accesses{own, received};
+    if (apart) {
+      accesses.front().mode = Mode::read;
+      accesses.push_back(
+          {Role::destination, *set.waiting_slice, own.offset, own.bytes, Mode::write});
+    }
+    const sim::TaskId task = writer_.add_work(
         piece_place(TaskKind::sum_ranks, LaneKind::compute, "sum/ranks", pending.summed),
         slice_key(job_, Pass::sum_ranks, plan_.ranks, piece.elements),
-        slice_work(job_, Pass::sum_ranks, plan_.ranks, piece.elements), {own, received});
+        slice_work(job_, Pass::sum_ranks, plan_.ranks, piece.elements), std::move(accesses));
     ++pending.summed;
+    if (apart && !set.device_gradient && pending.summed == pending.pieces.size()) {
+      writer_.release(task, *tensors_.gradient_ring.pool, gradient_bytes(piece.owner));
+    }
     emit_exchanges();
   }
   if (pending.summed < pending.pieces.size()) return;

@@ -123,7 +123,10 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
     set.staged_moment1 = stage("moment1", moment_size);
     set.staged_moment2 = stage("moment2", moment_size);
   }
-  if (!streams_gradient(plan, choice)) {
+  if (waits_as_slice(plan.ranks, plan.rounds, choice)) {
+    set.waiting_slice = writer.add_tensor(
+        {Arena::device, "gradient/" + name, memory.waiting_gradient, "gradients"});
+  } else if (!streams_gradient(plan, choice)) {
     set.device_gradient = writer.add_tensor(
         {Arena::device, "gradient/" + name, memory.waiting_gradient, "gradients"});
   } else if (choice.gradients == Tier::host && memory.host_gradient > Bytes(0)) {

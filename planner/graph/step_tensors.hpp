@@ -53,6 +53,9 @@ struct UnitTensorSet {
   /// Gradient on the device outside the gradient ring: one that waits in HBM, or that of the
   /// embedding or head.
   std::optional<TensorIndex> device_gradient;
+  /// This rank's slice of the sum of all ranks' gradients, where it waits in HBM by itself
+  /// (waits_as_slice).
+  std::optional<TensorIndex> waiting_slice;
   /// Sums of later groups of micro-batches on the device, by their place on the stack of sums less
   /// one (the gradient is at place 0); none where they pass through a ring with the gradient.
   std::vector<std::optional<TensorIndex>> group_sums;

@@ -10,7 +10,7 @@ namespace sluice::planner {
 
 void StepEmitter::emit_combine(int round) {
   const TaskPlace place{TaskKind::combine, LaneKind::compute, "combine/embed", round, 0};
-  const Access gradient = gradient_slice(Role::gradient, 0, gradient_tensor(0), Mode::update);
+  const Access gradient = summed_gradient(0, Mode::update);
   const Access tied = gradient_slice(Role::tied_gradient, 0, *tensors_.tied_gradient, Mode::read);
   if (plan_.ranks == 1) {
     writer_.add_compute(place, Pass::combine, {gradient, tied});
@@ -25,8 +25,7 @@ void StepEmitter::emit_norm(std::size_t unit, int round) {
   const TaskPlace place{TaskKind::norm, LaneKind::compute, "norm/" + name(unit), round,
                         static_cast<int>(unit)};
   const bool rounds_to_wire = job_.gradient_wire != GradientWire::fp32;
-  const Access gradient = gradient_slice(Role::gradient, unit, gradient_tensor(unit),
-                                         rounds_to_wire ? Mode::update : Mode::read);
+  const Access gradient = summed_gradient(unit, rounds_to_wire ? Mode::update : Mode::read);
   if (plan_.ranks == 1) {
     writer_.add_compute(
         place, Pass::norm,
@@ -69,13 +68,14 @@ void StepEmitter::emit_store(std::size_t unit, int round, TensorIndex destinatio
       {TaskKind::store_gradient, LaneKind::d2h,
        "r" + std::to_string(round) + "/store/" + name(unit), round, static_cast<int>(unit)},
       source, {destination, Bytes(0), source.bytes}, plan_.copy_chunk, after);
-  const bool in_ring = !tensors_.units[unit].device_gradient;
+  const UnitTensorSet& set = tensors_.units[unit];
+  const bool in_ring = !set.device_gradient && !set.waiting_slice;
   const Bytes held = gradient_bytes(unit);
   if (in_ring) writer_.release(copied, *tensors_.gradient_ring.pool, held - source.bytes);
 }
 
 Range StepEmitter::wire_gradient(std::size_t unit) const {
-  const Access slice = gradient_slice(Role::gradient, unit, gradient_tensor(unit), Mode::read);
+  const Access slice = summed_gradient(unit, Mode::read);
   const Bytes bytes = job_.gradient_wire_element() * tensors_.units[unit].slice;
   return {slice.tensor, slice.offset, bytes, slice.rank_stride};
 }

@@ -22,8 +22,10 @@ UnitMemory unit_memory(const Job& job, const UnitPlan& unit, std::int64_t rounds
     (streams_weights(unit) ? memory.streamed : memory.resident) = weights;
   }
   if (stages_state(unit)) memory.staged = staged_bytes(unit, job, slice);
-  const bool streams = streams_gradient(rounds, unit);
+  const bool as_slice = waits_as_slice(ranks, rounds, unit);
+  const bool streams = streams_gradient(rounds, unit) || as_slice;
   (streams ? memory.passing_gradient : memory.waiting_gradient) = gradient;
+  if (as_slice) memory.waiting_gradient = job.gradient_element() * slice;
   if (job.groups > 1) {
     const std::int64_t sums = sums_between_rounds(job.micro_batches(), job.groups, rounds);
     (stores_gradient(unit) ? memory.host_group_sums : memory.group_sums) = gradient * sums;

@@ -89,6 +89,13 @@ Bytes page_table_bytes(const ResolvedMachine& machine, Bytes host_arena) {
 
 Memory memory_of(const StepGraph& graph, const ResolvedMachine& machine) {
   const bool cuda = machine.profile.device == DeviceKind::cuda;
+  // Each rank has a GPU of its own; host memory and disk are shared.
+  const auto of_ranks = [&graph](Arena arena) {
+    auto parts = arena_parts(graph, arena);
+    for (auto& [part, bytes] : parts) bytes = bytes * graph.ranks;
+    return parts;
+  };
+  const Bytes host_arenas = graph.layout.host_bytes * graph.ranks;
   Memory memory;
   TierMemory& hbm = at(memory, Tier::hbm);
   hbm.parts = arena_parts(graph, Arena::device);
@@ -96,20 +103,20 @@ Memory memory_of(const StepGraph& graph, const ResolvedMachine& machine) {
   hbm.capacity = machine.hbm;
   if (cuda) {
     const Bytes context = context_bytes(machine.profile);
-    const Bytes tables = page_table_bytes(machine, graph.layout.host_bytes);
+    const Bytes tables = page_table_bytes(machine, host_arenas);
     hbm.parts.emplace_back("context", context);
     hbm.parts.emplace_back("rope tables", graph.rope_tables);
     hbm.parts.emplace_back("page tables", tables);
     hbm.peak += context + graph.rope_tables + tables;
   }
   TierMemory& host = at(memory, Tier::host);
-  host.parts = arena_parts(graph, Arena::host);
+  host.parts = of_ranks(Arena::host);
   host.parts.emplace_back("process", process_bytes(machine.profile.device));
-  host.peak = graph.layout.host_bytes + host.parts.back().second;
+  host.peak = host_arenas + host.parts.back().second;
   host.capacity = machine.host;
   TierMemory& disk = at(memory, Tier::disk);
-  disk.parts = arena_parts(graph, Arena::disk);
-  disk.peak = graph.layout.disk_bytes;
+  disk.parts = of_ranks(Arena::disk);
+  disk.peak = graph.layout.disk_bytes * graph.ranks;
   disk.capacity = machine.disk;
   return memory;
 }

@@ -70,10 +70,10 @@ using Memory = std::array<TierMemory, kTiers>;  ///< What a plan takes of every 
 /// every tier fits.
 [[nodiscard]] std::optional<std::pair<Tier, Bytes>> shortage_of(const Memory& memory);
 
-/// Memory that the plan of `graph` takes of every tier. hbm: device arena, and on a GPU its
-/// context, page tables and RoPE tables; host: host arena and the process; disk: the file of state,
-/// without checkpoints. On the host backend the device arena counts as hbm, although the process
-/// holds it.
+/// Memory that the plan of `graph` takes of every tier: of the memory of each GPU, and for all
+/// ranks together of the host's and the disk. hbm: device arena, and on a GPU its context, page
+/// tables and RoPE tables; host: host arena and the process; disk: the file of state, without
+/// checkpoints. On the host backend the device arena counts as hbm, although the process holds it.
 [[nodiscard]] Memory memory_of(const StepGraph& graph, const ResolvedMachine& machine);
 
 /// Bytes of `arena` at its peak, by row of the memory table (TierMemory::parts).

@@ -183,8 +183,17 @@ inline void limit_prefetch(Plan& plan) {
 [[nodiscard]] inline bool streams_gradient(std::int64_t rounds, const UnitPlan& unit) {
   return stores_gradient(unit) || passes_gradient(rounds, unit);
 }
+
+/// Whether the unit's gradient waits in HBM as this rank's slice of the sum of all ranks, apart
+/// from the rank's own sum, which is there whole until the exchange: with several ranks in one
+/// round.
+[[nodiscard]] inline bool waits_as_slice(std::int64_t ranks, std::int64_t rounds,
+                                         const UnitPlan& unit) {
+  return ranks > 1 && rounds == 1 && unit.gradients == Tier::hbm && !passes_gradient(rounds, unit);
+}
+
 [[nodiscard]] inline bool streams_gradient(const Plan& plan, const UnitPlan& unit) {
-  return streams_gradient(plan.rounds, unit);
+  return streams_gradient(plan.rounds, unit) || waits_as_slice(plan.ranks, plan.rounds, unit);
 }
 
 /// Whether the input of block `unit` is kept from its forward to its backward pass, and not

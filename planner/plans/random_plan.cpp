@@ -5,6 +5,8 @@
 #include <random>
 #include <vector>
 
+#include "planner/models/slices.hpp"
+
 namespace sluice::planner {
 namespace {
 
@@ -76,13 +78,15 @@ void repair_outer_units(Plan& plan, const Job& job) {
 
 }  // namespace
 
-Plan random_plan(const Job& job, std::uint64_t seed) {
+Plan random_plan(const Job& job, std::uint64_t seed, std::int64_t ranks) {
   Draw draw(seed);
+  const Job part = part_of_rank(job, ranks);
   std::vector<std::int64_t> divisors;
-  for (std::int64_t d = 1; d <= job.micro_batches(); ++d) {
-    if (job.micro_batches() % d == 0) divisors.push_back(d);
+  for (std::int64_t d = 1; d <= part.micro_batches(); ++d) {
+    if (part.micro_batches() % d == 0) divisors.push_back(d);
   }
-  Plan plan = uniform_plan(job, draw_unit(draw, job), draw.of(divisors));
+  Plan plan = uniform_plan(part, draw_unit(draw, job), draw.of(divisors));
+  plan.ranks = ranks;
   if (draw.coin()) {
     for (UnitPlan& unit : plan.units) unit = draw_unit(draw, job);
   }
@@ -95,7 +99,12 @@ Plan random_plan(const Job& job, std::uint64_t seed) {
   plan.stream_buffers = draw.between(kFewestStreams, kMostStreams);
   plan.copy_chunk = draw.of<Bytes>({Bytes(0), Bytes(4096), Bytes(65536 + 64), Bytes(1 << 20)});
   plan.threads = draw.between(1, 4);
-  draw_rings(draw, plan, job);
+  if (ranks == 1) {
+    draw_rings(draw, plan, job);
+  } else {
+    plan.exchange_piece = job.gradient_element() * (kNormBlock * draw.between(1, 8));
+    plan.receive_buffers = draw.between(1, 3);
+  }
   repair_outer_units(plan, job);
   validate(plan, job);
   return plan;

@@ -7,6 +7,7 @@
 #include "planner/costs/cost_key.hpp"
 #include "planner/costs/fastest_rates.hpp"
 #include "planner/costs/lane_boost.hpp"
+#include "planner/models/slices.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -187,6 +188,20 @@ Bound bound_of(const Job& job, const ProfileCostModel& costs, const ResolvedMach
   const Bound valley = limits.with((low + high) / 2);
   const Bound none = limits.with(0);
   return none.time <= valley.time ? none : valley;
+}
+
+Bound bound_of_ranks(const Job& job, std::int64_t ranks, const CostModel& costs) {
+  const Job part = part_of_rank(job, ranks);
+  const PassTimes times = pass_times(part, costs);
+  const Seconds passes =
+      times.embed_forward + times.loss + times.embed_backward +
+      static_cast<double>(job.model.layers) * (times.block_forward + times.block_backward);
+  Bound bound;
+  bound.by = BoundBy::compute;
+  bound.time = static_cast<double>(part.micro_batches()) * passes + times.group_sums +
+               times.once / static_cast<double>(ranks);
+  bound.each[static_cast<std::size_t>(bound.by)] = bound.time;
+  return bound;
 }
 
 const char* to_string(BoundBy by) {

@@ -66,4 +66,8 @@ struct Bound {
 [[nodiscard]] Bound bound_of(const Job& job, const ProfileCostModel& costs,
                              const ResolvedMachine& machine, Residency residency);
 
+/// The bound by compute alone of a step that `ranks` ranks share: all passes of a rank's
+/// micro-batches and sums of its groups, and 1 / ranks of what is done once a step.
+[[nodiscard]] Bound bound_of_ranks(const Job& job, std::int64_t ranks, const CostModel& costs);
+
 }  // namespace sluice::planner

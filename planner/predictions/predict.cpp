@@ -165,10 +165,11 @@ PredictedStep Predictor::predict(const Plan& plan) const {
   p.model_flops =
       FlopsPerSecond(model_flops_per_token(job_.model, job_.seq_len).count() * p.tokens_per_s);
   if (machine_.profile.peak_bf16.value > 0) {
-    p.mfu = p.model_flops.count() / machine_.profile.peak_bf16.value;
+    p.mfu = p.model_flops.count() /
+            (machine_.profile.peak_bf16.value * static_cast<double>(plan.ranks));
   }
   p.memory = memory_of(step.graph, machine_);
-  p.bound = bound_with(p.memory);
+  p.bound = plan.ranks == 1 ? bound_with(p.memory) : bound_of_ranks(job_, plan.ranks, *costs_);
   p.fits = fits(p.memory);
   p.busy = busy_shares(graph, times);
   p.stalls = stall_times(graph, times);

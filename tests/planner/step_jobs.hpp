@@ -6,8 +6,8 @@
 
 namespace sluice::planner::test {
 
-/// Cost model of round numbers: every compute task takes 1 ms, copies run at 1 GB/s, CPU updates at
-/// 1e8 parameters/s a thread.
+/// Cost model of round numbers: every compute task takes 1 ms, copies and collectives run at 1
+/// GB/s, CPU updates at 1e8 parameters/s a thread.
 class RoundCosts : public CostModel {
  public:
   /// `link` is the rate of copies in each direction in bytes per second.
@@ -17,6 +17,7 @@ class RoundCosts : public CostModel {
   std::vector<LinkCapacity> links() const override {
     return {{"pcie_h2d", Rate(link_)}, {"pcie_d2h", Rate(link_)}, {"cores", Rate(2)}};
   }
+  std::vector<LinkCapacity> fabric_links() const override { return {{"fabric", Rate(link_)}}; }
   std::vector<LaneInterference> interference(std::int64_t) const override { return {}; }
   TaskCost compute(const CostKey&, const Work&) const override {
     return {.amount = Amount(1e-3), .cap = Rate(1), .uses = {{"cores", 1}}};
@@ -25,6 +26,11 @@ class RoundCosts : public CostModel {
     return {.amount = Amount(static_cast<double>(bytes.count())),
             .cap = Rate(link_),
             .uses = {{direction == CopyDirection::h2d ? "pcie_h2d" : "pcie_d2h", 1}}};
+  }
+  TaskCost collective(const CostKey&, Collective, Bytes bytes) const override {
+    return {.amount = Amount(static_cast<double>(bytes.count())),
+            .cap = Rate(link_),
+            .uses = {{"fabric", 1}}};
   }
   TaskCost cpu_update(const CostKey&, const Work& work) const override {
     const double rate = 1e8 * static_cast<double>(work.threads);

@@ -1,0 +1,274 @@
+// Step graphs of several ranks: every rank executes the same graph on its own part of a step and
+// its own slice of every unit.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "planner/graph/happens_before.hpp"
+#include "planner/graph/step_sums.hpp"
+#include "planner/layout/laid_out.hpp"
+#include "planner/layout/layout.hpp"
+#include "planner/models/slices.hpp"
+#include "planner/plans/random_plan.hpp"
+#include "tests/planner/graph/rank_memory.hpp"
+#include "tests/planner/step_jobs.hpp"
+
+namespace sluice::planner {
+namespace {
+
+using test::RankMemory;
+using test::RoundCosts;
+
+Job shared_job(std::int64_t groups, std::uint64_t seed) {
+  Job job = test::tiny_job(seed % 2 == 0);
+  job.batch_size = 8;
+  job.groups = groups;
+  if (seed % 3 == 0) job.optimizer.clip.reset();
+  if (seed % 5 == 0) job.compute = ComputeType::fp32;
+  if (seed % 7 == 0) job.router_aux_loss_coef = 0.01;
+  return job;
+}
+
+StepGraph build(const Job& job, const Plan& plan) {
+  return build_step_graph(job, plan, RoundCosts());
+}
+
+std::string folded(std::int64_t all, std::int64_t groups, std::int64_t first, std::int64_t count) {
+  if (count > 1) {
+    const std::int64_t left = left_of_tree(count);
+    return "(" + folded(all, groups, first, left) + "+" +
+           folded(all, groups, first + left, count - left) + ")";
+  }
+  std::string text;
+  for (std::int64_t m = first_of_group(all, groups, first);
+       m < first_of_group(all, groups, first + 1); ++m) {
+    text += (text.empty() ? "m" : " m") + std::to_string(m);
+  }
+  return text;
+}
+
+struct Case {
+  std::int64_t groups, ranks;
+};
+constexpr Case kCases[] = {{2, 2}, {4, 2}, {4, 4}, {8, 2}, {8, 4}, {8, 8}, {6, 2}};
+
+TEST(RankGraph, EveryRankAddsItsSliceOfEveryGradientAlongTheTreeOfTheJob) {
+  for (const auto& [groups, ranks] : {Case{2, 2}, Case{4, 2}, Case{4, 4}, Case{8, 4}, Case{8, 8}}) {
+    for (std::uint64_t seed = 1; seed < 9; ++seed) {
+      const Job job = shared_job(groups, seed);
+      const Plan plan = random_plan(job, seed, ranks);
+      const StepGraph graph = build(job, plan);
+      const std::string sum = folded(8, groups, 0, groups);
+      RankMemory memory(graph, job);
+      std::size_t norms = 0;
+      for (const std::size_t i : test::random_order(graph, seed)) {
+        const StepTask& task = graph.tasks[i];
+        if (task.kind == TaskKind::norm) {
+          ++norms;
+          const bool tied = task.unit == 0 && job.model.tied_head;
+          const std::string expected = tied ? "(" + sum + "+" + sum + ")" : sum;
+          for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks); ++rank) {
+            for (const std::string& cell : memory.read(rank, task.accesses.front())) {
+              ASSERT_EQ(cell, expected)
+                  << groups << " groups, " << ranks << " ranks, seed " << seed << ", "
+                  << graph.graph.tasks()[i].id << ", rank " << rank << ", rounds " << plan.rounds;
+            }
+          }
+        }
+        memory.run(task);
+      }
+      EXPECT_EQ(norms, 3 * plan.units.size());
+    }
+  }
+}
+
+TEST(RankGraph, EveryPassFindsAllSlicesOfItsWeightsAsTheStepBeforeLeftThem) {
+  for (const auto& [groups, ranks] : kCases) {
+    if (groups == 6) continue;
+    for (std::uint64_t seed = 20; seed < 28; ++seed) {
+      const Job job = shared_job(groups, seed);
+      const StepGraph graph = build(job, random_plan(job, seed, ranks));
+      RankMemory memory(graph, job);
+      for (const std::size_t i : test::random_order(graph, seed)) {
+        const StepTask& task = graph.tasks[i];
+        const bool passes = task.kind != TaskKind::update && task.lane == LaneKind::compute;
+        for (const Access& access : task.accesses) {
+          if (!passes || (access.role != Role::weights && access.role != Role::tied_weights)) {
+            continue;
+          }
+          const int unit = access.role == Role::weights ? task.unit : 0;
+          const std::int64_t blocks =
+              sliced_parameters(unit_padded_size(job.model, static_cast<std::size_t>(unit)),
+                                ranks) /
+              kNormBlock;
+          for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks); ++rank) {
+            const auto texts = memory.read(rank, access);
+            for (std::int64_t block = 0; block < blocks; ++block) {
+              ASSERT_EQ(texts.at(static_cast<std::size_t>(block)),
+                        RankMemory::weights(unit, block, task.step - 1))
+                  << "seed " << seed << ", " << graph.graph.tasks()[i].id << ", rank " << rank;
+            }
+          }
+        }
+        memory.run(task);
+      }
+    }
+  }
+}
+
+TEST(RankGraph, LayoutsOfRandomPlansAreSoundAndStepsRepeat) {
+  for (const auto& [groups, ranks] : kCases) {
+    Job job = shared_job(groups, static_cast<std::uint64_t>(groups));
+    if (groups == 6) job.batch_size = 12;
+    for (std::uint64_t seed = 40; seed < 52; ++seed) {
+      if (seed % 4 == 0) job.gradient_wire = GradientWire::bf16;
+      const std::int64_t admissible = groups == 6 ? 3 : ranks;
+      const StepGraph graph = build(job, random_plan(job, seed, admissible));
+      EXPECT_EQ(find_layout_fault(graph, graph.layout), std::nullopt) << "seed " << seed;
+      const std::size_t n = graph.tasks_per_step;
+      for (std::size_t i = n; i < 2 * n; ++i) {
+        std::set<std::size_t> second, third;
+        for (const sim::TaskId each : graph.graph.tasks()[i].after) second.insert(index(each) + n);
+        for (const sim::TaskId each : graph.graph.tasks()[i + n].after) third.insert(index(each));
+        ASSERT_EQ(second, third) << "seed " << seed << " " << graph.graph.tasks()[i].id;
+      }
+    }
+  }
+}
+
+TEST(RankGraph, ExchangesFollowTheLastMicroBatchAndOneGatherEndsTheStep) {
+  const Job job = shared_job(4, 1);
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const StepGraph graph = build(job, random_plan(job, seed, 2));
+    const HappensBefore before(graph.graph);
+    std::map<int, sim::TaskId> last_pass;
+    std::int64_t gathers = 0, exchanged = 0;
+    for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
+      const StepTask& task = graph.tasks[i];
+      if (task.step != 2) continue;
+      const auto id = sim::TaskId(static_cast<std::uint32_t>(i));
+      if (task.kind == TaskKind::backward || task.kind == TaskKind::loss) last_pass[task.unit] = id;
+      if (task.kind == TaskKind::gather_norms) ++gathers;
+      if (task.kind != TaskKind::exchange_gradients) continue;
+      EXPECT_TRUE(before(last_pass.at(task.unit), id)) << graph.graph.tasks()[i].id;
+      EXPECT_EQ(task.round + 1, random_plan(job, seed, 2).rounds);
+      exchanged += task.bytes.count();
+    }
+    EXPECT_EQ(gathers, 1);
+    // Each rank receives the other one's sum of its half, once, in fp32.
+    std::int64_t halves = 0;
+    for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {
+      halves += 4 * slice_parameters(unit_padded_size(job.model, unit), 2);
+    }
+    EXPECT_EQ(exchanged, halves);
+  }
+}
+
+/// Bytes of a graph's lasting tensors of one part and arena.
+Bytes lasting(const StepGraph& graph, Arena arena) {
+  Bytes sum{0};
+  for (const StepTensor& tensor : graph.tensors) {
+    if (tensor.persistent && tensor.arena == arena) sum += tensor.bytes;
+  }
+  return sum;
+}
+
+TEST(RankGraph, ARankKeepsOneSliceOfTheState) {
+  const Job job = shared_job(8, 1);
+  for (const std::int64_t ranks : {2, 4, 8}) {
+    std::int64_t slices = 0;
+    for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {
+      slices += slice_parameters(unit_padded_size(job.model, unit), ranks);
+    }
+    Plan plan = uniform_plan(part_of_rank(job, ranks), UnitPlan{}, 1);
+    plan.ranks = ranks;
+    const StepGraph streamed = build(job, plan);
+    EXPECT_EQ(lasting(streamed, Arena::host), Bytes(12 * slices));
+    EXPECT_EQ(lasting(streamed, Arena::device), Bytes(0));
+    const UnitPlan resident{.weights = Tier::hbm,
+                            .gradients = Tier::hbm,
+                            .state = Tier::hbm,
+                            .executor = Executor::gpu,
+                            .when = When::after};
+    plan.units.assign(plan.units.size(), resident);
+    const StepGraph held = build(job, plan);
+    // All high halves, and the slice's low halves and moments.
+    EXPECT_EQ(lasting(held, Arena::device), Bytes(2 * slices * ranks + 10 * slices));
+    EXPECT_EQ(lasting(held, Arena::host), Bytes(0));
+  }
+}
+
+TEST(RankGraph, ALoadBringsOneSliceAndAGatherTheOthers) {
+  const Job job = shared_job(4, 1);
+  Plan plan = uniform_plan(part_of_rank(job, 4), UnitPlan{}, 1);
+  plan.ranks = 4;
+  const StepGraph graph = build(job, plan);
+  const std::int64_t slice = slice_parameters(unit_padded_size(job.model, 1), 4);
+  std::int64_t loads = 0, gathers = 0;
+  for (const StepTask& task : graph.tasks) {
+    if (task.step != 2 || task.unit != 1) continue;
+    if (task.kind == TaskKind::load_weights) {
+      ++loads;
+      EXPECT_EQ(task.bytes, Bytes(2 * slice));
+    }
+    if (task.kind == TaskKind::gather_weights) {
+      ++gathers;
+      EXPECT_EQ(task.bytes, Bytes(3 * 2 * slice));
+    }
+  }
+  EXPECT_EQ(loads, 2);
+  EXPECT_EQ(gathers, 2);
+}
+
+TEST(RankGraph, OneRankHasNoTaskAndNoTensorOfRanks) {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    const Job job = shared_job(4, seed);
+    const StepGraph graph = build(job, random_plan(job, seed));
+    EXPECT_EQ(graph.graph.lanes().size(), 5u);
+    for (const StepTask& task : graph.tasks) {
+      ASSERT_NE(task.lane, LaneKind::fabric);
+      ASSERT_NE(task.kind, TaskKind::sum_ranks);
+      ASSERT_NE(task.kind, TaskKind::sum_norms);
+      for (const Access& access : task.accesses) ASSERT_EQ(access.rank_stride, Bytes(0));
+    }
+  }
+}
+
+TEST(RankGraph, SumsOverRanksRunBetweenPassesOfTheNextUnit) {
+  const Job job = shared_job(2, 1);
+  Plan plan = uniform_plan(part_of_rank(job, 2), UnitPlan{}, 1);
+  plan.ranks = 2;
+  const StepGraph graph = build(job, plan);
+  std::map<std::string, std::size_t> at;
+  for (std::size_t i = 0; i < graph.tasks.size(); ++i) at[graph.graph.tasks()[i].id] = i;
+  EXPECT_LT(at.at("s2/r0/bwd/L2/m0"), at.at("s2/sum/ranks/L3/p0"));
+  EXPECT_LT(at.at("s2/sum/ranks/L3/p0"), at.at("s2/norm/L3"));
+  EXPECT_LT(at.at("s2/norm/L3"), at.at("s2/r0/bwd/L2/m3"));
+  // With one buffer the next unit's gradient takes the place of this one's.
+  plan.gradient_buffers = 1;
+  const StepGraph single = build(job, plan);
+  at.clear();
+  for (std::size_t i = 0; i < single.tasks.size(); ++i) at[single.graph.tasks()[i].id] = i;
+  EXPECT_LT(at.at("s2/norm/L3"), at.at("s2/r0/bwd/L2/m0"));
+}
+
+TEST(StepSums, ARunHoldsEveryBlockOfTheSlicesAndEveryLoss) {
+  Job job = shared_job(4, 7);
+  const StepSums sums = step_sums(part_of_rank(job, 4), 4);
+  Bytes blocks{0};
+  for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {
+    EXPECT_EQ(sums.norm_blocks[unit].offset, blocks);
+    const std::int64_t slice = slice_parameters(unit_padded_size(job.model, unit), 4);
+    EXPECT_EQ(sums.norm_blocks[unit].bytes, Bytes(8 * slice / kNormBlock));
+    blocks += sums.norm_blocks[unit].bytes;
+  }
+  EXPECT_EQ(sums.losses.offset, blocks);
+  EXPECT_EQ(sums.losses.bytes, Bytes(8 * 2));
+  EXPECT_EQ(sums.balance_losses.bytes, Bytes(8 * 2));
+  EXPECT_EQ(sums.run, blocks + Bytes(32));
+}
+
+}  // namespace
+}  // namespace sluice::planner
