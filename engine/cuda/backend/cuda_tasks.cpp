@@ -175,11 +175,13 @@ void CudaDevice::compute(const BoundTask& task, cudaStream_t lane) {
   }
 }
 
-/// Adds the ranks' sums of a piece of this rank's slice of a gradient, a unit's or a tied head's.
+/// Adds the ranks' sums of a piece of this rank's slice of a gradient, a unit's or a tied head's,
+/// where this rank's own lies or apart from it.
 void CudaDevice::sum_ranks(const BoundTask& task, cudaStream_t lane) {
   const BoundAccess& own = task.accesses.front();
-  cuda::sum_ranks(lane, as<float>(own), as<const float>(task.access(Role::received)), task.rank,
-                  task.ranks, floats(own));
+  const BoundAccess* apart = task.find(Role::destination);
+  cuda::sum_ranks(lane, as<const float>(own), as<const float>(task.access(Role::received)),
+                  task.rank, task.ranks, floats(own), as<float>(apart != nullptr ? *apart : own));
 }
 
 void CudaDevice::norm(const BoundTask& task, cudaStream_t lane) {

@@ -56,8 +56,8 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <int Ranks>
-void launch_add(CUstream_st* stream, float* own, const float* received, int rank,
-                std::int64_t elements) {
+void launch_add(CUstream_st* stream, const float* own, const float* received, int rank,
+                std::int64_t elements, float* sum) {
   Operands<Ranks> operands{};
   for (int each = 0; each < Ranks; ++each) {
     const int place = each < rank ? each : each - 1;
@@ -66,7 +66,7 @@ void launch_add(CUstream_st* stream, float* own, const float* received, int rank
   }
   const std::int64_t vectors = elements / 4;
   add_ranks<Ranks><<<static_cast<unsigned>(ceil_div(vectors, kThreads * kQuads)), kThreads, 0,
-                     stream>>>(operands, vectors, reinterpret_cast<float4*>(own));
+                     stream>>>(operands, vectors, reinterpret_cast<float4*>(sum));
   check_launch("sum_ranks");
 }
 
@@ -104,26 +104,26 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void sum_ranks(CUstream_st* stream, float* own, const float* received, int rank, int ranks,
-               std::int64_t elements) {
+void sum_ranks(CUstream_st* stream, const float* own, const float* received, int rank, int ranks,
+               std::int64_t elements, float* sum) {
   if (elements == 0) return;
-  check(elements % 4 == 0 && aligned(own, received), "pieces of gradients are 16-byte aligned");
+  check(elements % 4 == 0 && aligned(own, received, sum), "pieces of gradients are 16-byte aligned");
   check(rank >= 0 && rank < ranks, "a rank is one of its ranks");
   switch (ranks) {
     case 2:
-      return launch_add<2>(stream, own, received, rank, elements);
+      return launch_add<2>(stream, own, received, rank, elements, sum);
     case 3:
-      return launch_add<3>(stream, own, received, rank, elements);
+      return launch_add<3>(stream, own, received, rank, elements, sum);
     case 4:
-      return launch_add<4>(stream, own, received, rank, elements);
+      return launch_add<4>(stream, own, received, rank, elements, sum);
     case 5:
-      return launch_add<5>(stream, own, received, rank, elements);
+      return launch_add<5>(stream, own, received, rank, elements, sum);
     case 6:
-      return launch_add<6>(stream, own, received, rank, elements);
+      return launch_add<6>(stream, own, received, rank, elements, sum);
     case 7:
-      return launch_add<7>(stream, own, received, rank, elements);
+      return launch_add<7>(stream, own, received, rank, elements, sum);
     case kMostSummedRanks:
-      return launch_add<kMostSummedRanks>(stream, own, received, rank, elements);
+      return launch_add<kMostSummedRanks>(stream, own, received, rank, elements, sum);
     default:
       check(false, "a kernel adds the gradients of 2 to 8 ranks");
   }

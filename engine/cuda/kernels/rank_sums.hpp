@@ -12,15 +12,14 @@ namespace sluice::engine::cuda {
 /// Largest number of ranks whose gradients one kernel adds.
 inline constexpr int kMostSummedRanks = 8;
 
-/// Adds the ranks' sums of a piece of a gradient along their tree, onto this rank's own: own =
-/// T(0, ranks), where
+/// Adds the ranks' sums of a piece of a gradient along their tree: sum = T(0, ranks), where
 ///   T(r, r + 1) = rank r's,
 ///   T(lo, hi) = T(lo, lo + k) + T(lo + k, hi), k the largest power of two below hi - lo,
 /// element by element in fp32. `own` is that of rank `rank`; `received`, fp32 [ranks - 1,
-/// elements], has the others' in order of ranks. `elements` is a multiple of 4; 2 <= ranks <=
-/// kMostSummedRanks.
-void sum_ranks(CUstream_st* stream, float* own, const float* received, int rank, int ranks,
-               std::int64_t elements);
+/// elements], has the others' in order of ranks. `sum` may be `own`. `elements` is a multiple of 4;
+/// 2 <= ranks <= kMostSummedRanks.
+void sum_ranks(CUstream_st* stream, const float* own, const float* received, int rank, int ranks,
+               std::int64_t elements, float* sum);
 
 /// Doubles of all ranks, in one run for each rank.
 struct RunsOfDoubles {
