@@ -12,8 +12,7 @@ void require_backend() { require_usable_device(); }
 
 std::unique_ptr<engine::Device> make_device(const planner::Job& job, const ArenaSizes& arenas,
                                             const ArenaSizes& capacity, int threads, bool staged,
-                                            std::optional<BytesPerSecond> paced,
-                                            World world) {
+                                            std::optional<BytesPerSecond> paced, World world) {
   require_usable_device();
   CudaDeviceSettings settings{.arenas = arenas,
                               .capacity = capacity,

@@ -235,8 +235,7 @@ void CudaDevice::update(const BoundTask& task, const AdamWStep* step, cudaStream
 void CudaDevice::collect(const BoundTask& task) {
   if (const BoundAccess* received = task.find(Role::received)) {
     const auto bytes = static_cast<std::size_t>(received->bytes.count());
-    return fabric_->enqueue_exchange(runs_of(task, task.accesses.front()),
-                                     {received->data, bytes});
+    return fabric_->enqueue_exchange(runs_of(task, task.accesses.front()), {received->data, bytes});
   }
   for (const BoundAccess& access : task.accesses) fabric_->enqueue_gather(runs_of(task, access));
 }

@@ -46,8 +46,7 @@ CudaQueues::CudaQueues(CudaDevice& device, const Program& program)
 }
 
 CudaQueues::~CudaQueues() {
-  for (const LaneKind lane :
-       {LaneKind::compute, LaneKind::h2d, LaneKind::d2h, LaneKind::fabric}) {
+  for (const LaneKind lane : {LaneKind::compute, LaneKind::h2d, LaneKind::d2h, LaneKind::fabric}) {
     if (device_.queues(lane)) cudaStreamSynchronize(device_.stream(lane));
   }
 }

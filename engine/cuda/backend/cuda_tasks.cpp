@@ -189,7 +189,8 @@ void CudaDevice::norm(const BoundTask& task, cudaStream_t lane) {
   const BoundAccess& blocks = task.access(Role::norm_blocks);
   // What lies behind the unit's parameters in the last ranks' slices counts as zero.
   const std::int64_t slice = floats(gradient);
-  const std::int64_t size = planner::unit_padded_size(job_.model, static_cast<std::size_t>(task.unit));
+  const std::int64_t size =
+      planner::unit_padded_size(job_.model, static_cast<std::size_t>(task.unit));
   const std::int64_t counted = std::clamp<std::int64_t>(size - task.rank * slice, 0, slice);
   cuda::norm_blocks(lane, as<float>(gradient), counted, as<double>(blocks));
   const Bytes written(8 * ((counted + planner::kNormBlock - 1) / planner::kNormBlock));

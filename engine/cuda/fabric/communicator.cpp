@@ -13,8 +13,7 @@ Communicator::Communicator(const Nccl& nccl, World world, const ncclUniqueId& id
 #ifdef NCCL_CTA_POLICY_ZERO
   if (use.copy_engines) config.CTAPolicy = NCCL_CTA_POLICY_ZERO;
 #endif
-  const ncclResult_t begun =
-      nccl.calls().init_rank(&handle_, world.size, id, world.rank, &config);
+  const ncclResult_t begun = nccl.calls().init_rank(&handle_, world.size, id, world.rank, &config);
   try {
     settle("a communicator of all ranks", begun);
   } catch (...) {

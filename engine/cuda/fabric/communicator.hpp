@@ -21,7 +21,7 @@ namespace sluice::engine {
 /// How a communicator may use the device.
 struct CommunicatorUse {
   bool copy_engines = false;  ///< Whether its collectives use no multiprocessors where they can.
-  int most_blocks = 0;        ///< Largest number of blocks of its kernels; 0 for as many as it likes.
+  int most_blocks = 0;  ///< Largest number of blocks of its kernels; 0 for as many as it likes.
   /// Longest time that its creation waits for the other ranks.
   std::chrono::milliseconds patience{120'000};
 };

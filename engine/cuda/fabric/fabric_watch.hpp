@@ -37,8 +37,8 @@ struct WatchTimes {
   std::chrono::milliseconds settling{10'000};
 };
 
-/// A thread that looks at a rank's collectives every now and then, and notices when one failed, when
-/// none ended for too long, and when some do not end after another rank's failure.
+/// A thread that looks at a rank's collectives every now and then, and notices when one failed,
+/// when none ended for too long, and when some do not end after another rank's failure.
 class FabricWatch {
  public:
   FabricWatch(WatchedFabric watched, WatchTimes times);
@@ -58,7 +58,7 @@ class FabricWatch {
   WatchTimes times_;
   std::int64_t seen_ = 0;  ///< Number of ended collectives at the last change.
   std::chrono::steady_clock::time_point changed_;
-  bool was_told_ = false;  ///< Whether another rank's failure was known at the last look.
+  bool was_told_ = false;     ///< Whether another rank's failure was known at the last look.
   mutable std::mutex mutex_;  ///< Guards failure_.
   std::optional<RankFailure> failure_;
   /// Declared last, because the thread uses all members above.

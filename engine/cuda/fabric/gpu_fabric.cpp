@@ -96,14 +96,15 @@ struct GpuFabric::Connection {
   }
 
   void tell_why(bool window, bool driver) const {
-    const std::string why = !nccl.has_copy_engines()
-                                ? "NCCL " + nccl_version_text(nccl.version()) + " is older than 2.28"
+    const std::string why = !nccl.has_copy_engines() ? "NCCL " + nccl_version_text(nccl.version()) +
+                                                           " is older than 2.28"
                             : !window ? "NCCL refuses a window of the device arena"
                             : !driver ? "the driver is older than CUDA 12.5"
                                       : "the GPUs do not reach each other's memory";
-    sim::note("weights are gathered by kernels, which take multiprocessors from products, not by "
-              "copy engines: " +
-              why);
+    sim::note(
+        "weights are gathered by kernels, which take multiprocessors from products, not by "
+        "copy engines: " +
+        why);
   }
 
   void watch(std::chrono::milliseconds patience) {
@@ -163,7 +164,11 @@ GpuFabric::~GpuFabric() {
   if (!connection_) return;
   connection_->watcher.reset();
   // Where streams wait for what will not come, aborts may still use it, and the process ends soon.
-  if (connection_->lost.load()) static_cast<void>(connection_.release());
+  if (connection_->lost.load()) {
+    static_cast<void>(connection_.release());
+  } else {
+    cudaStreamSynchronize(stream_);
+  }
 }
 
 bool GpuFabric::gathers_by_copy_engines() const {

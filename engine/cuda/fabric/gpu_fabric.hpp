@@ -37,6 +37,7 @@ class GpuFabric : public Fabric {
   /// `stream` must outlive this object. Connects nothing yet.
   GpuFabric(const RankLinks& links, const FabricMemory& memory, CUstream_st* stream,
             const GpuFabricSettings& settings = {});
+  /// Waits until what was enqueued has ended.
   ~GpuFabric() override;
 
   /// Connects with the GPUs of all ranks, which call it at the same time, and tries collectives

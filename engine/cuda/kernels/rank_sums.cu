@@ -1,8 +1,7 @@
-#include "engine/cuda/kernels/rank_sums.hpp"
-
 #include <algorithm>
 #include <array>
 
+#include "engine/cuda/kernels/rank_sums.hpp"
 #include "engine/cuda/kernels/vector.cuh"
 #include "sim/error.hpp"
 
@@ -65,8 +64,9 @@ void launch_add(CUstream_st* stream, const float* own, const float* received, in
         reinterpret_cast<const float4*>(each == rank ? own : received + place * elements);
   }
   const std::int64_t vectors = elements / 4;
-  add_ranks<Ranks><<<static_cast<unsigned>(ceil_div(vectors, kThreads * kQuads)), kThreads, 0,
-                     stream>>>(operands, vectors, reinterpret_cast<float4*>(sum));
+  add_ranks<Ranks>
+      <<<static_cast<unsigned>(ceil_div(vectors, kThreads * kQuads)), kThreads, 0, stream>>>(
+          operands, vectors, reinterpret_cast<float4*>(sum));
   check_launch("sum_ranks");
 }
 
@@ -107,7 +107,8 @@ __global__ void __launch_bounds__(kThreads)
 void sum_ranks(CUstream_st* stream, const float* own, const float* received, int rank, int ranks,
                std::int64_t elements, float* sum) {
   if (elements == 0) return;
-  check(elements % 4 == 0 && aligned(own, received, sum), "pieces of gradients are 16-byte aligned");
+  check(elements % 4 == 0 && aligned(own, received, sum),
+        "pieces of gradients are 16-byte aligned");
   check(rank >= 0 && rank < ranks, "a rank is one of its ranks");
   switch (ranks) {
     case 2:

@@ -61,9 +61,10 @@ TEST(PlanRanks, OthersAreRefusedWithTheListOfThoseThatAreNot) {
   Plan plan = shared_plan(job, 4);
   validate(plan, job);
   plan.ranks = 8;
-  EXPECT_EQ(refusal([&] { validate(plan, job); }),
-            "plan: ranks: 8 cannot share a step of 8 micro-batches in 4 groups: set it to one of 1, "
-            "2, 4, or change groups or batch_size of the job");
+  EXPECT_EQ(
+      refusal([&] { validate(plan, job); }),
+      "plan: ranks: 8 cannot share a step of 8 micro-batches in 4 groups: set it to one of 1, "
+      "2, 4, or change groups or batch_size of the job");
   plan.ranks = 2;
   EXPECT_EQ(refusal([&] { validate(plan, job); }),
             "plan: rounds: 1 rounds of 2 micro-batches must make the rank's 4");

@@ -43,17 +43,20 @@ struct Collectives {
                 },
             .enqueued = [this] { return enqueued.load(); },
             .ended = [this] { return ended.load(); },
-            .tell = [this](const std::string& line) {
-              set([&](Collectives& all) { all.tells.push_back(line); });
-            },
-            .give_up = [this](const std::string& line) {
-              set([&](Collectives& all) { all.ends.push_back(line); });
-            }};
+            .tell =
+                [this](const std::string& line) {
+                  set([&](Collectives& all) { all.tells.push_back(line); });
+                },
+            .give_up =
+                [this](const std::string& line) {
+                  set([&](Collectives& all) { all.ends.push_back(line); });
+                }};
   }
 };
 
-constexpr WatchTimes kPatient{
-    .patience = milliseconds(600'000), .between = milliseconds(1), .settling = milliseconds(600'000)};
+constexpr WatchTimes kPatient{.patience = milliseconds(600'000),
+                              .between = milliseconds(1),
+                              .settling = milliseconds(600'000)};
 
 TEST(FabricWatch, AnErrorOfNcclIsThisRanksFailure) {
   Collectives all;
@@ -91,9 +94,9 @@ TEST(FabricWatch, AfterAnotherRanksFailureOnlyCollectivesThatStayOpenAreGivenUp)
   Collectives all;
   all.enqueued = all.ended = 5;
   all.told = rank_failed(0, "the disk is full");
-  const FabricWatch settled(all.watched(), {.patience = milliseconds(600'000),
-                                            .between = milliseconds(1),
-                                            .settling = milliseconds(5)});
+  const FabricWatch settled(
+      all.watched(),
+      {.patience = milliseconds(600'000), .between = milliseconds(1), .settling = milliseconds(5)});
   std::this_thread::sleep_for(milliseconds(40));
   EXPECT_EQ(all.count_of_ends(), 0U);
   all.enqueued = 6;

@@ -1,7 +1,6 @@
 // Sums over ranks on the device, against the host's tree and against the sums of one rank.
-#include "engine/cuda/kernels/rank_sums.hpp"
-
 #include "engine/cuda/kernels/gradient.hpp"
+#include "engine/cuda/kernels/rank_sums.hpp"
 #include "engine/host/rank_tree.hpp"
 #include "tests/engine/cuda/kernel_test.hpp"
 
@@ -15,8 +14,9 @@ TEST_F(RankSums, GradientsOfRanksAddUpAlongTheHostsTreeWhicheverRankAdds) {
     for (const std::int64_t count : {4, 4096, 12'288, 1'000'004}) {
       const std::vector<float> all = RandomValues(3).floats(ranks * count);
       std::vector<float> expected(static_cast<std::size_t>(count));
-      RankTree(ranks, [&](int rank) { return all.data() + rank * count; })
-          .sum(count, expected.data());
+      RankTree(ranks, [&](int rank) {
+        return all.data() + rank * count;
+      }).sum(count, expected.data());
       for (const int rank : {0, ranks / 2, ranks - 1}) {
         std::vector<float> others;
         for (int peer = 0; peer < ranks; ++peer) {
@@ -59,7 +59,8 @@ TEST_F(RankSums, BlocksInRunsOfRanksAddUpAsTheyDoInOneRow) {
       }
     }
     std::vector<double> all;
-    for (const float value : RandomValues(7).floats(run * ranks)) all.push_back(double{value} * value);
+    for (const float value : RandomValues(7).floats(run * ranks))
+      all.push_back(double{value} * value);
     for (const PartOfRuns& part : parts) {
       if (part.count > 1) all[(ranks - 1) * run + part.offset + part.count - 1] = 0;
     }

@@ -1,0 +1,154 @@
+// Training on several GPUs: losses, norms and state have the bits of one GPU, whatever the number
+// of ranks and the plan.
+#include "engine/cuda/backend/cuda_device.hpp"
+#include "engine/training/session.hpp"
+#include "planner/layout/laid_out.hpp"
+#include "planner/models/slices.hpp"
+#include "planner/plans/random_plan.hpp"
+#include "tests/engine/cuda/fabric/gpus.hpp"
+#include "tests/planner/step_jobs.hpp"
+
+namespace sluice::engine {
+namespace {
+
+using cuda::testing::why_not_on_gpus;
+
+constexpr std::uint64_t kSeed = 11;
+constexpr std::int64_t kSteps = 3;
+
+/// A job in four groups of two micro-batches.
+planner::Job grouped_job() {
+  planner::Job job;
+  planner::ModelShape& shape = job.model;
+  shape.family = planner::Family::qwen2;
+  shape.layers = 3;
+  shape.hidden = 128;
+  shape.intermediate = 320;
+  shape.heads = 2;
+  shape.kv_heads = 1;
+  shape.head_dim = 64;
+  shape.vocab = 256;
+  shape.qkv_bias = true;
+  job.seq_len = 64;
+  job.batch_size = 8;
+  job.micro_batch = 1;
+  job.groups = 4;
+  job.loss_chunk = 32;
+  job.optimizer.lr = 5e-3;
+  return job;
+}
+
+struct Trained {
+  std::vector<double> losses, norms;
+  std::string weights, state;
+};
+
+std::unique_ptr<Session> open_session(const planner::Job& job, const planner::Plan& plan,
+                                      TokenSource& tokens) {
+  const planner::StepGraph graph = planner::build_step_graph(
+      job, plan, planner::test::RoundCosts(1e9, planner::DeviceKind::cuda));
+  const ArenaSizes sizes{graph.layout.device_bytes, graph.layout.host_bytes};
+  SessionRanks ranks;
+  for (int rank = 0; rank < plan.ranks; ++rank) {
+    ranks.devices.push_back(std::make_unique<CudaDevice>(
+        job, CudaDeviceSettings{.arenas = sizes,
+                                .capacity = sizes,
+                                .threads = static_cast<int>(plan.threads),
+                                .world = {rank, static_cast<int>(plan.ranks)}}));
+  }
+  return std::make_unique<Session>(
+      job, graph, std::move(ranks), tokens, [&](std::int64_t) { return job.optimizer.lr; },
+      InitialWeights(kSeed));
+}
+
+Trained train(const planner::Job& job, const planner::Plan& plan) {
+  SyntheticTokens tokens(job.model.vocab, kSeed);
+  const auto session = open_session(job, plan, tokens);
+  Trained trained;
+  session->run_to(kSteps, [&](std::int64_t, const StepResult& result) {
+    trained.losses.push_back(result.loss);
+    trained.norms.push_back(result.grad_norm);
+  });
+  trained.weights = session->state().weights_sha256();
+  trained.state = session->state().state_sha256();
+  return trained;
+}
+
+void expect_bits(const Trained& trained, const Trained& expected, const std::string& where) {
+  EXPECT_EQ(trained.losses, expected.losses) << where;
+  EXPECT_EQ(trained.norms, expected.norms) << where;
+  EXPECT_EQ(trained.weights, expected.weights) << where;
+  EXPECT_EQ(trained.state, expected.state) << where;
+}
+
+class CudaRanks : public ::testing::TestWithParam<int> {
+ protected:
+  void SetUp() override {
+    const std::string why = why_not_on_gpus(GetParam());
+    if (!why.empty()) GTEST_SKIP() << why;
+  }
+};
+
+TEST_P(CudaRanks, RandomPlansGiveTheBitsOfOneGpu) {
+  for (const bool tied : {false, true}) {
+    planner::Job job = grouped_job();
+    job.model.tied_head = tied;
+    if (tied) job.gradient_wire = planner::GradientWire::bf16;
+    const Trained expected = train(job, planner::uniform_plan(job, planner::UnitPlan{}, 1));
+    ASSERT_EQ(expected.losses.size(), static_cast<std::size_t>(kSteps));
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+      const planner::Plan plan = planner::random_plan(job, seed, GetParam());
+      ASSERT_EQ(plan.ranks, GetParam());
+      expect_bits(train(job, plan), expected,
+                  (tied ? "tied, seed " : "seed ") + std::to_string(seed));
+    }
+  }
+}
+
+TEST_P(CudaRanks, AMixtureOfExpertsHasTheBitsOfOneGpu) {
+  planner::Job job = grouped_job();
+  job.model.family = planner::Family::qwen3_moe;
+  job.model.qkv_bias = false;
+  job.model.qk_norm = true;
+  job.model.experts = planner::Experts{.count = 8, .active = 2, .intermediate = 160};
+  job.router_aux_loss_coef = 0.02;
+  const Trained expected = train(job, planner::uniform_plan(job, planner::UnitPlan{}, 1));
+  for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+    expect_bits(train(job, planner::random_plan(job, seed, GetParam())), expected,
+                "seed " + std::to_string(seed));
+  }
+}
+
+/// Tokens that fail at a step.
+class FailingTokens : public TokenSource {
+ public:
+  FailingTokens(std::int64_t vocab, std::int64_t step, std::int64_t batch)
+      : good_(vocab, kSeed), last_((step - 1) * batch) {}
+  void read(std::int64_t position, std::span<std::int32_t> inputs,
+            std::span<std::int32_t> targets) override {
+    if (position >= last_) throw EnvironmentError("the data ended");
+    good_.read(position, inputs, targets);
+  }
+
+ private:
+  SyntheticTokens good_;
+  std::int64_t last_;
+};
+
+TEST_P(CudaRanks, ARankThatFailsEndsAllInOneLine) {
+  const planner::Job job = grouped_job();
+  FailingTokens tokens(job.model.vocab, 3, job.batch_size);
+  const auto session = open_session(job, planner::random_plan(job, 1, GetParam()), tokens);
+  try {
+    session->run_to(kSteps);
+    FAIL() << "nobody failed";
+  } catch (const EnvironmentError& error) {
+    EXPECT_STREQ(error.what(), "the data ended");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Gpus, CudaRanks, ::testing::ValuesIn(cuda::testing::kGpus),
+                         [](const auto& info) { return std::to_string(info.param); });
+
+}  // namespace
+}  // namespace sluice::engine
