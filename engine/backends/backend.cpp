@@ -1,6 +1,7 @@
 #include "engine/backends/backend.hpp"
 
 #include <algorithm>
+#include <string>
 
 #include "engine/backends/numerics_id.hpp"
 #include "engine/cuda/backend/backend.hpp"
@@ -48,6 +49,28 @@ std::unique_ptr<Device> make_device(const planner::Job& job,
                              machine.paced, world);
   }
   return std::make_unique<HostDevice>(job, host_device_settings(machine, layout, threads));
+}
+
+std::vector<std::unique_ptr<Device>> make_devices(const planner::Job& job,
+                                                  const planner::ResolvedMachine& machine,
+                                                  const planner::Layout& layout,
+                                                  std::int64_t threads, std::int64_t ranks) {
+  std::vector<std::unique_ptr<Device>> devices;
+  if (ranks == 1) {
+    devices.push_back(make_device(job, machine, layout, threads));
+    return devices;
+  }
+  if (machine.profile.device == planner::DeviceKind::cuda) {
+    throw BadRequest("plan: ranks: " + std::to_string(ranks) +
+                     " ranks run on the host backend alone in this version: set ranks to 1");
+  }
+  require_host_memory(layout.host_bytes * ranks);
+  HostDeviceSettings settings = host_device_settings(machine, layout, threads);
+  settings.capacity.host = Bytes(settings.capacity.host.count() / ranks);
+  for (std::int64_t rank = 0; rank < ranks; ++rank) {
+    devices.push_back(std::make_unique<HostDevice>(job, settings));
+  }
+  return devices;
 }
 
 std::shared_ptr<void> keep_host_memory(Bytes at_least) {

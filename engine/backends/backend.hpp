@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/disk/disk_store.hpp"
 #include "engine/execution/device.hpp"
@@ -26,6 +27,13 @@ void require_backend(planner::DeviceKind device);
                                                   const planner::ResolvedMachine& machine,
                                                   const planner::Layout& layout,
                                                   std::int64_t threads, World world = {});
+
+/// Creates a device for each of `ranks` ranks of one host, as make_device does; together they may
+/// take as much host memory as one may. Throws BadRequest for several ranks on a backend that runs
+/// one.
+[[nodiscard]] std::vector<std::unique_ptr<Device>> make_devices(
+    const planner::Job& job, const planner::ResolvedMachine& machine, const planner::Layout& layout,
+    std::int64_t threads, std::int64_t ranks);
 
 /// Where the disk file of a run on this machine is made, which is `folder` if the machine names
 /// none, and how its blocks are moved.

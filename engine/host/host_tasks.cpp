@@ -173,7 +173,8 @@ void HostDevice::sum_ranks(const BoundTask& task) {
     if (rank == task.rank) return as<float>(own);
     return as<float>(received) + (rank < task.rank ? rank : rank - 1) * elements;
   };
-  RankTree(task.ranks, of_rank).sum(elements, as<float>(own));
+  const BoundAccess* to = task.find(Role::destination);
+  RankTree(task.ranks, of_rank).sum(elements, as<float>(to == nullptr ? own : *to));
 }
 
 /// Computes the norm of the fp32 gradient. For a bf16 wire the gradient is then rounded in place,

@@ -31,7 +31,8 @@ Seconds since(std::chrono::steady_clock::time_point begin) {
 Saving::Saving(const RunFolder& folder, const planner::ModelShape& shape,
                const TrainingState& state, SavingOptions options)
     : folder_(folder), shape_(shape), options_(std::move(options)) {
-  if (options_.background) snapshot_ = std::make_unique<StateSnapshot>(shape, state);
+  if (options_.background || options_.links.control != nullptr)
+    snapshot_ = std::make_unique<StateSnapshot>(shape, state);
 }
 
 Saving::~Saving() { finish(); }
@@ -44,7 +45,9 @@ void Saving::save(CheckpointFacts facts, const TrainingState& state) {
   Task task{.facts = std::move(facts), .begin = Clock::now()};
   finish();
   if (!snapshot_) return write(task, state);
-  snapshot_->take(state);
+  take(state);
+  if (!writes()) return;
+  if (!options_.background) return write(task, *snapshot_);
   task.background = true;
   task.threads = options_.background_threads;
   task.stall = since(task.begin);
@@ -61,7 +64,17 @@ void Saving::save_now(CheckpointFacts facts, const TrainingState& state, Older o
   given_up_ = older == Older::given_up;
   finish();
   given_up_ = false;
-  if (last_step() != task.facts.step) write(task, state);
+  if (options_.links.control == nullptr) {
+    if (last_step() != task.facts.step) write(task, state);
+    return;
+  }
+  take(state);
+  if (writes() && last_step() != task.facts.step) write(task, *snapshot_);
+}
+
+void Saving::take(const TrainingState& state) {
+  if (options_.links.control == nullptr) return snapshot_->take(state);
+  snapshot_->take(state, options_.links);
 }
 
 void Saving::write(const Task& task, const StateSource& source) {

@@ -40,6 +40,9 @@ struct SavingOptions {
   bool background = false;  ///< Whether a snapshot is taken and written while training goes on.
   /// Number of threads that write in the background; few, because the optimizer needs the cores.
   std::int64_t background_threads = 2;
+  /// Set where ranks are processes, which then save at the same time, through a snapshot of all
+  /// their slices on each: the first rank writes it.
+  RankLinks links{};
   /// Called during a save that pauses training, with its step and the number of values (weights and
   /// both moments) written so far and of all. May be empty.
   std::function<void(std::int64_t step, std::int64_t done, std::int64_t all)> progress = nullptr;
@@ -85,6 +88,9 @@ class Saving {
     bool background = false;
   };
   void write(const Task& task, const StateSource& source);
+  /// Copies the state to the snapshot.
+  void take(const TrainingState& state);
+  [[nodiscard]] bool writes() const { return options_.links.world().rank == 0; }
 
   const RunFolder& folder_;
   planner::ModelShape shape_;

@@ -57,7 +57,7 @@ std::string sha256_of(std::span<const Digest> digests) {
 }
 
 /// SHA-256 of every window. `hashed` is called with numbers of bytes, from one thread at a time.
-std::vector<Digest> digests_of(const TrainingState& state, const std::vector<Window>& windows,
+std::vector<Digest> digests_of(const ReadPlane& read, const std::vector<Window>& windows,
                                const std::function<void(std::int64_t bytes)>& hashed) {
   std::vector<Digest> digests(windows.size());
   std::atomic<std::size_t> next{0};
@@ -68,7 +68,7 @@ std::vector<Digest> digests_of(const TrainingState& state, const std::vector<Win
     for (std::size_t i = next++; i < windows.size(); i = next++) {
       const Window& window = windows[i];
       const auto bytes = std::span(memory).first(static_cast<std::size_t>(window.bytes));
-      state.read_plane(window.unit, window.plane, window.offset, bytes);
+      read(window.unit, window.plane, window.offset, bytes);
       digests[i] = planner::Sha256().update(bytes).digest();
       const std::lock_guard lock(mutex);
       hashed(window.bytes);
@@ -77,20 +77,27 @@ std::vector<Digest> digests_of(const TrainingState& state, const std::vector<Win
   return digests;
 }
 
-std::string hash_of(const TrainingState& state, const planner::ModelShape& shape,
+std::string hash_of(const ReadPlane& read, const planner::ModelShape& shape,
                     std::span<const Plane> planes) {
-  return sha256_of(digests_of(state, windows_of(shape, planes), [](std::int64_t) {}));
+  return sha256_of(digests_of(read, windows_of(shape, planes), [](std::int64_t) {}));
+}
+
+ReadPlane planes_of(const TrainingState& state) {
+  return [&state](std::size_t unit, Plane plane, std::int64_t offset, std::span<std::byte> out) {
+    state.read_plane(unit, plane, offset, out);
+  };
 }
 
 }  // namespace
 
-StateHashes TrainingState::hashes(const HashProgress& progress) const {
-  std::vector<Window> windows = windows_of(shape_, kWeights);
+StateHashes hashes_of(const planner::ModelShape& shape, const ReadPlane& read,
+                      const HashProgress& progress) {
+  std::vector<Window> windows = windows_of(shape, kWeights);
   const std::size_t weights = windows.size();
-  for (const Window& window : windows_of(shape_, kMoments)) windows.push_back(window);
+  for (const Window& window : windows_of(shape, kMoments)) windows.push_back(window);
   std::int64_t all = 0, done = 0;
   for (const Window& window : windows) all += window.bytes;
-  const std::vector<Digest> digests = digests_of(*this, windows, [&](std::int64_t bytes) {
+  const std::vector<Digest> digests = digests_of(read, windows, [&](std::int64_t bytes) {
     done += bytes;
     if (progress) progress(done, all);
   });
@@ -99,8 +106,16 @@ StateHashes TrainingState::hashes(const HashProgress& progress) const {
           .moments = sha256_of(hashed.subspan(weights))};
 }
 
-std::string TrainingState::weights_sha256() const { return hash_of(*this, shape_, kWeights); }
+StateHashes TrainingState::hashes(const HashProgress& progress) const {
+  return hashes_of(shape_, planes_of(*this), progress);
+}
 
-std::string TrainingState::state_sha256() const { return hash_of(*this, shape_, kMoments); }
+std::string TrainingState::weights_sha256() const {
+  return hash_of(planes_of(*this), shape_, kWeights);
+}
+
+std::string TrainingState::state_sha256() const {
+  return hash_of(planes_of(*this), shape_, kMoments);
+}
 
 }  // namespace sluice::engine

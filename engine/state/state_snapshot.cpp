@@ -1,6 +1,7 @@
 #include "engine/state/state_snapshot.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <thread>
 
@@ -39,7 +40,7 @@ Bytes StateSnapshot::size_of(const planner::ModelShape& shape) {
 }
 
 StateSnapshot::StateSnapshot(const planner::ModelShape& shape, const TrainingState& state)
-    : memory_(state.memory_to_read_into(size_of(shape))) {
+    : shape_(shape), memory_(state.memory_to_read_into(size_of(shape))) {
   std::byte* next = memory_.get();
   for (std::size_t unit = 0; unit < planner::unit_count(shape); ++unit) {
     const std::int64_t padded = planner::unit_padded_size(shape, unit);
@@ -68,6 +69,46 @@ void StateSnapshot::take(const TrainingState& state) {
     state.read_plane(piece.unit, piece.plane, static_cast<std::int64_t>(piece.offset),
                      {piece.to, piece.bytes});
   });
+}
+
+void StateSnapshot::take(const TrainingState& state, const RankLinks& links) {
+  for (std::size_t unit = 0; unit < units_.size(); ++unit) {
+    for (const Plane plane : kPlanes) gather_plane(state, unit, plane, links);
+  }
+}
+
+void StateSnapshot::gather_plane(const TrainingState& state, std::size_t unit, Plane plane,
+                                 const RankLinks& links) {
+  const auto [rank, ranks] = links.world();
+  const auto element = static_cast<std::size_t>(element_bytes(plane));
+  const std::size_t slice = element * static_cast<std::size_t>(state.slice(unit));
+  const std::size_t end = element * static_cast<std::size_t>(padded_[unit]);
+  std::vector<std::byte> runs(std::min(kPlanePiece, slice) * static_cast<std::size_t>(ranks));
+  for (std::size_t at = 0; at < slice; at += kPlanePiece) {
+    const std::size_t bytes = std::min(kPlanePiece, slice - at);
+    const RankRuns pieces{runs.data(), bytes, bytes};
+    const auto begin_of = [&](int each) { return static_cast<std::size_t>(each) * slice + at; };
+    state.read_plane(unit, plane, static_cast<std::int64_t>(begin_of(rank)), pieces.of(rank));
+    links.fabric->all_gather(pieces);
+    for (int each = 0; each < ranks; ++each) {
+      const std::size_t begin = begin_of(each);
+      if (begin >= end) break;
+      std::memcpy(address(unit, plane) + begin, pieces.of(each).data(),
+                  std::min(bytes, end - begin));
+    }
+  }
+}
+
+std::byte* StateSnapshot::address(std::size_t unit, Plane plane) const {
+  const UnitState& state = units_[unit];
+  return std::array{state.high, state.low, state.m, state.v}[static_cast<std::size_t>(plane)];
+}
+
+StateHashes StateSnapshot::hashes() const {
+  return hashes_of(
+      shape_, [this](std::size_t unit, Plane plane, std::int64_t offset, std::span<std::byte> out) {
+        std::memcpy(out.data(), address(unit, plane) + offset, out.size());
+      });
 }
 
 void StateSnapshot::read(StatePart part, std::size_t unit, const planner::TensorSpec& tensor,

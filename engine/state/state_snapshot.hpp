@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/model_files/state_source.hpp"
+#include "engine/ranks/rank_links.hpp"
 #include "engine/state/training_state.hpp"
 #include "sim/units.hpp"
 
@@ -25,11 +26,22 @@ class StateSnapshot : public StateSource {
 
   /// Copies all of `state` on all cores. Call it only while no step runs.
   void take(const TrainingState& state);
+  /// Copies the state of all ranks where they are processes, each of which calls it at the same
+  /// time with its `state` and its `links`. Throws RankFailure.
+  void take(const TrainingState& state, const RankLinks& links);
+
+  /// Hashes of the state copied, as those of TrainingState.
+  [[nodiscard]] StateHashes hashes() const;
 
   void read(StatePart part, std::size_t unit, const planner::TensorSpec& tensor, std::int64_t first,
             std::span<float> out) const override;
 
  private:
+  [[nodiscard]] std::byte* address(std::size_t unit, Plane plane) const;
+  void gather_plane(const TrainingState& state, std::size_t unit, Plane plane,
+                    const RankLinks& links);
+
+  planner::ModelShape shape_;
   std::shared_ptr<std::byte> memory_;
   std::vector<UnitState> units_;  ///< Pointers into `memory_`; their `copy` is unused.
   std::vector<std::int64_t> padded_;

@@ -72,6 +72,13 @@ struct StateHashes {
 /// Called with the number of bytes hashed so far and of all, from one thread at a time. May be
 /// empty.
 using HashProgress = std::function<void(std::int64_t done, std::int64_t all)>;
+/// Reads out.size() bytes from byte `offset` of one of a unit's planes on; called from several
+/// threads at a time.
+using ReadPlane =
+    std::function<void(std::size_t unit, Plane plane, std::int64_t offset, std::span<std::byte>)>;
+/// Hashes of the state of `shape` whose planes `read` reads; see TrainingState::hashes.
+[[nodiscard]] StateHashes hashes_of(const planner::ModelShape& shape, const ReadPlane& read,
+                                    const HashProgress& progress = nullptr);
 
 /// A rank whose slices of the state are in this process: its device, and its disk file, which is
 /// null if no state lies on the disk.
@@ -123,6 +130,9 @@ class TrainingState : public StateSource {
   [[nodiscard]] std::shared_ptr<std::byte> memory_to_read_into(Bytes bytes) const {
     return held_.front().place.device->memory_to_read_into(bytes);
   }
+  /// Number of ranks that the state is cut among, and elements of each one's slice of a unit.
+  [[nodiscard]] std::int64_t ranks() const { return ranks_; }
+  [[nodiscard]] std::int64_t slice(std::size_t unit) const { return slices_[unit]; }
   /// Reads out.size() bytes from byte `offset` of one of a unit's planes on. May be called from
   /// several threads at a time.
   void read_plane(std::size_t unit, Plane plane, std::int64_t offset,
@@ -149,8 +159,6 @@ class TrainingState : public StateSource {
                    std::span<const std::byte> in);
   void clear_moments_in_memory();
   void clear_moments_on_disk();
-  /// Elements of a rank's slice of a unit.
-  [[nodiscard]] std::int64_t slice(std::size_t unit) const { return slices_[unit]; }
   [[nodiscard]] std::int64_t moment_bytes(std::size_t unit) const;
   void clear_padding(std::size_t unit);
   void write_piece(const StatePiece& piece, std::int64_t offset, std::span<const float> values);

@@ -133,7 +133,7 @@ std::unique_ptr<engine::WindowedText> text_of(const planner::RunConfig& config,
 
 std::unique_ptr<engine::Session> start_session(const RunStart& start, const RunIdentity& identity,
                                                const planner::StepGraph& graph,
-                                               std::unique_ptr<engine::Device> device,
+                                               std::vector<std::unique_ptr<engine::Device>> devices,
                                                engine::TokenSource& tokens,
                                                engine::StepRunner::LearningRate learning_rate,
                                                const engine::DiskPlace& place,
@@ -142,8 +142,11 @@ std::unique_ptr<engine::Session> start_session(const RunStart& start, const RunI
   const AmountShown show =
       told.amount(start.checkpoint ? "reading the checkpoint" : "loading weights");
   const auto session_from = [&](const auto& state) {
-    return std::make_unique<engine::Session>(identity.job, graph, std::move(device), tokens,
-                                             std::move(learning_rate), state, observer, place);
+    engine::SessionRanks ranks;
+    ranks.devices = std::move(devices);
+    ranks.observers = {observer};
+    return std::make_unique<engine::Session>(identity.job, graph, std::move(ranks), tokens,
+                                             learning_rate, state, place);
   };
   if (start.checkpoint) {
     auto session = session_from(LoadedState{

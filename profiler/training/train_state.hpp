@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/datasets/data.hpp"
 #include "engine/model_files/checkpoint.hpp"
@@ -61,11 +62,12 @@ struct RunIdentity {
 [[nodiscard]] std::unique_ptr<engine::WindowedText> text_of(const planner::RunConfig& config,
                                                             const AmountShown& show);
 
-/// Creates the session on `device` with its initial state; `told` hears of the progress while
-/// weights are read. `place` says where the file for state on the disk goes.
+/// Creates the session on `devices`, one a rank, with its initial state; `told` hears of the
+/// progress while weights are read, `observer` watches the first rank. `place` says where the file
+/// for state on the disk goes.
 [[nodiscard]] std::unique_ptr<engine::Session> start_session(
     const RunStart& start, const RunIdentity& identity, const planner::StepGraph& graph,
-    std::unique_ptr<engine::Device> device, engine::TokenSource& tokens,
+    std::vector<std::unique_ptr<engine::Device>> devices, engine::TokenSource& tokens,
     engine::StepRunner::LearningRate learning_rate, const engine::DiskPlace& place,
     engine::Observer* observer, RunObserver& told);
 

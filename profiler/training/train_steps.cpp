@@ -147,8 +147,8 @@ class Training {
     engine::release_free_memory();
     auto session = start_session(
         parts_.start, parts_.identity, run_.predicted.graph,
-        engine::make_device(run_.job, parts_.machine, run_.predicted.graph.layout,
-                            run_.predicted.prediction.plan.threads),
+        engine::make_devices(run_.job, parts_.machine, run_.predicted.graph.layout,
+                             run_.predicted.prediction.plan.threads, run_.predicted.graph.ranks),
         parts_.text, learning_rate_of(run_.config),
         engine::disk_place(parts_.machine, parts_.folder.path()), &meter_, parts_.observer);
     if (session->disk() != nullptr) tell_of_page_cache(*session->disk());

@@ -116,18 +116,33 @@ std::unique_ptr<Session> make_session(const planner::Job& job, const planner::St
                                       const planner::Plan& plan, TokenSource& tokens,
                                       Observer* observer, const DiskPlace& place,
                                       const InitialWeights& weights) {
-  const ArenaSizes sizes{graph.layout.device_bytes, graph.layout.host_bytes};
-  const LinkPace fast{BytesPerSecond(1e10), Seconds(0)};
-  auto device = std::make_unique<HostDevice>(
-      job, HostDeviceSettings{.arenas = sizes,
-                              .capacity = sizes,
-                              .h2d = fast,
-                              .d2h = fast,
-                              .threads = static_cast<int>(plan.threads)});
   const double lr = job.optimizer.lr;
   return std::make_unique<Session>(
-      job, graph, std::move(device), tokens,
-      [lr](std::int64_t step) { return lr / static_cast<double>(step); }, weights, observer, place);
+      job, graph, rank_devices(job, graph, plan, {observer}), tokens,
+      [lr](std::int64_t step) { return lr / static_cast<double>(step); }, weights, place);
+}
+
+SessionRanks rank_devices(const planner::Job& job, const planner::StepGraph& graph,
+                          const planner::Plan& plan, std::vector<Observer*> observers,
+                          const RankLinks& links) {
+  const ArenaSizes sizes{graph.layout.device_bytes, graph.layout.host_bytes};
+  const LinkPace fast{BytesPerSecond(1e10), Seconds(0)};
+  SessionRanks ranks;
+  ranks.observers = std::move(observers);
+  ranks.links = links;
+  for (std::int64_t i = 0; i < (links.control == nullptr ? graph.ranks : 1); ++i) {
+    ranks.devices.push_back(std::make_unique<HostDevice>(
+        job, HostDeviceSettings{.arenas = sizes,
+                                .capacity = sizes,
+                                .h2d = fast,
+                                .d2h = fast,
+                                .threads = static_cast<int>(plan.threads)}));
+  }
+  return ranks;
+}
+
+std::string bits_of(const StepResult& result) {
+  return bits(result.loss) + "/" + bits(result.grad_norm);
 }
 
 Outcome run_plan(const planner::Job& job, const planner::Plan& plan, std::int64_t steps,
@@ -137,7 +152,7 @@ Outcome run_plan(const planner::Job& job, const planner::Plan& plan, std::int64_
   const auto session = make_session(job, graph, plan, tokens, nullptr, place);
   Outcome outcome;
   session->run_to(steps, [&](std::int64_t, const StepResult& result) {
-    outcome.losses.push_back(bits(result.loss) + "/" + bits(result.grad_norm));
+    outcome.losses.push_back(bits_of(result));
   });
   outcome.weights_sha256 = session->state().weights_sha256();
   outcome.state_sha256 = session->state().state_sha256();

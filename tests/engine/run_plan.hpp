@@ -43,14 +43,21 @@ class RunTokens : public TokenSource {
 /// The step graph of `job` under `plan`, with costs that are round numbers.
 [[nodiscard]] planner::StepGraph graph_of(const planner::Job& job, const planner::Plan& plan);
 
-/// A session on a host device of exactly the plan's sizes, with copies at memory speed. `tokens`
-/// must outlive it.
+/// A session of the graph's ranks, as threads, on rank_devices(). `tokens` must outlive it;
+/// `observer` watches the first rank.
 [[nodiscard]] std::unique_ptr<Session> make_session(const planner::Job& job,
                                                     const planner::StepGraph& graph,
                                                     const planner::Plan& plan, TokenSource& tokens,
                                                     Observer* observer = nullptr,
                                                     const DiskPlace& place = {},
                                                     const InitialWeights& weights = kRunSeed);
+
+/// Devices of exactly the plan's sizes, with copies at memory speed, for as many ranks as `graph`
+/// has, or for one of them where `links` are set; `observers` watch them.
+[[nodiscard]] SessionRanks rank_devices(const planner::Job& job, const planner::StepGraph& graph,
+                                        const planner::Plan& plan,
+                                        std::vector<Observer*> observers = {},
+                                        const RankLinks& links = {});
 
 /// Results of a run that must not depend on the plan.
 struct Outcome {
@@ -63,6 +70,9 @@ struct Outcome {
 
 [[nodiscard]] Outcome run_plan(const planner::Job& job, const planner::Plan& plan,
                                std::int64_t steps, const DiskPlace& place = {});
+
+/// Bits of a step's loss and gradient norm, as in Outcome::losses.
+[[nodiscard]] std::string bits_of(const StepResult& result);
 
 /// Every field of a plan on one line, for messages.
 [[nodiscard]] std::string describe(const planner::Plan& plan);

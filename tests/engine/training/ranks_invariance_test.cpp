@@ -1,0 +1,247 @@
+// The number of ranks never changes results: losses, norms, weights and moments are those of one
+// rank, bit for bit, under any plan; and each rank has its share of the work and of the state.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "engine/state/state_snapshot.hpp"
+#include "tests/engine/training/rank_jobs.hpp"
+
+namespace sluice::engine::test {
+namespace {
+
+constexpr std::int64_t kRankedSteps = 2;
+
+class RanksOfGroups : public ::testing::TestWithParam<std::int64_t> {};
+
+TEST_P(RanksOfGroups, GiveTheBitsOfOneRankUnderRandomPlans) {
+  std::uint64_t seed = static_cast<std::uint64_t>(GetParam()) * 100;
+  for (const auto& [name, job] : ranked_jobs(GetParam())) {
+    const Outcome expected = run_plan(job, plain_rank_plan(job, 1), kRankedSteps);
+    const std::vector<std::int64_t> admissible = planner::ranks_of(job);
+    EXPECT_EQ(admissible.front(), 1);
+    for (const std::int64_t ranks : admissible) {
+      if (ranks == 1) continue;
+      EXPECT_EQ(run_plan(job, plain_rank_plan(job, ranks), kRankedSteps), expected)
+          << name << ", ranks " << ranks;
+      const planner::Plan plan = planner::random_plan(job, seed++, ranks);
+      EXPECT_EQ(run_plan(job, plan, kRankedSteps), expected) << name << ": " << describe(plan);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, RanksOfGroups, ::testing::Values(1, 2, 3, 4, 6, 8));
+
+TEST(RankedSession, ThatGroupsCannotBeDealtAmongAreRefusedWithThoseThatCan) {
+  const planner::Job job = ranked_jobs(6).front().job;
+  EXPECT_EQ(planner::ranks_of(job), (std::vector<std::int64_t>{1, 3, 6}));
+  try {
+    (void)graph_of(job, plain_rank_plan(job, 2));
+    ADD_FAILURE() << "two ranks of six groups were accepted";
+  } catch (const BadRequest& error) {
+    EXPECT_NE(std::string(error.what()).find("1, 3, 6"), std::string::npos) << error.what();
+  }
+}
+
+/// Counts a rank's forward and backward passes of the first block, by step.
+class CountsPasses : public Observer {
+ public:
+  void task_ran(const TaskEvent& event) override {
+    const BoundTask& task = program->task(event.task);
+    if (task.unit != 1) return;
+    if (task.kind == planner::TaskKind::forward) ++forward;
+    if (task.kind == planner::TaskKind::backward) ++backward;
+  }
+  const Program* program = nullptr;
+  std::atomic<int> forward{0}, backward{0};
+};
+
+TEST(RankedSession, ComputeTheirShareOfTheMicroBatches) {
+  const planner::Job job = ranked_jobs(4).front().job;
+  for (const std::int64_t ranks : {1, 2, 4}) {
+    const planner::Plan plan = plain_rank_plan(job, ranks);
+    const planner::StepGraph graph = graph_of(job, plan);
+    std::vector<CountsPasses> counts(static_cast<std::size_t>(ranks));
+    std::vector<Observer*> observers;
+    for (CountsPasses& each : counts) observers.push_back(&each);
+    RunTokens tokens(job);
+    Session session(
+        job, graph, rank_devices(job, graph, plan, observers), tokens,
+        [](std::int64_t) { return 1e-3; }, kRunSeed);
+    for (std::size_t i = 0; i < counts.size(); ++i) counts[i].program = &session.program(i);
+    session.run_to(kRankedSteps);
+    for (const CountsPasses& each : counts) {
+      EXPECT_EQ(each.forward.load(), kRankedSteps * job.micro_batches() / ranks);
+      EXPECT_EQ(each.backward.load(), kRankedSteps * job.micro_batches() / ranks);
+    }
+  }
+}
+
+/// Bytes in one rank's arenas of what lasts from step to step, and of the arenas themselves.
+struct Held {
+  std::int64_t lasting = 0;
+  Bytes arenas{0};
+};
+
+Held held_by_a_rank(const planner::StepGraph& graph) {
+  Held held{.arenas = graph.layout.device_bytes + graph.layout.host_bytes};
+  for (const planner::StepTensor& tensor : graph.tensors) {
+    if (tensor.persistent) held.lasting += tensor.bytes.count();
+  }
+  return held;
+}
+
+TEST(RankedSession, HoldTheirShareOfTheState) {
+  planner::Job job = ranked_jobs(8).front().job;
+  job.model.vocab = 4096;  // Slices are whole blocks: large units are cut evenly.
+  job.model.intermediate = 1024;
+  job.model.hidden = 64;
+  const Held all = held_by_a_rank(graph_of(job, plain_rank_plan(job, 1)));
+  std::int64_t parameters = 0;
+  for (std::size_t unit = 0; unit < planner::unit_count(job.model); ++unit) {
+    parameters += planner::unit_padded_size(job.model, unit);
+  }
+  EXPECT_EQ(all.lasting, 12 * parameters);
+  for (const std::int64_t ranks : {2, 4, 8}) {
+    const Held share = held_by_a_rank(graph_of(job, plain_rank_plan(job, ranks)));
+    std::int64_t slices = 0;
+    for (std::size_t unit = 0; unit < planner::unit_count(job.model); ++unit) {
+      slices += planner::slice_parameters(planner::unit_padded_size(job.model, unit), ranks);
+    }
+    EXPECT_EQ(share.lasting, 12 * slices);
+    EXPECT_LT(static_cast<double>(share.lasting),
+              1.1 * static_cast<double>(all.lasting) / static_cast<double>(ranks));
+    EXPECT_LT(share.arenas, all.arenas);
+  }
+}
+
+TEST(RankedSession, ResumeOnAnyAdmissibleNumberWhatAnotherNumberSaved) {
+  const planner::Job job = ranked_jobs(4)[2].job;
+  const auto graph_with = [&](std::int64_t ranks, std::uint64_t seed) {
+    const planner::Plan plan = planner::random_plan(job, seed, ranks);
+    return std::pair(plan, graph_of(job, plan));
+  };
+  const auto rate = [](std::int64_t step) { return 1e-2 / static_cast<double>(step); };
+  std::string expected;
+  for (const std::int64_t before : {1, 2, 4}) {
+    for (const std::int64_t after : {1, 2, 4}) {
+      RunTokens tokens(job);
+      const auto [plan, graph] = graph_with(before, 31);
+      Session first(job, graph, rank_devices(job, graph, plan), tokens, rate, kRunSeed);
+      first.run_to(2);
+      StateSnapshot saved(job.model, first.state());
+      saved.take(first.state());
+      EXPECT_EQ(saved.hashes().weights, first.state().weights_sha256());
+      const auto [other_plan, other_graph] = graph_with(after, 32);
+      Session second(job, other_graph, rank_devices(job, other_graph, other_plan), tokens, rate,
+                     LoadedState{.source = saved, .moments = LoadedState::Moments::loaded});
+      second.continue_after(2);
+      std::string outcome;
+      second.run_to(4, [&](std::int64_t, const StepResult& result) { outcome += bits_of(result); });
+      outcome += second.state().weights_sha256() + second.state().state_sha256();
+      if (expected.empty()) expected = outcome;
+      EXPECT_EQ(outcome, expected) << before << " ranks, then " << after;
+    }
+  }
+}
+
+TEST(RankedSession, StopAfterTheSameStep) {
+  const planner::Job job = ranked_jobs(4).front().job;
+  for (const std::int64_t ranks : {1, 4}) {
+    const planner::Plan plan = plain_rank_plan(job, ranks);
+    const planner::StepGraph graph = graph_of(job, plan);
+    RunTokens tokens(job);
+    const auto session = make_session(job, graph, plan, tokens);
+    const std::int64_t ran = session->run_to(50, [&](std::int64_t step, const StepResult&) {
+      if (step == 3) session->request_stop();
+    });
+    EXPECT_GE(ran, 3);
+    EXPECT_LE(ran, 5);
+    EXPECT_EQ(session->run_to(ran + 2), ran + 2);
+    EXPECT_EQ(session->state().weights_sha256(),
+              run_plan(job, plain_rank_plan(job, 1), ran + 2).weights_sha256);
+  }
+}
+
+TEST(RankedSession, EndWithTheErrorOfTheOneThatFailed) {
+  class FailsAtStepThree : public TokenSource {
+   public:
+    explicit FailsAtStepThree(const planner::Job& job) : job_(job), tokens_(job) {}
+    void read(std::int64_t position, std::span<std::int32_t> inputs,
+              std::span<std::int32_t> targets) override {
+      if (position >= 2 * job_.batch_size && !failed_.exchange(true)) {
+        throw EnvironmentError("the data's file cannot be read");
+      }
+      tokens_.read(position, inputs, targets);
+    }
+
+   private:
+    planner::Job job_;
+    RunTokens tokens_;
+    std::atomic<bool> failed_{false};
+  };
+  const planner::Job job = ranked_jobs(4).front().job;
+  const planner::Plan plan = plain_rank_plan(job, 4);
+  const planner::StepGraph graph = graph_of(job, plan);
+  FailsAtStepThree tokens(job);
+  const auto session = make_session(job, graph, plan, tokens);
+  try {
+    session->run_to(10);
+    ADD_FAILURE() << "a rank without data went on";
+  } catch (const std::exception& error) {
+    EXPECT_STREQ(error.what(), "the data's file cannot be read");
+  }
+}
+
+TEST(RankedSession, SayWhereTrainingDivergedAsOneRankDoes) {
+  planner::Job job = ranked_jobs(4).front().job;
+  job.optimizer.lr = 1e30;
+  std::vector<std::string> lines;
+  for (const std::int64_t ranks : {1, 4}) {
+    const planner::Plan plan = plain_rank_plan(job, ranks);
+    const planner::StepGraph graph = graph_of(job, plan);
+    RunTokens tokens(job);
+    const auto session = make_session(job, graph, plan, tokens);
+    try {
+      session->run_to(10);
+      ADD_FAILURE() << "a step of 1e30 did not diverge";
+    } catch (const Diverged& error) {
+      std::string line = error.what();
+      const auto found = session->evaluation().find_not_finite(
+          job.batch_size,
+          [&](std::int64_t first, std::span<std::int32_t> inputs, std::span<std::int32_t> targets) {
+            tokens.read((error.step() - 1) * job.batch_size + first, inputs, targets);
+          });
+      ASSERT_TRUE(found.has_value());
+      lines.push_back(line + std::to_string(found->unit) + "/" +
+                      std::to_string(found->micro_batch));
+    }
+  }
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0], lines[1]);
+}
+
+TEST(RankedSession, EndAnEvaluationWhoseReadingFailsAndTrainOn) {
+  const planner::Job job = ranked_jobs(4).front().job;
+  const planner::Plan plan = plain_rank_plan(job, 4);
+  const planner::StepGraph graph = graph_of(job, plan);
+  RunTokens tokens(job);
+  const auto session = make_session(job, graph, plan, tokens);
+  const auto read = [&](std::int64_t first, std::span<std::int32_t> inputs,
+                        std::span<std::int32_t> targets) {
+    if (first >= 5) throw std::invalid_argument("no more windows");
+    tokens.read(first, inputs, targets);
+  };
+  EXPECT_THROW((void)session->evaluation().mean_loss(12, read), std::invalid_argument);
+  EXPECT_EQ(session->run_to(2), 2);
+  EXPECT_EQ(session->state().weights_sha256(),
+            run_plan(job, plain_rank_plan(job, 1), 2).weights_sha256);
+}
+
+}  // namespace
+}  // namespace sluice::engine::test
