@@ -183,6 +183,7 @@ PredictedStep Predictor::predict(const Plan& plan) const {
   p.machine = machine_.profile.name;
   p.job = job_.model.name + ", " + std::to_string(job_.batch_size) + " x " +
           std::to_string(job_.seq_len) + " tokens a step";
+  if (plan.ranks > 1) p.job += ", on " + std::to_string(plan.ranks) + " GPUs";
   p.knowledge = taught_ ? Knowledge::taught : machine_.knowledge;
   p.terms = costs_->switches();
   p.plan = plan;
