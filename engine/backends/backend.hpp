@@ -8,7 +8,6 @@
 
 #include "engine/disk/disk_store.hpp"
 #include "engine/execution/device.hpp"
-#include "engine/ranks/world.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "planner/runs/run_config.hpp"
 
@@ -21,16 +20,14 @@ void require_backend(planner::DeviceKind device);
 /// Creates a device of the machine's backend (host or cuda) with the arenas of `layout`. `threads`:
 /// number of threads that update weights on the CPU. Throws Error(does_not_fit) if an arena is
 /// larger than the machine's capacity, EnvironmentError if this build or this computer lacks the
-/// backend or the memory, BadRequest for a model that the backend cannot compute. `world`: the rank
-/// whose device it is, and their number.
+/// backend or the memory, BadRequest for a model that the backend cannot compute.
 [[nodiscard]] std::unique_ptr<Device> make_device(const planner::Job& job,
                                                   const planner::ResolvedMachine& machine,
                                                   const planner::Layout& layout,
-                                                  std::int64_t threads, World world = {});
+                                                  std::int64_t threads);
 
 /// Creates a device for each of `ranks` ranks of one host, as make_device does; together they may
-/// take as much host memory as one may. Throws BadRequest for several ranks on a backend that runs
-/// one.
+/// take as much host memory as one may. Rank r of a CUDA machine has GPU r.
 [[nodiscard]] std::vector<std::unique_ptr<Device>> make_devices(
     const planner::Job& job, const planner::ResolvedMachine& machine, const planner::Layout& layout,
     std::int64_t threads, std::int64_t ranks);

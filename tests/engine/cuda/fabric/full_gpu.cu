@@ -1,8 +1,8 @@
-#include "tests/engine/cuda/fabric/full_gpu.hpp"
-
 #include <cuda_runtime.h>
 
 #include <stdexcept>
+
+#include "tests/engine/cuda/fabric/full_gpu.hpp"
 
 namespace sluice::engine::cuda::testing {
 namespace {
@@ -24,7 +24,7 @@ void occupy_all_multiprocessors(CUstream_st* stream, const volatile int* ended) 
           cudaSuccess) {
     throw std::runtime_error("the GPU's size is unknown");
   }
-  wait_for_end<<<multiprocessors * (threads / kThreads), kThreads, 0, stream>>>(ended);
+  wait_for_end<<<multiprocessors*(threads / kThreads), kThreads, 0, stream>>>(ended);
   if (cudaGetLastError() != cudaSuccess) throw std::runtime_error("the kernel was refused");
 }
 

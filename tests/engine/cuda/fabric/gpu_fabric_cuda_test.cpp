@@ -1,10 +1,9 @@
 // Collectives between GPUs: every byte arrives where it should, gathers need no multiprocessor, and
 // a rank that fails ends all.
-#include "engine/cuda/fabric/gpu_fabric.hpp"
-
 #include <atomic>
 #include <chrono>
 
+#include "engine/cuda/fabric/gpu_fabric.hpp"
 #include "engine/cuda/kernels/gradient.hpp"
 #include "engine/cuda/runtime/shared_memory.hpp"
 #include "tests/engine/cuda/fabric/full_gpu.hpp"
@@ -103,8 +102,7 @@ TEST_P(GpuFabricTest, AnExchangeOfPiecesBringsEachRankItsRunsAndChangesNothingEl
           gpu.put(stride * static_cast<std::size_t>(to), pattern(rank, to, round, bytes));
         }
         gpu.put(place, std::vector<unsigned char>(bytes * (count - 1), 0xee));
-        gpu.fabric.exchange({gpu.data(), bytes, stride},
-                            {gpu.data() + place, bytes * (count - 1)});
+        gpu.fabric.exchange({gpu.data(), bytes, stride}, {gpu.data() + place, bytes * (count - 1)});
         for (int peer = 0; peer < size; ++peer) {
           ASSERT_EQ(gpu.get(stride * static_cast<std::size_t>(peer), bytes),
                     pattern(rank, peer, round, bytes));
