@@ -66,8 +66,8 @@ class Session {
   /// Whether a failed step leaves the weights as they were before it, which holds if updates wait
   /// for the step's gradient norm.
   [[nodiscard]] bool keeps_weights_on_failure() const;
-  /// Prevents further steps from beginning; several ranks run up to two more, the same on all. Call
-  /// it from `step_done`.
+  /// Prevents further steps from beginning; several ranks agree on the last one at the end of one
+  /// that runs, and begin one more. Call it from `step_done`.
   void request_stop() { ranks_.front()->request_stop(); }
   /// Replaces the observer of the first rank; call it only while no steps run.
   void observe(Observer* observer) { ranks_.front()->executor.observe(observer); }

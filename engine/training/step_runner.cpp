@@ -64,6 +64,7 @@ StepRunner::StepRunner(const Program& program, Device& device, const planner::Jo
 
 void StepRunner::expect(std::int64_t first, std::int64_t last) {
   first_ = first;
+  wants_stop_.store(false);
   results_.assign(static_cast<std::size_t>(last - first + 1), StepResult{});
 }
 

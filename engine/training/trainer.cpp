@@ -84,6 +84,8 @@ class Training {
       result_.validation.emplace_back(session_.steps_done(), *loss);
     } catch (const Stopped&) {
       return std::nullopt;
+    } catch (const EvaluationEnded&) {
+      return std::nullopt;  // The process of another rank was interrupted.
     }
     const auto& [step, loss] = result_.validation.back();
     if (reports_.validation) reports_.validation(step, loss);
