@@ -29,12 +29,12 @@ namespace {
 using Words = std::map<std::string, std::string>;
 
 Words words_of(int count, char** words) {
-  Words found{{"--ranks", "1"},      {"--groups", "4"},     {"--batch", "32"},
-              {"--seq", "1024"},     {"--micro", "4"},      {"--rounds", "1"},
-              {"--steps", "3"},      {"--state", "hbm"},    {"--weights", "host"},
+  Words found{{"--ranks", "1"},       {"--groups", "4"},     {"--batch", "32"},
+              {"--seq", "1024"},      {"--micro", "4"},      {"--rounds", "1"},
+              {"--steps", "3"},       {"--state", "hbm"},    {"--weights", "host"},
               {"--gradients", "hbm"}, {"--executor", "gpu"}, {"--when", "after"},
-              {"--threads", "4"},    {"--piece", "64"},     {"--receive", "2"},
-              {"--random", ""},      {"--clip", ""},        {"--no-hash", ""}};
+              {"--threads", "4"},     {"--piece", "64"},     {"--receive", "2"},
+              {"--random", ""},       {"--clip", ""},        {"--no-hash", ""}};
   for (int i = 2; i < count; ++i) {
     const std::string word = words[i];
     if (!found.contains(word)) throw BadRequest(word + ": no such option");
