@@ -13,8 +13,8 @@ namespace {
 
 using cuda::testing::why_not_on_gpus;
 
-constexpr std::uint64_t kSeed = 11;
-constexpr std::int64_t kSteps = 3;
+constexpr std::uint64_t kRankSeed = 11;
+constexpr std::int64_t kRankSteps = 3;
 
 /// A job in four groups of two micro-batches.
 planner::Job grouped_job() {
@@ -38,13 +38,13 @@ planner::Job grouped_job() {
   return job;
 }
 
-struct Trained {
+struct RankOutcome {
   std::vector<double> losses, norms;
   std::string weights, state;
 };
 
-std::unique_ptr<Session> open_session(const planner::Job& job, const planner::Plan& plan,
-                                      TokenSource& tokens) {
+std::unique_ptr<Session> open_ranks(const planner::Job& job, const planner::Plan& plan,
+                                    TokenSource& tokens) {
   const planner::StepGraph graph = planner::build_step_graph(
       job, plan, planner::test::RoundCosts(1e9, planner::DeviceKind::cuda));
   const ArenaSizes sizes{graph.layout.device_bytes, graph.layout.host_bytes};
@@ -58,27 +58,28 @@ std::unique_ptr<Session> open_session(const planner::Job& job, const planner::Pl
   }
   return std::make_unique<Session>(
       job, graph, std::move(ranks), tokens, [&](std::int64_t) { return job.optimizer.lr; },
-      InitialWeights(kSeed));
+      InitialWeights(kRankSeed));
 }
 
-Trained train(const planner::Job& job, const planner::Plan& plan) {
-  SyntheticTokens tokens(job.model.vocab, kSeed);
-  const auto session = open_session(job, plan, tokens);
-  Trained trained;
-  session->run_to(kSteps, [&](std::int64_t, const StepResult& result) {
-    trained.losses.push_back(result.loss);
-    trained.norms.push_back(result.grad_norm);
+RankOutcome train_on_ranks(const planner::Job& job, const planner::Plan& plan) {
+  SyntheticTokens tokens(job.model.vocab, kRankSeed);
+  const auto session = open_ranks(job, plan, tokens);
+  RankOutcome outcome;
+  session->run_to(kRankSteps, [&](std::int64_t, const StepResult& result) {
+    outcome.losses.push_back(result.loss);
+    outcome.norms.push_back(result.grad_norm);
   });
-  trained.weights = session->state().weights_sha256();
-  trained.state = session->state().state_sha256();
-  return trained;
+  outcome.weights = session->state().weights_sha256();
+  outcome.state = session->state().state_sha256();
+  return outcome;
 }
 
-void expect_bits(const Trained& trained, const Trained& expected, const std::string& where) {
-  EXPECT_EQ(trained.losses, expected.losses) << where;
-  EXPECT_EQ(trained.norms, expected.norms) << where;
-  EXPECT_EQ(trained.weights, expected.weights) << where;
-  EXPECT_EQ(trained.state, expected.state) << where;
+void expect_equal_ranks(const RankOutcome& outcome, const RankOutcome& expected,
+                        const std::string& where) {
+  EXPECT_EQ(outcome.losses, expected.losses) << where;
+  EXPECT_EQ(outcome.norms, expected.norms) << where;
+  EXPECT_EQ(outcome.weights, expected.weights) << where;
+  EXPECT_EQ(outcome.state, expected.state) << where;
 }
 
 class CudaRanks : public ::testing::TestWithParam<int> {
@@ -94,13 +95,14 @@ TEST_P(CudaRanks, RandomPlansGiveTheBitsOfOneGpu) {
     planner::Job job = grouped_job();
     job.model.tied_head = tied;
     if (tied) job.gradient_wire = planner::GradientWire::bf16;
-    const Trained expected = train(job, planner::uniform_plan(job, planner::UnitPlan{}, 1));
-    ASSERT_EQ(expected.losses.size(), static_cast<std::size_t>(kSteps));
+    const RankOutcome expected =
+        train_on_ranks(job, planner::uniform_plan(job, planner::UnitPlan{}, 1));
+    ASSERT_EQ(expected.losses.size(), static_cast<std::size_t>(kRankSteps));
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
       const planner::Plan plan = planner::random_plan(job, seed, GetParam());
       ASSERT_EQ(plan.ranks, GetParam());
-      expect_bits(train(job, plan), expected,
-                  (tied ? "tied, seed " : "seed ") + std::to_string(seed));
+      expect_equal_ranks(train_on_ranks(job, plan), expected,
+                         (tied ? "tied, seed " : "seed ") + std::to_string(seed));
     }
   }
 }
@@ -112,10 +114,11 @@ TEST_P(CudaRanks, AMixtureOfExpertsHasTheBitsOfOneGpu) {
   job.model.qk_norm = true;
   job.model.experts = planner::Experts{.count = 8, .active = 2, .intermediate = 160};
   job.router_aux_loss_coef = 0.02;
-  const Trained expected = train(job, planner::uniform_plan(job, planner::UnitPlan{}, 1));
+  const RankOutcome expected =
+      train_on_ranks(job, planner::uniform_plan(job, planner::UnitPlan{}, 1));
   for (std::uint64_t seed = 1; seed <= 2; ++seed) {
-    expect_bits(train(job, planner::random_plan(job, seed, GetParam())), expected,
-                "seed " + std::to_string(seed));
+    expect_equal_ranks(train_on_ranks(job, planner::random_plan(job, seed, GetParam())), expected,
+                       "seed " + std::to_string(seed));
   }
 }
 
@@ -123,7 +126,7 @@ TEST_P(CudaRanks, AMixtureOfExpertsHasTheBitsOfOneGpu) {
 class FailingTokens : public TokenSource {
  public:
   FailingTokens(std::int64_t vocab, std::int64_t step, std::int64_t batch)
-      : good_(vocab, kSeed), last_((step - 1) * batch) {}
+      : good_(vocab, kRankSeed), last_((step - 1) * batch) {}
   void read(std::int64_t position, std::span<std::int32_t> inputs,
             std::span<std::int32_t> targets) override {
     if (position >= last_) throw EnvironmentError("the data ended");
@@ -138,9 +141,9 @@ class FailingTokens : public TokenSource {
 TEST_P(CudaRanks, ARankThatFailsEndsAllInOneLine) {
   const planner::Job job = grouped_job();
   FailingTokens tokens(job.model.vocab, 3, job.batch_size);
-  const auto session = open_session(job, planner::random_plan(job, 1, GetParam()), tokens);
+  const auto session = open_ranks(job, planner::random_plan(job, 1, GetParam()), tokens);
   try {
-    session->run_to(kSteps);
+    session->run_to(kRankSteps);
     FAIL() << "nobody failed";
   } catch (const EnvironmentError& error) {
     EXPECT_STREQ(error.what(), "the data ended");

@@ -13,17 +13,17 @@
 namespace sluice::engine::cuda::testing {
 namespace {
 
-struct OwnStream {
-  OwnStream() { succeed(cudaStreamCreateWithFlags(&value, cudaStreamNonBlocking), "a stream"); }
-  ~OwnStream() { cudaStreamDestroy(value); }
-  OwnStream(const OwnStream&) = delete;  // Owns the handle.
-  OwnStream& operator=(const OwnStream&) = delete;
+struct FabricStream {
+  FabricStream() { succeed(cudaStreamCreateWithFlags(&value, cudaStreamNonBlocking), "a stream"); }
+  ~FabricStream() { cudaStreamDestroy(value); }
+  FabricStream(const FabricStream&) = delete;  // Owns the handle.
+  FabricStream& operator=(const FabricStream&) = delete;
   cudaStream_t value = nullptr;
 };
 
 /// A rank's fabric between its memory and that of the others.
-struct Gpu {
-  Gpu(const RankLinks& links, std::size_t bytes)
+struct FabricGpu {
+  FabricGpu(const RankLinks& links, std::size_t bytes)
       : memory(bytes, links.world().size), fabric(links, memory, stream.value) {
     fabric.connect();
   }
@@ -37,13 +37,13 @@ struct Gpu {
     succeed(cudaMemcpy(bytes.data(), data() + at, count, cudaMemcpyDeviceToHost), "get");
     return bytes;
   }
-  OwnStream stream;
+  FabricStream stream;
   FabricMemory memory;
   GpuFabric fabric;
 };
 
 /// Bytes that rank `from` has for rank `to` in a round.
-std::vector<unsigned char> pattern(int from, int to, int round, std::size_t count) {
+std::vector<unsigned char> pattern_of(int from, int to, int round, std::size_t count) {
   std::vector<unsigned char> bytes(count);
   unsigned state = 1U + static_cast<unsigned>(from * 64 + to * 8 + round);
   for (unsigned char& byte : bytes) {
@@ -53,7 +53,7 @@ std::vector<unsigned char> pattern(int from, int to, int round, std::size_t coun
   return bytes;
 }
 
-constexpr std::size_t kSizes[] = {1, 777, 4096, 3 * 1024 * 1024 + 5, 32 * 1024 * 1024};
+constexpr std::size_t kRunSizes[] = {1, 777, 4096, 3 * 1024 * 1024 + 5, 32 * 1024 * 1024};
 
 class GpuFabricTest : public ::testing::TestWithParam<int> {
  protected:
@@ -68,18 +68,18 @@ TEST_P(GpuFabricTest, AGatherBringsEveryRanksRunToAllBesideKernels) {
   on_gpus(ranks, [&](const RankLinks& links) {
     const auto [rank, size] = links.world();
     const auto count = static_cast<std::size_t>(size);
-    Gpu gpu(links, kSizes[4] * count);
-    const OwnStream beside;
+    FabricGpu gpu(links, kRunSizes[4] * count);
+    const FabricStream beside;
     const DeviceArray<float> sums(1 << 24), addends(1 << 24);
-    for (const std::size_t bytes : kSizes) {
+    for (const std::size_t bytes : kRunSizes) {
       for (int round = 0; round < 3; ++round) {
         for (int i = 0; i < 8; ++i) combine(beside.value, sums.data(), addends.data(), 1 << 24);
         gpu.put(0, std::vector<unsigned char>(bytes * count, 0xee));
-        gpu.put(bytes * static_cast<std::size_t>(rank), pattern(rank, 0, round, bytes));
+        gpu.put(bytes * static_cast<std::size_t>(rank), pattern_of(rank, 0, round, bytes));
         gpu.fabric.all_gather(runs_of(gpu.memory.bytes().first(bytes * count), size));
         for (int peer = 0; peer < size; ++peer) {
           ASSERT_EQ(gpu.get(bytes * static_cast<std::size_t>(peer), bytes),
-                    pattern(peer, 0, round, bytes))
+                    pattern_of(peer, 0, round, bytes))
               << "rank " << rank << ", run " << peer << ", " << bytes << " bytes";
         }
       }
@@ -94,21 +94,21 @@ TEST_P(GpuFabricTest, AnExchangeOfPiecesBringsEachRankItsRunsAndChangesNothingEl
     const auto [rank, size] = links.world();
     const auto count = static_cast<std::size_t>(size);
     constexpr std::size_t kGap = 4096;  // Runs are parts of longer slices.
-    Gpu gpu(links, (2 * kSizes[4] + kGap) * count);
-    for (const std::size_t bytes : kSizes) {
+    FabricGpu gpu(links, (2 * kRunSizes[4] + kGap) * count);
+    for (const std::size_t bytes : kRunSizes) {
       const std::size_t stride = bytes + kGap, place = stride * count;
       for (int round = 0; round < 3; ++round) {
         for (int to = 0; to < size; ++to) {
-          gpu.put(stride * static_cast<std::size_t>(to), pattern(rank, to, round, bytes));
+          gpu.put(stride * static_cast<std::size_t>(to), pattern_of(rank, to, round, bytes));
         }
         gpu.put(place, std::vector<unsigned char>(bytes * (count - 1), 0xee));
         gpu.fabric.exchange({gpu.data(), bytes, stride}, {gpu.data() + place, bytes * (count - 1)});
         for (int peer = 0; peer < size; ++peer) {
           ASSERT_EQ(gpu.get(stride * static_cast<std::size_t>(peer), bytes),
-                    pattern(rank, peer, round, bytes));
+                    pattern_of(rank, peer, round, bytes));
           if (peer == rank) continue;
           ASSERT_EQ(gpu.get(place + peer_index(rank, peer) * bytes, bytes),
-                    pattern(peer, rank, round, bytes))
+                    pattern_of(peer, rank, round, bytes))
               << "rank " << rank << " from " << peer << ", " << bytes << " bytes";
         }
       }
@@ -122,19 +122,19 @@ TEST_P(GpuFabricTest, AGatherNeedsNoMultiprocessor) {
   on_gpus(ranks, [&](const RankLinks& links) {
     const auto [rank, size] = links.world();
     constexpr std::size_t kBytes = 16 * 1024 * 1024;
-    Gpu gpu(links, kBytes * static_cast<std::size_t>(size));
+    FabricGpu gpu(links, kBytes * static_cast<std::size_t>(size));
     if (!gpu.fabric.gathers_by_copy_engines()) {
       by_copy_engines = false;
       return;
     }
     const SharedMemory shared(sizeof(int));
     auto* ended = reinterpret_cast<volatile int*>(shared.data());
-    const OwnStream full;
+    const FabricStream full;
     // Kernels are loaded when they run for the first time.
     *ended = 1;
     occupy_all_multiprocessors(full.value, ended);
     succeed(cudaStreamSynchronize(full.value), "a kernel");
-    gpu.put(kBytes * static_cast<std::size_t>(rank), pattern(rank, 0, 0, kBytes));
+    gpu.put(kBytes * static_cast<std::size_t>(rank), pattern_of(rank, 0, 0, kBytes));
     *ended = 0;
     occupy_all_multiprocessors(full.value, ended);
     links.control->barrier();
@@ -153,7 +153,7 @@ TEST_P(GpuFabricTest, AGatherNeedsNoMultiprocessor) {
     succeed(cudaStreamSynchronize(gpu.stream.value), "the gather");
     for (int peer = 0; peer < size; ++peer) {
       ASSERT_EQ(gpu.get(kBytes * static_cast<std::size_t>(peer), kBytes),
-                pattern(peer, 0, 0, kBytes));
+                pattern_of(peer, 0, 0, kBytes));
     }
   });
   if (!by_copy_engines) GTEST_SKIP() << "copy engines do not gather here (see the note)";
@@ -166,7 +166,7 @@ TEST_P(GpuFabricTest, ARankThatFailsEndsAllAndLeavesNoStreamWaiting) {
     on_gpus(ranks, [&](const RankLinks& links) {
       const auto [rank, size] = links.world();
       constexpr std::size_t kBytes = 1024 * 1024;
-      Gpu gpu(links, kBytes * static_cast<std::size_t>(size));
+      FabricGpu gpu(links, kBytes * static_cast<std::size_t>(size));
       try {
         for (int i = 0; i < 200; ++i) {
           if (rank == 1 && i == 100) throw EnvironmentError("the disk is full");
