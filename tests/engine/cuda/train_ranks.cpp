@@ -31,7 +31,7 @@ using Words = std::map<std::string, std::string>;
 Words words_of(int count, char** words) {
   Words found{{"--ranks", "1"},       {"--groups", "4"},     {"--batch", "32"},
               {"--seq", "1024"},      {"--micro", "4"},      {"--rounds", "1"},
-              {"--steps", "3"},       {"--state", "hbm"},    {"--weights", "host"},
+              {"--steps", "3"},       {"--state", "hbm"},    {"--weights", "hbm"},
               {"--gradients", "hbm"}, {"--executor", "gpu"}, {"--when", "after"},
               {"--threads", "4"},     {"--piece", "64"},     {"--receive", "2"},
               {"--random", ""},       {"--clip", ""},        {"--no-hash", ""}};
