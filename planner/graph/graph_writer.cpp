@@ -137,14 +137,15 @@ sim::TaskId GraphWriter::add_work(const TaskPlace& place, const CostKey& key, co
 }
 
 sim::TaskId GraphWriter::add_collective(const TaskPlace& place, Collective operation, Bytes bytes,
-                                        std::vector<Access> accesses) {
+                                        std::vector<Access> accesses,
+                                        const std::vector<sim::TaskId>& after) {
   StepTask task{.kind = place.kind, .lane = place.lane};
   const CostKey key = collective_key(operation, result_.ranks, bytes);
   task.bytes = bytes;
   if (names_tasks()) task.cost = key;
   task.accesses = std::move(accesses);
   const sim::Task& timed = cached(key, [&] { return costs_.collective(key, operation, bytes); });
-  return add(place, std::move(task), timed, {});
+  return add(place, std::move(task), timed, after);
 }
 
 sim::TaskId GraphWriter::add_update(const TaskPlace& place, std::int64_t parameters,

@@ -65,7 +65,8 @@ class GraphWriter {
                        std::vector<Access> accesses);
   /// Adds a collective that brings `bytes` bytes to each rank.
   sim::TaskId add_collective(const TaskPlace& place, Collective operation, Bytes bytes,
-                             std::vector<Access> accesses);
+                             std::vector<Access> accesses,
+                             const std::vector<sim::TaskId>& after = {});
   sim::TaskId add_update(const TaskPlace& place, std::int64_t parameters, std::int64_t threads,
                          std::vector<Access> accesses, const std::vector<sim::TaskId>& after);
   /// Adds a task in which `threads` threads of the CPU pass over `parameters` parameters once, as

@@ -77,14 +77,14 @@ void StepEmitter::plan_uses() {
   const auto add = [&](std::size_t unit, int round, Direction direction) {
     UnitUse use{unit, round, direction, false, std::nullopt};
     const UnitPlan& choice = plan_.units[unit];
-    if (is_block(unit) && streams_weights(choice)) {
+    if (is_block(unit) && passes_weights(choice)) {
       streamed.push_back({static_cast<std::int64_t>(unit)});
       streamed_use.push_back(uses_.size());
     } else {
       // A resident copy that the CPU's update leaves stale is refreshed once a step; embed and head
       // come once a round unless resident.
       const bool refreshed = round == 0 && choice.executor == Executor::cpu;
-      use.loads = direction == Direction::forward && (streams_weights(choice) || refreshed);
+      use.loads = direction == Direction::forward && (passes_weights(choice) || refreshed);
     }
     uses_.push_back(use);
   };

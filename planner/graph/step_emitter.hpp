@@ -146,8 +146,15 @@ class StepEmitter {
   [[nodiscard]] Access summed_gradient(std::size_t unit, Mode mode) const;
   GraphWriter::CopyTasks emit_slice_load(const UnitUse& use, TensorIndex destination,
                                          const std::vector<sim::TaskId>& after);
-  sim::TaskId emit_gather(const TaskPlace& place, TensorIndex weights);
-  /// Emits the load of this rank's slice of weights and the gather of all slices.
+  /// Range of this rank's slice of a plane of weights that stay on the device: of high halves
+  /// (plane 0) or, where they stay there, of low halves (plane 1).
+  [[nodiscard]] Range resident_plane(std::size_t unit, std::int64_t plane) const;
+  /// Emits the gather of all slices of a unit's weights to `weights`, from this rank's place there
+  /// or from its resident slice.
+  sim::TaskId emit_gather(const TaskPlace& place, TensorIndex weights,
+                          const std::vector<sim::TaskId>& after);
+  /// Emits the gather of all slices of weights for a use, after the load of this rank's one where
+  /// that is not resident.
   void emit_load_of_ranks(const UnitUse& use, TensorIndex destination,
                           const std::vector<sim::TaskId>& after);
   /// Emits the gather of weights that stay on the device, after their update there.

@@ -83,7 +83,9 @@ enum class TaskKind : std::uint8_t {
   /// On cpu: one pass of the CPU over numbers of the model, such as its gradients, before the first
   /// or after the last update of the step (Plan::host_passes).
   host_pass,
-  /// On fabric: every rank's slice of a unit's weights goes to all ranks.
+  /// On fabric: every rank's slice of a unit's weights goes to all ranks, from its place in
+  /// `weights` or, where there is one, from `source`; with fp32 compute first of high, then of low
+  /// halves.
   gather_weights,
   /// On fabric: parts of a gradient go to the ranks whose slices they belong to.
   exchange_gradients,

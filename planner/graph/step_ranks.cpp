@@ -44,6 +44,14 @@ Range StepEmitter::weights_slice(std::size_t unit, TensorIndex weights, std::int
   return {weights, Bytes(2 * set.parameters) * plane, half, plan_.ranks == 1 ? Bytes(0) : half};
 }
 
+Range StepEmitter::resident_plane(std::size_t unit, std::int64_t plane) const {
+  const UnitTensorSet& set = tensors_.units[unit];
+  const Bytes half(2 * set.slice);
+  if (set.resident_slice) return {*set.resident_slice, half * plane, half};
+  if (plane == 1 && set.device_low) return {*set.device_low, Bytes(0), half};
+  return weights_slice(unit, set.device_weights.value(), plane);
+}
+
 Access StepEmitter::gradient_slice(Role role, std::size_t unit, TensorIndex tensor,
                                    Mode mode) const {
   const Bytes bytes = job_.gradient_element() * tensors_.units[unit].slice;
@@ -75,7 +83,8 @@ GraphWriter::CopyTasks StepEmitter::emit_slice_load(const UnitUse& use, TensorIn
   return all;
 }
 
-sim::TaskId StepEmitter::emit_gather(const TaskPlace& place, TensorIndex weights) {
+sim::TaskId StepEmitter::emit_gather(const TaskPlace& place, TensorIndex weights,
+                                     const std::vector<sim::TaskId>& after) {
   const auto unit = static_cast<std::size_t>(place.unit);
   std::vector<Access> accesses;
   Bytes received{0};
@@ -84,28 +93,38 @@ sim::TaskId StepEmitter::emit_gather(const TaskPlace& place, TensorIndex weights
     accesses.push_back(
         {Role::weights, own.tensor, own.offset, own.bytes, Mode::update, own.rank_stride});
     received += own.bytes * (plan_.ranks - 1);
+    if (!tensors_.units[unit].resident_slice) continue;
+    const Range home = resident_plane(unit, plane);
+    accesses.back().mode = Mode::write;
+    accesses.push_back({Role::source, home.tensor, home.offset, home.bytes, Mode::read});
   }
-  return writer_.add_collective(place, Collective::gather, received, std::move(accesses));
+  return writer_.add_collective(place, Collective::gather, received, std::move(accesses), after);
 }
 
 void StepEmitter::emit_load_of_ranks(const UnitUse& use, TensorIndex destination,
                                      const std::vector<sim::TaskId>& after) {
-  const auto copied = emit_slice_load(use, destination, after);
+  const bool resident = tensors_.units[use.unit].resident_slice.has_value();
+  std::optional<GraphWriter::CopyTasks> copied;
+  if (!resident) copied = emit_slice_load(use, destination, after);
   TaskPlace place{
       TaskKind::gather_weights, LaneKind::fabric, {}, use.round, static_cast<int>(use.unit)};
   if (writer_.names_tasks()) place.id = "gather/" + load_id(use);
-  const sim::TaskId gathered = emit_gather(place, destination);
+  const sim::TaskId gathered =
+      emit_gather(place, destination, resident ? after : std::vector<sim::TaskId>{});
   if (!use.slot) return;
   const sim::PoolId pool = tensors_.weight_ring.pool.value();
-  writer_.acquire(copied, pool);
-  writer_.acquire(gathered, pool, writer_.graph().tasks[sim::index(gathered)].bytes);
+  const Bytes received = writer_.graph().tasks[sim::index(gathered)].bytes;
+  const Bytes all = job_.weight_element() * tensors_.units[use.unit].parameters;
+  if (copied) writer_.acquire(*copied, pool);
+  writer_.acquire(gathered, pool, copied ? received : all);
 }
 
 void StepEmitter::emit_gather_of_updated(std::size_t unit) {
-  if (plan_.ranks == 1 || plan_.units[unit].weights != Tier::hbm) return;
+  const UnitPlan& choice = plan_.units[unit];
+  if (plan_.ranks == 1 || passes_weights(choice)) return;
   emit_gather({TaskKind::gather_weights, LaneKind::fabric, "gather/update/" + name(unit),
                static_cast<int>(plan_.rounds) - 1, static_cast<int>(unit)},
-              tensors_.units[unit].device_weights.value());
+              tensors_.units[unit].device_weights.value(), {});
 }
 
 void StepEmitter::finish_gradient(std::size_t unit, int round) {

@@ -64,7 +64,7 @@ void StepTensors::add_rings(GraphWriter& writer, const Job& job, const Plan& pla
       (outer ? io_states : states).add(rotating_bytes(choice, job, units[unit].slice).count());
     }
     if (is_block(plan, unit)) {
-      if (streams_weights(choice)) weights.add(size);
+      if (passes_weights(choice)) weights.add(size);
       if (streams_gradient(plan, choice)) gradients.add(size);
       if (offloads_record(plan, unit)) {
         records.add(record.kept(choice.keep).count(), plan.micro_batches_per_round);

@@ -74,7 +74,11 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
   const Bytes moment_size = job.moment_bytes(set.slice);
   const bool resident_state = choice.state == Tier::hbm;
   const Arena state_arena = resident_state ? Arena::device : Arena::host;
-  if (resident_state && plan.ranks > 1) {
+  const bool sliced = choice.resident == Extent::slice;
+  if (resident_state && sliced) {
+    set.resident_slice =
+        writer.add_tensor({Arena::device, "master/" + name, master_size, "weights", true});
+  } else if (resident_state && plan.ranks > 1) {
     set.device_weights =
         writer.add_tensor({Arena::device, "weights/" + name, weights, "weights", true});
     const Bytes low = master_size - job.weight_element() * set.slice;
@@ -90,10 +94,16 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
       set.master = writer.add_tensor(
           {Arena::host, "master/" + name, on_disk ? weights : master_size, "weights", true});
     }
-    if (choice.weights == Tier::hbm || !is_block(plan, unit)) {
+    if (sliced) {
+      set.resident_slice = writer.add_tensor(
+          {Arena::device, "weights/" + name, job.weight_element() * set.slice, "weights", true});
+    } else if (choice.weights == Tier::hbm || !is_block(plan, unit)) {
       set.device_weights = writer.add_tensor(
           {Arena::device, "weights/" + name, weights, "weights", choice.weights == Tier::hbm});
     }
+  }
+  if (sliced && !is_block(plan, unit)) {
+    set.device_weights = writer.add_tensor({Arena::device, "gathered/" + name, weights, "weights"});
   }
   if (choice.state == Tier::disk) {
     std::vector<DiskPiece>& pieces = writer.graph().disk[unit];

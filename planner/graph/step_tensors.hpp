@@ -35,6 +35,9 @@ struct UnitTensorSet {
   /// Adam's m and v where the state lives, in host memory or on the device; none where it is on the
   /// disk.
   std::optional<TensorIndex> moment1, moment2;
+  /// This rank's slice of weights that stay on the device and are gathered for each use
+  /// (Extent::slice): high halves and, where low halves are there too, these behind them.
+  std::optional<TensorIndex> resident_slice;
   /// Low halves of the slice, on the device, beside resident high halves of all slices; with one
   /// rank they are behind the high halves.
   std::optional<TensorIndex> device_low;

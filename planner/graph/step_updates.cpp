@@ -143,7 +143,7 @@ void StepEmitter::emit_state_store(std::size_t unit) {
     return store("copy", {*set.device_weights, Bytes(0), bytes}, {*set.master, Bytes(0), bytes});
   }
   for (std::int64_t plane = 0; plane < weight_planes(); ++plane) {
-    const Range from = weights_slice(unit, *set.device_weights, plane);
+    const Range from = resident_plane(unit, plane);
     store(plane == 0 ? "copy" : "copy/low", from, {*set.master, from.bytes * plane, from.bytes});
   }
 }
@@ -168,17 +168,14 @@ std::vector<Access> StepEmitter::master_accesses(std::size_t unit) const {
   const bool resident = choice.executor == Executor::gpu && choice.weights == Tier::hbm;
   Range high{set.master.value_or(TensorIndex{})};
   if (choice.executor == Executor::gpu) {
-    high = resident ? weights_slice(unit, set.device_weights.value(), 0)
-                    : staged_parts(unit).front().staged;
+    high = resident ? resident_plane(unit, 0) : staged_parts(unit).front().staged;
   }
   if (job_.master_bytes(1) == Bytes(2)) return {access(Role::weights, high)};
   // Low halves follow the high ones, unless the weights on the device are high halves alone.
   Range low{high.tensor, high.offset + half};
   if (resident) {
-    const Bytes all = writer_.graph().tensors[static_cast<std::size_t>(high.tensor)].bytes;
-    low = set.device_low                     ? Range{*set.device_low}
-          : all == Bytes(2 * set.parameters) ? staged_parts(unit).front().staged
-                                             : weights_slice(unit, high.tensor, 1);
+    const bool both = choice.state == Tier::hbm || weight_planes() == 2;
+    low = both ? resident_plane(unit, 1) : staged_parts(unit).front().staged;
   }
   return {access(Role::weights, high), access(Role::low, low)};
 }

@@ -14,13 +14,15 @@ UnitMemory unit_memory(const Job& job, const UnitPlan& unit, std::int64_t rounds
   const Bytes weights = job.weight_element() * (slice * ranks);
   const Bytes gradient = job.gradient_element() * (slice * ranks);
   UnitMemory memory;
+  const bool sliced = unit.resident == Extent::slice;
   if (unit.state == Tier::hbm) {
-    // Of the weights in compute all slices are resident.
-    memory.resident = state - job.weight_element() * slice + weights;
+    // Of the weights in compute all slices are resident, unless they are gathered for each use.
+    memory.resident = sliced ? state : state - job.weight_element() * slice + weights;
   } else {
     memory.host_state = state;
-    (streams_weights(unit) ? memory.streamed : memory.resident) = weights;
+    if (!streams_weights(unit)) memory.resident = sliced ? job.weight_element() * slice : weights;
   }
+  if (passes_weights(unit)) memory.streamed = weights;
   if (stages_state(unit)) memory.staged = staged_bytes(unit, job, slice);
   const bool as_slice = waits_as_slice(ranks, rounds, unit);
   const bool streams = streams_gradient(rounds, unit) || as_slice;

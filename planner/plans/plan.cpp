@@ -245,6 +245,7 @@ std::string plan_hash(const Plan& plan) {
         .add("executor", to_string(unit.executor))
         .add("when", to_string(unit.when));
     if (unit.staging != Staging::whole) text.add("staging", to_string(unit.staging));
+    if (unit.resident != Extent::whole) text.add("resident", to_string(unit.resident));
   }
   return text.hash();
 }
@@ -290,6 +291,8 @@ const char* to_string(When when) {
   }
   return "";
 }
+
+const char* to_string(Extent extent) { return extent == Extent::whole ? "whole" : "slice"; }
 
 const char* to_string(Staging staging) { return staging == Staging::whole ? "whole" : "ring"; }
 

@@ -41,6 +41,12 @@ enum class Staging {
   ring,   ///< One unit's after another's, through the slots of a ring.
 };
 
+/// How much of weights that live in HBM each of several ranks holds.
+enum class Extent {
+  whole,  ///< All of them, gathered once after their update.
+  slice,  ///< Its slice; all are gathered for each use, into the buffers of streamed weights.
+};
+
 /// Choices of a plan for one unit. `keep` and `keep_tier` have no effect on embedding and head.
 struct UnitPlan {
   /// Where the weights live between uses; disk only where the state is there too.
@@ -60,6 +66,8 @@ struct UnitPlan {
   When when = When::forward;
   /// Has an effect where the GPU updates state that lives on the host (stages_state).
   Staging staging = Staging::whole;
+  /// Has an effect where weights live in HBM; slice only with several ranks and executor gpu.
+  Extent resident = Extent::whole;
   friend bool operator==(const UnitPlan&, const UnitPlan&) = default;
 };
 
@@ -137,6 +145,12 @@ inline void limit_prefetch(Plan& plan) {
 /// Whether the unit's weights are copied to the device whenever they are used.
 [[nodiscard]] inline bool streams_weights(const UnitPlan& unit) {
   return unit.weights != Tier::hbm;
+}
+
+/// Whether all of the unit's weights are on the device only while passes use them: copied there, or
+/// gathered from the ranks' slices.
+[[nodiscard]] inline bool passes_weights(const UnitPlan& unit) {
+  return streams_weights(unit) || unit.resident == Extent::slice;
 }
 
 /// Whether the unit's gradient leaves the device to wait for its update on the host or the disk.
@@ -227,5 +241,6 @@ const char* to_string(Keep keep);
 const char* to_string(Executor executor);
 const char* to_string(When when);
 const char* to_string(Staging staging);
+const char* to_string(Extent extent);
 
 }  // namespace sluice::planner

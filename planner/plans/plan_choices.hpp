@@ -31,6 +31,9 @@ namespace sluice::planner {
 [[nodiscard]] inline Staging parse_staging(const std::string& text, const std::string& where) {
   return parse_choice(text, where, {Staging::whole, Staging::ring});
 }
+[[nodiscard]] inline Extent parse_extent(const std::string& text, const std::string& where) {
+  return parse_choice(text, where, {Extent::whole, Extent::slice});
+}
 [[nodiscard]] inline HostPass::Moment parse_moment(const std::string& text,
                                                    const std::string& where) {
   return parse_choice(text, where,

@@ -27,12 +27,13 @@ Json to_json(const UnitPlan& unit) {
                {"executor", to_string(unit.executor)},
                {"when", to_string(unit.when)}};
   if (unit.staging != Staging::whole) json["staging"] = to_string(unit.staging);
+  if (unit.resident != Extent::whole) json["resident"] = to_string(unit.resident);
   return json;
 }
 
 UnitPlan to_unit(const JsonObject& json) {
-  json.refuse_unknown(
-      {"weights", "gradients", "state", "keep", "keep_tier", "executor", "when", "staging"});
+  json.refuse_unknown({"weights", "gradients", "state", "keep", "keep_tier", "executor", "when",
+                       "staging", "resident"});
   const auto field = [&json](const char* key) { return json.where() + ": " + key; };
   UnitPlan unit;
   unit.weights = parse_tier(json.text("weights"), field("weights"));
@@ -43,6 +44,7 @@ UnitPlan to_unit(const JsonObject& json) {
   unit.executor = parse_executor(json.text("executor"), field("executor"));
   unit.when = parse_when(json.text("when"), field("when"));
   if (json.has("staging")) unit.staging = parse_staging(json.text("staging"), field("staging"));
+  if (json.has("resident")) unit.resident = parse_extent(json.text("resident"), field("resident"));
   return unit;
 }
 

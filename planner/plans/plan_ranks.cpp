@@ -53,6 +53,15 @@ std::vector<std::int64_t> ranks_of(const Job& job) {
 }
 
 void validate_ranks(const Plan& plan, const Job& job) {
+  for (std::size_t i = 0; i < plan.units.size(); ++i) {
+    const UnitPlan& unit = plan.units[i];
+    require_for_ranks(
+        unit.resident == Extent::whole ||
+            (plan.ranks > 1 && unit.weights == Tier::hbm && unit.executor == Executor::gpu),
+        "layers[" + std::to_string(i) + "].resident",
+        "slice needs several ranks, weights hbm and executor gpu: set them, or leave "
+        "resident out");
+  }
   if (plan.ranks == 1) return;
   const std::vector<std::int64_t> ranks = ranks_of(job);
   require_for_ranks(std::ranges::find(ranks, plan.ranks) != ranks.end(), "ranks",

@@ -27,19 +27,24 @@ Job shared_job(std::int64_t groups, std::uint64_t seed) {
   job.groups = groups;
   if (seed % 3 == 0) job.optimizer.clip.reset();
   if (seed % 5 == 0) job.compute = ComputeType::fp32;
-  if (seed % 7 == 0) job.router_aux_loss_coef = 0.01;
+  if (seed % 7 == 0) {
+    job.model.family = Family::qwen3_moe;
+    job.model.experts = Experts{.count = 4, .active = 2, .intermediate = 32};
+    job.router_aux_loss_coef = 0.01;
+  }
   return job;
 }
 
-StepGraph build(const Job& job, const Plan& plan) {
+StepGraph graph_of_ranks(const Job& job, const Plan& plan) {
   return build_step_graph(job, plan, RoundCosts());
 }
 
-std::string folded(std::int64_t all, std::int64_t groups, std::int64_t first, std::int64_t count) {
+std::string added_up(std::int64_t all, std::int64_t groups, std::int64_t first,
+                     std::int64_t count) {
   if (count > 1) {
     const std::int64_t left = left_of_tree(count);
-    return "(" + folded(all, groups, first, left) + "+" +
-           folded(all, groups, first + left, count - left) + ")";
+    return "(" + added_up(all, groups, first, left) + "+" +
+           added_up(all, groups, first + left, count - left) + ")";
   }
   std::string text;
   for (std::int64_t m = first_of_group(all, groups, first);
@@ -59,8 +64,8 @@ TEST(RankGraph, EveryRankAddsItsSliceOfEveryGradientAlongTheTreeOfTheJob) {
     for (std::uint64_t seed = 1; seed < 9; ++seed) {
       const Job job = shared_job(groups, seed);
       const Plan plan = random_plan(job, seed, ranks);
-      const StepGraph graph = build(job, plan);
-      const std::string sum = folded(job.micro_batches(), groups, 0, groups);
+      const StepGraph graph = graph_of_ranks(job, plan);
+      const std::string sum = added_up(job.micro_batches(), groups, 0, groups);
       RankMemory memory(graph, job);
       std::size_t norms = 0;
       for (const std::size_t i : test::random_order(graph, seed)) {
@@ -88,7 +93,7 @@ TEST(RankGraph, EveryPassFindsAllSlicesOfItsWeightsAsTheStepBeforeLeftThem) {
   for (const auto& [groups, ranks] : kCases) {
     for (std::uint64_t seed = 20; seed < 28; ++seed) {
       const Job job = shared_job(groups, seed);
-      const StepGraph graph = build(job, random_plan(job, seed, ranks));
+      const StepGraph graph = graph_of_ranks(job, random_plan(job, seed, ranks));
       RankMemory memory(graph, job);
       for (const std::size_t i : test::random_order(graph, seed)) {
         const StepTask& task = graph.tasks[i];
@@ -122,7 +127,7 @@ TEST(RankGraph, LayoutsOfRandomPlansAreSoundAndStepsRepeat) {
     Job job = shared_job(groups, static_cast<std::uint64_t>(groups));
     for (std::uint64_t seed = 40; seed < 52; ++seed) {
       if (seed % 4 == 0) job.gradient_wire = GradientWire::bf16;
-      const StepGraph graph = build(job, random_plan(job, seed, ranks));
+      const StepGraph graph = graph_of_ranks(job, random_plan(job, seed, ranks));
       EXPECT_EQ(find_layout_fault(graph, graph.layout), std::nullopt) << "seed " << seed;
       const std::size_t n = graph.tasks_per_step;
       for (std::size_t i = n; i < 2 * n; ++i) {
@@ -138,7 +143,7 @@ TEST(RankGraph, LayoutsOfRandomPlansAreSoundAndStepsRepeat) {
 TEST(RankGraph, ExchangesFollowTheLastMicroBatchAndOneGatherEndsTheStep) {
   const Job job = shared_job(4, 1);
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
-    const StepGraph graph = build(job, random_plan(job, seed, 2));
+    const StepGraph graph = graph_of_ranks(job, random_plan(job, seed, 2));
     const HappensBefore before(graph.graph);
     std::map<int, sim::TaskId> last_pass;
     std::int64_t gathers = 0, exchanged = 0;
@@ -181,7 +186,7 @@ TEST(RankGraph, ARankKeepsOneSliceOfTheState) {
     }
     Plan plan = uniform_plan(part_of_rank(job, ranks), UnitPlan{}, 1);
     plan.ranks = ranks;
-    const StepGraph streamed = build(job, plan);
+    const StepGraph streamed = graph_of_ranks(job, plan);
     EXPECT_EQ(lasting(streamed, Arena::host), Bytes(12 * slices));
     EXPECT_EQ(lasting(streamed, Arena::device), Bytes(0));
     const UnitPlan resident{.weights = Tier::hbm,
@@ -190,10 +195,12 @@ TEST(RankGraph, ARankKeepsOneSliceOfTheState) {
                             .executor = Executor::gpu,
                             .when = When::after};
     plan.units.assign(plan.units.size(), resident);
-    const StepGraph held = build(job, plan);
+    const StepGraph held = graph_of_ranks(job, plan);
     // All high halves, and the slice's low halves and moments.
     EXPECT_EQ(lasting(held, Arena::device), Bytes(2 * slices * ranks + 10 * slices));
     EXPECT_EQ(lasting(held, Arena::host), Bytes(0));
+    for (UnitPlan& unit : plan.units) unit.resident = Extent::slice;
+    EXPECT_EQ(lasting(graph_of_ranks(job, plan), Arena::device), Bytes(12 * slices));
   }
 }
 
@@ -201,7 +208,7 @@ TEST(RankGraph, ALoadBringsOneSliceAndAGatherTheOthers) {
   const Job job = shared_job(4, 1);
   Plan plan = uniform_plan(part_of_rank(job, 4), UnitPlan{}, 1);
   plan.ranks = 4;
-  const StepGraph graph = build(job, plan);
+  const StepGraph graph = graph_of_ranks(job, plan);
   const std::int64_t slice = slice_parameters(unit_padded_size(job.model, 1), 4);
   std::int64_t loads = 0, gathers = 0;
   for (const StepTask& task : graph.tasks) {
@@ -222,7 +229,7 @@ TEST(RankGraph, ALoadBringsOneSliceAndAGatherTheOthers) {
 TEST(RankGraph, OneRankHasNoTaskAndNoTensorOfRanks) {
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     const Job job = shared_job(4, seed);
-    const StepGraph graph = build(job, random_plan(job, seed));
+    const StepGraph graph = graph_of_ranks(job, random_plan(job, seed));
     EXPECT_EQ(graph.graph.lanes().size(), 5u);
     for (const StepTask& task : graph.tasks) {
       ASSERT_NE(task.lane, LaneKind::fabric);
@@ -237,7 +244,7 @@ TEST(RankGraph, SumsOverRanksRunBetweenPassesOfTheNextUnit) {
   const Job job = shared_job(2, 1);
   Plan plan = uniform_plan(part_of_rank(job, 2), UnitPlan{}, 1);
   plan.ranks = 2;
-  const StepGraph graph = build(job, plan);
+  const StepGraph graph = graph_of_ranks(job, plan);
   std::map<std::string, std::size_t> at;
   for (std::size_t i = 0; i < graph.tasks.size(); ++i) at[graph.graph.tasks()[i].id] = i;
   EXPECT_LT(at.at("s2/r0/bwd/L2/m0"), at.at("s2/sum/ranks/L3/p0"));
@@ -245,7 +252,7 @@ TEST(RankGraph, SumsOverRanksRunBetweenPassesOfTheNextUnit) {
   EXPECT_LT(at.at("s2/norm/L3"), at.at("s2/r0/bwd/L2/m3"));
   // With one buffer the next unit's gradient takes the place of this one's.
   plan.gradient_buffers = 1;
-  const StepGraph single = build(job, plan);
+  const StepGraph single = graph_of_ranks(job, plan);
   at.clear();
   for (std::size_t i = 0; i < single.tasks.size(); ++i) at[single.graph.tasks()[i].id] = i;
   EXPECT_LT(at.at("s2/norm/L3"), at.at("s2/r0/bwd/L2/m0"));

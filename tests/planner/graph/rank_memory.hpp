@@ -64,7 +64,12 @@ class RankMemory {
         return exchange(task);
       case TaskKind::gather_weights:
       case TaskKind::gather_norms:
-        for (const Access& access : task.accesses) gather(access);
+        for (std::size_t i = 0; i < task.accesses.size(); ++i) {
+          const bool apart =
+              i + 1 < task.accesses.size() && task.accesses[i + 1].role == Role::source;
+          gather(task.accesses[apart ? i + 1 : i], task.accesses[i]);
+          if (apart) ++i;
+        }
         return;
       case TaskKind::update:
         return update(task);
@@ -104,8 +109,10 @@ class RankMemory {
     for (std::size_t i = 0; i < graph_.tensors.size(); ++i) {
       const StepTensor& tensor = graph_.tensors[i];
       if (!tensor.persistent) continue;
-      const bool slices = tensor.name == "master/" + name;
-      if (!slices && tensor.name != "weights/" + name) continue;
+      const bool copy = tensor.name == "weights/" + name;
+      if (!copy && tensor.name != "master/" + name) continue;
+      const bool slices =
+          !copy || tensor.bytes < job.weight_element() * (kNormBlock * slice * graph_.ranks);
       for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
         const std::int64_t first = slices ? static_cast<std::int64_t>(rank) * slice : 0;
         const std::int64_t count = slices ? slice : slice * graph_.ranks;
@@ -185,9 +192,9 @@ class RankMemory {
     }
   }
 
-  void gather(const Access& access) {
+  void gather(const Access& source, const Access& access) {
     for (std::size_t from = 0; from < ranks_.size(); ++from) {
-      const Texts texts = read(from, access);
+      const Texts texts = read(from, source);
       Access theirs = access;
       theirs.offset += access.rank_stride * static_cast<std::int64_t>(from);
       theirs.rank_stride = Bytes(0);
