@@ -132,12 +132,11 @@ void CudaDevice::stage() {
                host_.refusal().c_str());
 }
 
-RankLinks CudaDevice::join(const RankLinks& links) {
-  if (links.control == nullptr) return links;
+void CudaDevice::join(const RankLinks& links) {
+  if (links.control == nullptr) return;
   check(device_->shared.has_value() && links.world().rank == gpu_,
         "a device joins as the rank that it was made for");
   fabric_ = std::make_unique<GpuFabric>(links, *device_->shared, stream(LaneKind::fabric));
-  return {links.control, fabric_.get()};
 }
 
 bool CudaDevice::queues(LaneKind lane) const {
@@ -195,7 +194,7 @@ void CudaDevice::run(const BoundTask& task, const AdamWStep& update, Pace /*pace
   }
   const OnDevice here(gpu_);
   const BoundAccess* from = task.find(Role::source);
-  if (from != nullptr && to_device_ != nullptr) {
+  if (from != nullptr && to_device_ != nullptr && task.lane != LaneKind::fabric) {
     std::byte* to = task.access(Role::destination).data;
     const auto bytes = static_cast<std::size_t>(from->bytes.count());
     return task.lane == LaneKind::h2d ? to_device_->to_device(from->data, to, bytes)
@@ -231,13 +230,18 @@ void CudaDevice::update(const BoundTask& task, const AdamWStep* step, cudaStream
   }
 }
 
-/// Enqueues a task of the fabric's lane.
+/// Enqueues a task of the fabric's lane: an exchange, or gathers, each of which names the runs and
+/// then, if this rank's own lies elsewhere, its source.
 void CudaDevice::collect(const BoundTask& task) {
   if (const BoundAccess* received = task.find(Role::received)) {
     const auto bytes = static_cast<std::size_t>(received->bytes.count());
     return fabric_->enqueue_exchange(runs_of(task, task.accesses.front()), {received->data, bytes});
   }
-  for (const BoundAccess& access : task.accesses) fabric_->enqueue_gather(runs_of(task, access));
+  for (std::size_t i = 0; i < task.accesses.size(); ++i) {
+    const RankRuns runs = runs_of(task, task.accesses[i]);
+    const bool apart = i + 1 < task.accesses.size() && task.accesses[i + 1].role == Role::source;
+    fabric_->enqueue_gather(runs, apart ? task.accesses[++i].data : nullptr);
+  }
 }
 
 void CudaDevice::read(const std::byte* source, std::span<std::byte> destination) {

@@ -66,7 +66,8 @@ class CudaDevice : public Device {
   void clear(std::byte* destination, std::size_t bytes) override;
   /// Zeroed host memory that `read` can copy into; pinned if the host arena is.
   [[nodiscard]] std::shared_ptr<std::byte> memory_to_read_into(Bytes bytes) override;
-  [[nodiscard]] RankLinks join(const RankLinks& links) override;
+  void join(const RankLinks& links) override;
+  [[nodiscard]] bool moves_between_ranks() const override { return fabric_ != nullptr; }
   [[nodiscard]] std::unique_ptr<DeviceQueues> open_queues(const Program& program) override;
 
   /// Whether a stream of the GPU runs the tasks of `lane`; otherwise a thread of the CPU does, also

@@ -31,7 +31,7 @@ GpuFabric::~GpuFabric() = default;
 
 void GpuFabric::connect() {}
 bool GpuFabric::gathers_by_copy_engines() const { return false; }
-void GpuFabric::enqueue_gather(const RankRuns& /*runs*/) {}
+void GpuFabric::enqueue_gather(const RankRuns& /*runs*/, const std::byte* /*own*/) {}
 void GpuFabric::enqueue_exchange(const RankRuns& /*own*/, std::span<std::byte> /*received*/) {}
 void GpuFabric::all_gather(const RankRuns& /*runs*/) {}
 void GpuFabric::exchange(const RankRuns& /*own*/, std::span<std::byte> /*received*/) {}

@@ -196,14 +196,14 @@ void GpuFabric::meet() {
   links_.fabric->all_gather({nullptr, 0, 0});
 }
 
-void GpuFabric::enqueue_gather(const RankRuns& runs) {
+void GpuFabric::enqueue_gather(const RankRuns& runs, const std::byte* own) {
   meet();
   Connection& here = *connection_;
   check(runs.stride == runs.bytes, "gathered runs lie one behind the other");
   const NcclCalls& calls = here.nccl.calls();
+  const std::byte* const from = own != nullptr ? own : runs.of(here.world.rank).data();
   here.gathers.run("a gather of weights", [&](ncclComm_t handle) {
-    return calls.all_gather(runs.of(here.world.rank).data(), runs.first, runs.bytes, ncclUint8,
-                            handle, stream_);
+    return calls.all_gather(from, runs.first, runs.bytes, ncclUint8, handle, stream_);
   });
   here.count(stream_);
 }

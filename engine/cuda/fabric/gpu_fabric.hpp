@@ -48,9 +48,10 @@ class GpuFabric : public Fabric {
   [[nodiscard]] bool gathers_by_copy_engines() const;
 
   [[nodiscard]] World world() const override { return links_.world(); }
-  /// Enqueues a gather of `runs`, ranges of the memory (see all_gather). Throws RankFailure if a
-  /// rank failed, EnvironmentError if NCCL does.
-  void enqueue_gather(const RankRuns& runs);
+  /// Enqueues a gather of `runs`, ranges of the memory (see all_gather). This rank's own run lies
+  /// at `own`, or in its place if that is null. Throws RankFailure if a rank failed,
+  /// EnvironmentError if NCCL does.
+  void enqueue_gather(const RankRuns& runs, const std::byte* own = nullptr);
   /// Enqueues an exchange of ranges of the memory (see exchange). Throws as enqueue_gather.
   void enqueue_exchange(const RankRuns& own, std::span<std::byte> received);
   /// Enqueues the collective, and returns once it has ended.

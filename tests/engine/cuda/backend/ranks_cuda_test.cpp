@@ -122,25 +122,26 @@ TEST_P(CudaRanks, AMixtureOfExpertsHasTheBitsOfOneGpu) {
   }
 }
 
-/// Tokens that fail at a step.
-class FailingTokens : public TokenSource {
+/// Tokens of which one read fails.
+class TokensThatFailOnce : public TokenSource {
  public:
-  FailingTokens(std::int64_t vocab, std::int64_t step, std::int64_t batch)
-      : good_(vocab, kRankSeed), last_((step - 1) * batch) {}
+  TokensThatFailOnce(std::int64_t vocab, int read) : good_(vocab, kRankSeed), left_(read) {}
   void read(std::int64_t position, std::span<std::int32_t> inputs,
             std::span<std::int32_t> targets) override {
-    if (position >= last_) throw EnvironmentError("the data ended");
+    if (--left_ == 0) throw EnvironmentError("the data ended");
     good_.read(position, inputs, targets);
   }
 
  private:
   SyntheticTokens good_;
-  std::int64_t last_;
+  int left_;
 };
 
-TEST_P(CudaRanks, ARankThatFailsEndsAllInOneLine) {
+TEST_P(CudaRanks, ARankThatFailsEndsAllWithItsError) {
   const planner::Job job = grouped_job();
-  FailingTokens tokens(job.model.vocab, 3, job.batch_size);
+  // Each rank reads the sequences of all ranks, to count targets; the failure is in the second
+  // step.
+  TokensThatFailOnce tokens(job.model.vocab, GetParam() * GetParam() + 2);
   const auto session = open_ranks(job, planner::random_plan(job, 1, GetParam()), tokens);
   try {
     session->run_to(kRankSteps);

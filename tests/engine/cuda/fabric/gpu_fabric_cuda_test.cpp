@@ -88,6 +88,27 @@ TEST_P(GpuFabricTest, AGatherBringsEveryRanksRunToAllBesideKernels) {
   });
 }
 
+TEST_P(GpuFabricTest, AGatherTakesARunThatLiesElsewhere) {
+  ThreadRanks ranks(GetParam());
+  on_gpus(ranks, [&](const RankLinks& links) {
+    const auto [rank, size] = links.world();
+    const auto count = static_cast<std::size_t>(size);
+    FabricGpu gpu(links, kRunSizes[3] * (count + 1));
+    for (const std::size_t bytes : {kRunSizes[1], kRunSizes[3]}) {
+      gpu.put(0, std::vector<unsigned char>(bytes * count, 0xee));
+      gpu.put(bytes * count, pattern_of(rank, 0, 0, bytes));
+      gpu.fabric.enqueue_gather(runs_of(gpu.memory.bytes().first(bytes * count), size),
+                                gpu.data() + bytes * count);
+      succeed(cudaStreamSynchronize(gpu.stream.value), "the gather");
+      for (int peer = 0; peer < size; ++peer) {
+        ASSERT_EQ(gpu.get(bytes * static_cast<std::size_t>(peer), bytes),
+                  pattern_of(peer, 0, 0, bytes))
+            << "rank " << rank << ", run " << peer << ", " << bytes << " bytes";
+      }
+    }
+  });
+}
+
 TEST_P(GpuFabricTest, AnExchangeOfPiecesBringsEachRankItsRunsAndChangesNothingElse) {
   ThreadRanks ranks(GetParam());
   on_gpus(ranks, [&](const RankLinks& links) {
