@@ -48,9 +48,10 @@ ncclResult_t Communicator::state() const {
   });
 }
 
+// What a call returns may be success while its work goes on in the background.
 void Communicator::settle(const char* what, ncclResult_t status) const {
   const auto end = std::chrono::steady_clock::now() + patience_;
-  if (status == ncclInProgress) {
+  if (status == ncclSuccess || status == ncclInProgress) {
     poll([&] {
       status = state();
       return status != ncclInProgress || std::chrono::steady_clock::now() > end;
