@@ -68,6 +68,7 @@ class HostDevice : public Device {
   void sum_norms(const BoundTask& task) const;
   void update(const BoundTask& task, const AdamWStep& step);
 
+  [[nodiscard]] std::int64_t padded_of(int unit) const;
   [[nodiscard]] Weights weights_of(const BoundAccess& access) const;
   [[nodiscard]] RecordView record_of(const BoundTask& task) const;
   [[nodiscard]] LossArguments loss_arguments(const BoundTask& task) const;

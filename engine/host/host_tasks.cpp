@@ -24,6 +24,13 @@ double added(double sum, std::span<const double> values) {
   return sum;
 }
 
+/// Zeroes what follows a unit's `padded` elements in its gradient before the first pass adds to it:
+/// with several ranks the padding of the last slices, which their norms include.
+void clear_behind(const BoundTask& task, const BoundAccess& gradient, std::int64_t padded) {
+  if (!task.first || floats(gradient) <= padded) return;
+  std::fill(as<float>(gradient) + padded, as<float>(gradient) + floats(gradient), 0.0F);
+}
+
 Workspace workspace_of(const BoundTask& task) {
   const BoundAccess* access = task.find(Role::workspace);
   return access == nullptr ? Workspace{} : Workspace{access->data, access->bytes};
@@ -114,8 +121,14 @@ void HostDevice::recompute(const BoundTask& task) const {
                              workspace_of(task));
 }
 
+std::int64_t HostDevice::padded_of(int unit) const {
+  return planner::unit_padded_size(job_.model, static_cast<std::size_t>(unit));
+}
+
 void HostDevice::backward(const BoundTask& task) const {
-  auto* gradient = as<float>(task.access(Role::gradient));
+  const BoundAccess& access = task.access(Role::gradient);
+  clear_behind(task, access, padded_of(task.unit));
+  auto* gradient = as<float>(access);
   std::byte* stream_gradient = task.access(Role::stream_gradient).data;
   if (is_embed(task)) {
     templates_.embed_backward(as<std::int32_t>(task.access(Role::tokens)), stream_gradient,
@@ -142,7 +155,9 @@ LossArguments HostDevice::loss_arguments(const BoundTask& task) const {
   }
   const BoundAccess* gradient = task.find(Role::gradient);
   if (gradient == nullptr) return arguments;
+  clear_behind(task, *gradient, padded_of(task.unit));
   if (const BoundAccess* tied = task.find(Role::tied_gradient)) {
+    clear_behind(task, *tied, padded_of(0));
     arguments.tied_gradient = as<float>(*tied);
   }
   arguments.scale = static_cast<float>(1.0 / static_cast<double>(job_.tokens()));

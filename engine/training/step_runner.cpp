@@ -59,7 +59,7 @@ StepRunner::StepRunner(const Program& program, Device& device, const planner::Jo
       links_(links),
       world_(links.world()),
       updates_(constants.empty() ? std::span(own_updates_) : constants) {
-  if (world_.size > 1) others_.resize(static_cast<std::size_t>(2 * job.tokens() / world_.size));
+  if (world_.size > 1) step_tokens_.resize(static_cast<std::size_t>(2 * job.tokens()));
 }
 
 void StepRunner::expect(std::int64_t first, std::int64_t last) {
@@ -109,30 +109,27 @@ void StepRunner::run_task(const BoundTask& task, std::int64_t step) {
 
 void StepRunner::gather(const BoundTask& task, std::int64_t step) {
   const BoundAccess& buffer = task.access(Role::tokens);
-  const auto tokens = static_cast<std::size_t>(job_.tokens() / world_.size);
-  check(buffer.bytes.count() == static_cast<std::int64_t>(2 * tokens * sizeof(std::int32_t)),
+  const auto tokens = static_cast<std::size_t>(job_.tokens());
+  const std::size_t own = tokens / static_cast<std::size_t>(world_.size);
+  check(buffer.bytes.count() == static_cast<std::int64_t>(2 * own * sizeof(std::int32_t)),
         "the token buffer holds inputs and targets");
-  auto* inputs = reinterpret_cast<std::int32_t*>(buffer.data);
-  StepResult& result = expected(step);
-  result.padding = result.targets = 0;
-  // The mean is over the targets of all ranks, which each counts for itself.
-  for (int rank = 0; rank < world_.size; ++rank) {
-    std::int32_t* into = rank == world_.rank ? inputs : others_.data();
-    read_part(rank, step, {into, tokens}, {into + tokens, tokens});
+  auto* const part = reinterpret_cast<std::int32_t*>(buffer.data);
+  const std::span all = world_.size == 1 ? std::span(part, 2 * tokens) : std::span(step_tokens_);
+  const std::int64_t of_run = before_ + step;
+  const std::span targets = all.last(tokens);
+  tokens_.read((of_run - 1) * job_.batch_size, all.first(tokens), targets);
+  if (world_.size > 1) {
+    const std::size_t first = own * static_cast<std::size_t>(world_.rank);
+    std::ranges::copy(all.subspan(first, own), part);
+    std::ranges::copy(targets.subspan(first, own), part + own);
   }
-  result.lr = learning_rate_(before_ + step);
+  StepResult& result = expected(step);
+  const auto masked = std::ranges::count_if(targets, [](std::int32_t each) { return each < 0; });
+  result.padding = std::ranges::count(targets, kPaddingTarget);
+  result.targets = std::ssize(targets) - masked;
+  result.lr = learning_rate_(of_run);
   // Without clipping an update may run before `grads`; with it, `grads` completes the constants.
   set_update(step, result, gradient_scale(result));
-}
-
-void StepRunner::read_part(int rank, std::int64_t step, std::span<std::int32_t> inputs,
-                           std::span<std::int32_t> targets) {
-  const std::int64_t first = (before_ + step - 1) * job_.batch_size;
-  tokens_.read(first + rank * (job_.batch_size / world_.size), inputs, targets);
-  const auto masked = std::ranges::count_if(targets, [](std::int32_t each) { return each < 0; });
-  StepResult& result = expected(step);
-  result.padding += std::ranges::count(targets, kPaddingTarget);
-  result.targets += std::ssize(targets) - masked;
 }
 
 void StepRunner::agree_to_stop(std::int64_t step) {

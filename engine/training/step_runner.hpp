@@ -88,9 +88,6 @@ class StepRunner : public TaskRunner {
  private:
   void run_task(const BoundTask& task, std::int64_t step);
   void gather(const BoundTask& task, std::int64_t step);
-  /// Reads the sequences of a step that rank `rank` computes, and counts their targets.
-  void read_part(int rank, std::int64_t step, std::span<std::int32_t> inputs,
-                 std::span<std::int32_t> targets);
   /// Tells the other ranks whether this one wants to stop, and hears whether they do.
   void agree_to_stop(std::int64_t step);
   void reduce(const BoundTask& task, std::int64_t step);
@@ -122,7 +119,8 @@ class StepRunner : public TaskRunner {
   World world_;
   std::atomic<bool> wants_stop_{false};
   std::function<void(std::int64_t)> stops_;
-  std::vector<std::int32_t> others_;  ///< Inputs, then targets, of another rank's part of a step.
+  /// Inputs, then targets, of a whole step, of which each of several ranks has a part.
+  std::vector<std::int32_t> step_tokens_;
   std::array<AdamWStep, kStepsQueued> own_updates_{};
   std::span<AdamWStep> updates_;
   std::int64_t before_ = 0;

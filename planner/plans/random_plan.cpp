@@ -104,10 +104,6 @@ Plan random_plan(const Job& job, std::uint64_t seed, std::int64_t ranks) {
   } else {
     plan.exchange_piece = job.gradient_element() * (kNormBlock * draw.between(1, 8));
     plan.receive_buffers = draw.between(1, 3);
-    for (UnitPlan& unit : plan.units) {
-      const bool may = unit.weights == Tier::hbm && unit.executor == Executor::gpu;
-      if (may && draw.coin()) unit.resident = Extent::slice;
-    }
   }
   repair_outer_units(plan, job);
   validate(plan, job);

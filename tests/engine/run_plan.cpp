@@ -3,6 +3,7 @@
 #include <bit>
 #include <cinttypes>
 #include <cstdio>
+#include <ostream>
 
 #include "engine/host/host_device.hpp"
 #include "planner/layout/laid_out.hpp"
@@ -169,6 +170,12 @@ Outcome run_plan(const planner::Job& job, const planner::Plan& plan, std::int64_
   return outcome;
 }
 
+void PrintTo(const Outcome& outcome, std::ostream* out) {
+  for (const std::string& each : outcome.losses) *out << each << ' ';
+  *out << "weights " << outcome.weights_sha256.substr(0, 12) << ", state "
+       << outcome.state_sha256.substr(0, 12) << ", validation " << outcome.validation;
+}
+
 std::string describe(const planner::Plan& plan) {
   std::string text = "weight_buffers " + std::to_string(plan.weight_buffers) +
                      ", gradient_buffers " + std::to_string(plan.gradient_buffers) +
@@ -177,7 +184,9 @@ std::string describe(const planner::Plan& plan) {
                      std::to_string(plan.prefetch_depth) + ", rounds " +
                      std::to_string(plan.rounds) + ", copy_chunk " +
                      std::to_string(plan.copy_chunk.count()) + ", threads " +
-                     std::to_string(plan.threads) + ";";
+                     std::to_string(plan.threads) + ", ranks " + std::to_string(plan.ranks) +
+                     ", exchange_piece " + std::to_string(plan.exchange_piece.count()) +
+                     ", receive_buffers " + std::to_string(plan.receive_buffers) + ";";
   for (const planner::UnitPlan& unit : plan.units) {
     text += std::string(" [") + to_string(unit.weights) + ' ' + to_string(unit.gradients) + ' ' +
             to_string(unit.state) + ' ' + to_string(unit.keep) + ' ' + to_string(unit.keep_tier) +

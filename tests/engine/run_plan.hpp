@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <vector>
@@ -67,6 +68,8 @@ struct Outcome {
   std::string validation;  ///< Bits of the validation loss.
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
+/// Prints an outcome in GoogleTest's messages.
+void PrintTo(const Outcome& outcome, std::ostream* out);
 
 [[nodiscard]] Outcome run_plan(const planner::Job& job, const planner::Plan& plan,
                                std::int64_t steps, const DiskPlace& place = {});

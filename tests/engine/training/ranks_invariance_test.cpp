@@ -3,13 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "engine/model_files/checkpoint.hpp"
 #include "engine/state/state_snapshot.hpp"
+#include "tests/engine/scratch_folder.hpp"
 #include "tests/engine/training/rank_jobs.hpp"
 
 namespace sluice::engine::test {
@@ -31,6 +36,21 @@ TEST_P(RanksOfGroups, GiveTheBitsOfOneRankUnderRandomPlans) {
           << name << ", ranks " << ranks;
       const planner::Plan plan = planner::random_plan(job, seed++, ranks);
       EXPECT_EQ(run_plan(job, plan, kRankedSteps), expected) << name << ": " << describe(plan);
+    }
+  }
+}
+
+TEST_P(RanksOfGroups, GiveTheBitsOfOneRankUnderManyPlans) {
+  constexpr int kPlans = 25;
+  std::uint64_t seed = static_cast<std::uint64_t>(GetParam()) * 10'000;
+  for (const auto& [name, job] : ranked_jobs(GetParam())) {
+    const Outcome expected = run_plan(job, plain_rank_plan(job, 1), kRankedSteps);
+    for (const std::int64_t ranks : planner::ranks_of(job)) {
+      for (int i = 0; ranks > 1 && i < kPlans; ++i) {
+        const planner::Plan plan = planner::random_plan(job, seed++, ranks);
+        EXPECT_EQ(run_plan(job, plan, kRankedSteps), expected)
+            << name << ", seed " << seed - 1 << ": " << describe(plan);
+      }
     }
   }
 }
@@ -150,6 +170,50 @@ TEST(RankedSession, ResumeOnAnyAdmissibleNumberWhatAnotherNumberSaved) {
   }
 }
 
+std::string config_of(const planner::ModelShape& shape) {
+  std::string config = R"({"model_type": "llama", "tie_word_embeddings": false)";
+  for (const auto& [key, value] :
+       {std::pair("num_hidden_layers", shape.layers), std::pair("hidden_size", shape.hidden),
+        std::pair("intermediate_size", shape.intermediate),
+        std::pair("num_attention_heads", shape.heads),
+        std::pair("num_key_value_heads", shape.kv_heads), std::pair("head_dim", shape.head_dim),
+        std::pair("vocab_size", shape.vocab),
+        std::pair("max_position_embeddings", std::int64_t{64})}) {
+    config += std::string(", \"") + key + "\": " + std::to_string(value);
+  }
+  return config + "}";
+}
+
+TEST(RankedSession, SaveTheSameFilesOnAnyNumberOfRanks) {
+  const planner::Job job = ranked_jobs(4).front().job;
+  std::map<std::string, std::string> expected;
+  for (const std::int64_t ranks : {1, 2, 4}) {
+    const planner::Plan plan = planner::random_plan(job, 5, ranks);
+    const planner::StepGraph graph = graph_of(job, plan);
+    RunTokens tokens(job);
+    const auto session = make_session(job, graph, plan, tokens);
+    session->run_to(2);
+    const ScratchFolder folder;
+    const CheckpointFacts facts{.step = 2,
+                                .job_hash = "job",
+                                .numerics_id = "numerics",
+                                .data_sha256 = std::string(64, 'a'),
+                                .run_yaml = "steps: 9\n",
+                                .model = "small",
+                                .model_folder = std::nullopt};
+    const auto written =
+        write_checkpoint(folder.path(), facts, config_of(job.model), session->state());
+    std::map<std::string, std::string> files;
+    for (const auto& file : std::filesystem::directory_iterator(written)) {
+      std::ifstream in(file.path(), std::ios::binary);
+      files[file.path().filename().string()] = {std::istreambuf_iterator<char>(in), {}};
+    }
+    EXPECT_GE(files.size(), 5U);
+    if (expected.empty()) expected = files;
+    EXPECT_TRUE(files == expected) << ranks << " ranks";
+  }
+}
+
 TEST(RankedSession, StopAfterTheSameStep) {
   const planner::Job job = ranked_jobs(4).front().job;
   for (const std::int64_t ranks : {1, 4}) {
@@ -199,28 +263,34 @@ TEST(RankedSession, EndWithTheErrorOfTheOneThatFailed) {
 }
 
 TEST(RankedSession, SayWhereTrainingDivergedAsOneRankDoes) {
-  planner::Job job = ranked_jobs(4).front().job;
-  job.optimizer.lr = 1e30;
+  constexpr std::size_t kBadUnit = 2;
+  const planner::Job job = ranked_jobs(4).front().job;
+  const auto size = static_cast<std::size_t>(planner::unit_padded_size(job.model, kBadUnit));
+  const std::vector<std::uint16_t> not_a_number(size, 0x7fc0), zero(size, 0);
   std::vector<std::string> lines;
   for (const std::int64_t ranks : {1, 4}) {
     const planner::Plan plan = plain_rank_plan(job, ranks);
     const planner::StepGraph graph = graph_of(job, plan);
     RunTokens tokens(job);
     const auto session = make_session(job, graph, plan, tokens);
+    session->run_to(1);
+    session->state().write_weights(kBadUnit, not_a_number, zero);
     try {
       session->run_to(10);
-      ADD_FAILURE() << "a step of 1e30 did not diverge";
+      ADD_FAILURE() << "weights that are no numbers gave a loss";
     } catch (const Diverged& error) {
-      std::string line = error.what();
-      const auto found = session->evaluation().find_not_finite(
-          job.batch_size,
-          [&](std::int64_t first, std::span<std::int32_t> inputs, std::span<std::int32_t> targets) {
-            tokens.read((error.step() - 1) * job.batch_size + first, inputs, targets);
-          });
-      ASSERT_TRUE(found.has_value());
-      lines.push_back(line + std::to_string(found->unit) + "/" +
-                      std::to_string(found->micro_batch));
+      EXPECT_EQ(error.step(), 2);
+      EXPECT_TRUE(error.loss());
+      lines.emplace_back(error.what());
     }
+    const auto found = session->evaluation().find_not_finite(
+        job.batch_size,
+        [&](std::int64_t first, std::span<std::int32_t> inputs, std::span<std::int32_t> targets) {
+          tokens.read(first, inputs, targets);
+        });
+    ASSERT_TRUE(found.has_value());
+    EXPECT_EQ(found->unit, kBadUnit);
+    EXPECT_EQ(found->micro_batch, 0);
   }
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_EQ(lines[0], lines[1]);

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "planner/files/hash.hpp"
 #include "planner/graph/happens_before.hpp"
 #include "planner/graph/step_sums.hpp"
 #include "planner/layout/laid_out.hpp"
@@ -21,7 +22,7 @@ namespace {
 using test::RankMemory;
 using test::RoundCosts;
 
-Job shared_job(std::int64_t groups, std::uint64_t seed) {
+Job job_of_groups(std::int64_t groups, std::uint64_t seed) {
   Job job = test::tiny_job(seed % 2 == 0);
   job.batch_size = groups == 6 ? 12 : 8;
   job.groups = groups;
@@ -33,6 +34,17 @@ Job shared_job(std::int64_t groups, std::uint64_t seed) {
     job.router_aux_loss_coef = 0.01;
   }
   return job;
+}
+
+/// A random plan of ranks in which about half of the units that may hold weights as slices do.
+Plan shared_plan_of(const Job& job, std::uint64_t seed, std::int64_t ranks) {
+  Plan plan = random_plan(job, seed, ranks);
+  for (std::size_t i = 0; i < plan.units.size(); ++i) {
+    UnitPlan& unit = plan.units[i];
+    const bool may = unit.weights == Tier::hbm && unit.executor == Executor::gpu;
+    if (may && (seed + i) % 2 == 0) unit.resident = Extent::slice;
+  }
+  return plan;
 }
 
 StepGraph graph_of_ranks(const Job& job, const Plan& plan) {
@@ -62,8 +74,8 @@ constexpr Case kCases[] = {{2, 2}, {4, 2}, {4, 4}, {8, 2}, {8, 4}, {8, 8}, {6, 3
 TEST(RankGraph, EveryRankAddsItsSliceOfEveryGradientAlongTheTreeOfTheJob) {
   for (const auto& [groups, ranks] : kCases) {
     for (std::uint64_t seed = 1; seed < 9; ++seed) {
-      const Job job = shared_job(groups, seed);
-      const Plan plan = random_plan(job, seed, ranks);
+      const Job job = job_of_groups(groups, seed);
+      const Plan plan = shared_plan_of(job, seed, ranks);
       const StepGraph graph = graph_of_ranks(job, plan);
       const std::string sum = added_up(job.micro_batches(), groups, 0, groups);
       RankMemory memory(graph, job);
@@ -92,8 +104,8 @@ TEST(RankGraph, EveryRankAddsItsSliceOfEveryGradientAlongTheTreeOfTheJob) {
 TEST(RankGraph, EveryPassFindsAllSlicesOfItsWeightsAsTheStepBeforeLeftThem) {
   for (const auto& [groups, ranks] : kCases) {
     for (std::uint64_t seed = 20; seed < 28; ++seed) {
-      const Job job = shared_job(groups, seed);
-      const StepGraph graph = graph_of_ranks(job, random_plan(job, seed, ranks));
+      const Job job = job_of_groups(groups, seed);
+      const StepGraph graph = graph_of_ranks(job, shared_plan_of(job, seed, ranks));
       RankMemory memory(graph, job);
       for (const std::size_t i : test::random_order(graph, seed)) {
         const StepTask& task = graph.tasks[i];
@@ -124,10 +136,10 @@ TEST(RankGraph, EveryPassFindsAllSlicesOfItsWeightsAsTheStepBeforeLeftThem) {
 
 TEST(RankGraph, LayoutsOfRandomPlansAreSoundAndStepsRepeat) {
   for (const auto& [groups, ranks] : kCases) {
-    Job job = shared_job(groups, static_cast<std::uint64_t>(groups));
+    Job job = job_of_groups(groups, static_cast<std::uint64_t>(groups));
     for (std::uint64_t seed = 40; seed < 52; ++seed) {
       if (seed % 4 == 0) job.gradient_wire = GradientWire::bf16;
-      const StepGraph graph = graph_of_ranks(job, random_plan(job, seed, ranks));
+      const StepGraph graph = graph_of_ranks(job, shared_plan_of(job, seed, ranks));
       EXPECT_EQ(find_layout_fault(graph, graph.layout), std::nullopt) << "seed " << seed;
       const std::size_t n = graph.tasks_per_step;
       for (std::size_t i = n; i < 2 * n; ++i) {
@@ -141,7 +153,7 @@ TEST(RankGraph, LayoutsOfRandomPlansAreSoundAndStepsRepeat) {
 }
 
 TEST(RankGraph, ExchangesFollowTheLastMicroBatchAndOneGatherEndsTheStep) {
-  const Job job = shared_job(4, 1);
+  const Job job = job_of_groups(4, 1);
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     const StepGraph graph = graph_of_ranks(job, random_plan(job, seed, 2));
     const HappensBefore before(graph.graph);
@@ -178,7 +190,7 @@ Bytes lasting(const StepGraph& graph, Arena arena) {
 }
 
 TEST(RankGraph, ARankKeepsOneSliceOfTheState) {
-  const Job job = shared_job(8, 1);
+  const Job job = job_of_groups(8, 1);
   for (const std::int64_t ranks : {2, 4, 8}) {
     std::int64_t slices = 0;
     for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {
@@ -205,7 +217,7 @@ TEST(RankGraph, ARankKeepsOneSliceOfTheState) {
 }
 
 TEST(RankGraph, ALoadBringsOneSliceAndAGatherTheOthers) {
-  const Job job = shared_job(4, 1);
+  const Job job = job_of_groups(4, 1);
   Plan plan = uniform_plan(part_of_rank(job, 4), UnitPlan{}, 1);
   plan.ranks = 4;
   const StepGraph graph = graph_of_ranks(job, plan);
@@ -228,7 +240,7 @@ TEST(RankGraph, ALoadBringsOneSliceAndAGatherTheOthers) {
 
 TEST(RankGraph, OneRankHasNoTaskAndNoTensorOfRanks) {
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
-    const Job job = shared_job(4, seed);
+    const Job job = job_of_groups(4, seed);
     const StepGraph graph = graph_of_ranks(job, random_plan(job, seed));
     EXPECT_EQ(graph.graph.lanes().size(), 5u);
     for (const StepTask& task : graph.tasks) {
@@ -240,8 +252,38 @@ TEST(RankGraph, OneRankHasNoTaskAndNoTensorOfRanks) {
   }
 }
 
+/// Hash of a graph's ids, accesses, edges and layout.
+void add_graph(CanonicalText& text, const StepGraph& graph) {
+  for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
+    const sim::Task& task = graph.graph.tasks()[i];
+    text.add("task", task.id);
+    for (const sim::TaskId before : task.after) {
+      text.add("after", static_cast<std::int64_t>(index(before)));
+    }
+    for (const Access& access : graph.tasks[i].accesses) {
+      text.add("tensor", graph.tensors[static_cast<std::size_t>(access.tensor)].name)
+          .add("offset", access.offset.count())
+          .add("bytes", access.bytes.count())
+          .add("mode", static_cast<std::int64_t>(access.mode));
+    }
+  }
+  for (const Placement& placement : graph.layout.placements) {
+    text.add("place", placement.offset.count());
+  }
+}
+
+TEST(RankGraph, OneRankHasTheGraphsOfVersionsWithoutRanks) {
+  CanonicalText text("graphs");
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    const Job job = job_of_groups(seed % 2 == 0 ? 1 : 4, seed);
+    add_graph(text, graph_of_ranks(job, random_plan(job, seed)));
+  }
+  // Written by version 0.1.0 with groups, before plans had ranks.
+  EXPECT_EQ(text.hash(), "fb15b053277f150484f0edd0dd41841a69da5489d884b99e0b7d89095e7b34fb");
+}
+
 TEST(RankGraph, SumsOverRanksRunBetweenPassesOfTheNextUnit) {
-  const Job job = shared_job(2, 1);
+  const Job job = job_of_groups(2, 1);
   Plan plan = uniform_plan(part_of_rank(job, 2), UnitPlan{}, 1);
   plan.ranks = 2;
   const StepGraph graph = graph_of_ranks(job, plan);
@@ -259,7 +301,7 @@ TEST(RankGraph, SumsOverRanksRunBetweenPassesOfTheNextUnit) {
 }
 
 TEST(StepSums, ARunHoldsEveryBlockOfTheSlicesAndEveryLoss) {
-  Job job = shared_job(4, 7);
+  Job job = job_of_groups(4, 7);
   const StepSums sums = step_sums(part_of_rank(job, 4), 4);
   Bytes blocks{0};
   for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {

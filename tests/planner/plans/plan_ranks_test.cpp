@@ -91,6 +91,10 @@ TEST(PlanRanks, WhatRanksCannotHaveIsRefusedByItsField) {
                                .staging = Staging::ring};
             }),
             "plan: layers[2].staging:" + by_two + "set ring to whole, or set ranks to 1");
+  EXPECT_EQ(
+      refused([](Plan& plan) { plan.units[1].resident = Extent::slice; }),
+      "plan: layers[1].resident: slice needs several ranks, weights hbm and executor gpu: set "
+      "them, or leave resident out");
   EXPECT_EQ(refused([](Plan& plan) { plan.saved_records = {Keep::input}; }),
             "plan: saved_records:" + by_two + "leave it out, or set ranks to 1");
   EXPECT_EQ(refused([](Plan& plan) { plan.exchange_piece = Bytes(4096); }),

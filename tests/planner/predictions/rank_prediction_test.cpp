@@ -34,7 +34,7 @@ ResolvedMachine machine_of(const MachineProfile& profile) {
   return machine;
 }
 
-Job shared_job() {
+Job job_of_four() {
   Job job = test::tiny_job();
   job.batch_size = 8;
   job.groups = 4;
@@ -68,7 +68,7 @@ TEST(Fabric, IsPartOfAProfilesFileAndOfItsHash) {
 }
 
 TEST(RankPrediction, GpusWithoutAFabricAreRefusedByTheField) {
-  const Job job = shared_job();
+  const Job job = job_of_four();
   const Predictor predictor(job, test::round_machine(DeviceKind::cuda), {});
   EXPECT_EQ(refusal([&] { (void)predictor.predict(random_plan(job, 1, 2)); }),
             "machine round: fabric: not stated, so its GPUs cannot be timed together: set ranks of "
@@ -76,7 +76,7 @@ TEST(RankPrediction, GpusWithoutAFabricAreRefusedByTheField) {
 }
 
 TEST(RankPrediction, RandomPlansAreTimedAboveTheirBound) {
-  const Job job = shared_job();
+  const Job job = job_of_four();
   for (const ResolvedMachine& machine :
        {machine_of(profile_of_gpus()), test::round_machine(DeviceKind::host)}) {
     const Predictor predictor(job, machine, {});
@@ -93,7 +93,7 @@ TEST(RankPrediction, RandomPlansAreTimedAboveTheirBound) {
 }
 
 TEST(RankPrediction, AShareOfHostMemoryIsARanksCapacity) {
-  const Job job = shared_job();
+  const Job job = job_of_four();
   MachineProfile profile = profile_of_gpus();
   profile.dram = measured(40e6);
   profile.h2d_dram = measured(1);
@@ -111,7 +111,7 @@ TEST(RankPrediction, AShareOfHostMemoryIsARanksCapacity) {
 }
 
 TEST(RankPrediction, MemoryIsThatOfOneGpuAndOfAllRanksOnTheHost) {
-  const Job job = shared_job();
+  const Job job = job_of_four();
   const ResolvedMachine machine = machine_of(profile_of_gpus());
   const Predictor predictor(job, machine, {});
   Plan plan = uniform_plan(part_of_rank(job, 4), UnitPlan{}, 1);
