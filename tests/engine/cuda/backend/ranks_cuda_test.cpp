@@ -41,6 +41,7 @@ planner::Job grouped_job() {
 struct RankOutcome {
   std::vector<double> losses, norms;
   std::string weights, state;
+  std::optional<double> validation;
 };
 
 std::unique_ptr<Session> open_ranks(const planner::Job& job, const planner::Plan& plan,
@@ -71,6 +72,10 @@ RankOutcome train_on_ranks(const planner::Job& job, const planner::Plan& plan) {
   });
   outcome.weights = session->state().weights_sha256();
   outcome.state = session->state().state_sha256();
+  outcome.validation = session->evaluation().mean_loss(
+      5, [&](std::int64_t first, std::span<std::int32_t> inputs, std::span<std::int32_t> targets) {
+        tokens.read(1000 + first, inputs, targets);
+      });
   return outcome;
 }
 
@@ -80,6 +85,7 @@ void expect_equal_ranks(const RankOutcome& outcome, const RankOutcome& expected,
   EXPECT_EQ(outcome.norms, expected.norms) << where;
   EXPECT_EQ(outcome.weights, expected.weights) << where;
   EXPECT_EQ(outcome.state, expected.state) << where;
+  EXPECT_EQ(outcome.validation, expected.validation) << where;
 }
 
 class CudaRanks : public ::testing::TestWithParam<int> {
@@ -98,6 +104,7 @@ TEST_P(CudaRanks, RandomPlansGiveTheBitsOfOneGpu) {
     const RankOutcome expected =
         train_on_ranks(job, planner::uniform_plan(job, planner::UnitPlan{}, 1));
     ASSERT_EQ(expected.losses.size(), static_cast<std::size_t>(kRankSteps));
+    ASSERT_TRUE(expected.validation.has_value());
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
       const planner::Plan plan = planner::random_plan(job, seed, GetParam());
       ASSERT_EQ(plan.ranks, GetParam());
