@@ -16,11 +16,12 @@ using planner::Tier;
 using planner::UnitPlan;
 
 std::string units_text(const UnitPlan& unit, bool block) {
-  std::string text =
-      fmt::format("weights {}, gradients {}, state {}, optimizer on {} {}", to_string(unit.weights),
-                  to_string(unit.gradients), to_string(unit.state), to_string(unit.executor),
-                  unit.when == planner::When::after ? "after the step"
-                                                    : std::string("under ") + to_string(unit.when));
+  std::string text = fmt::format(
+      "weights {}{}, gradients {}, state {}, optimizer on {} {}", to_string(unit.weights),
+      unit.resident == planner::Extent::slice ? " in slices" : "", to_string(unit.gradients),
+      to_string(unit.state), to_string(unit.executor),
+      unit.when == planner::When::after ? "after the step"
+                                        : std::string("under ") + to_string(unit.when));
   if (block)
     text += fmt::format("; keeps {} in {}", to_string(unit.keep), to_string(unit.keep_tier));
   return text;
@@ -63,7 +64,8 @@ std::string prediction_table(const Prediction& p, const planner::Job& job,
   std::string text =
       fmt::format("{} ({} parameters) on {}: {} sequences of {} tokens a step, {} at a time\n\n",
                   job.model.name, planner::format_amount(static_cast<double>(p.parameters)),
-                  machine, job.batch_size, job.seq_len, job.micro_batch);
+                  p.plan.ranks == 1 ? machine : counted(p.plan.ranks, "GPU") + " of " + machine,
+                  job.batch_size, job.seq_len, job.micro_batch);
   text += fmt::format("step         {}  (90 %: {} to {})\n",
                       planner::format_seconds(to_seconds(p.step)),
                       planner::format_seconds(p.step_low), planner::format_seconds(p.step_high));
@@ -99,7 +101,8 @@ std::string prediction_table(const Prediction& p, const planner::Job& job,
 
 std::string plan_table(const Plan& plan, const planner::Job& job) {
   std::string text = fmt::format(
-      "plan         {} (prefetch {}), {}, {} of {},\n             copies of {}, {}\n",
+      "plan         {}{} (prefetch {}), {}, {} of {},\n             copies of {}, {}\n",
+      plan.ranks == 1 ? "" : counted(plan.ranks, "GPU") + ", each with ",
       counted(plan.weight_buffers, "weight buffer"), plan.prefetch_depth,
       counted(plan.gradient_buffers, "gradient buffer"), counted(plan.rounds, "round"),
       counted(plan.micro_batches_per_round, "micro-batch", "es"),

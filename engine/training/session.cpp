@@ -16,9 +16,17 @@ SessionRanks one_rank(std::unique_ptr<Device> device, Observer* observer) {
   return ranks;
 }
 
-std::unique_ptr<ThreadRanks> threads_of(const planner::StepGraph& graph,
+/// Ranks that are threads, if they are; processes first find out whether they run the same.
+std::unique_ptr<ThreadRanks> threads_of(const planner::Job& job, const planner::StepGraph& graph,
                                         const SessionRanks& ranks) {
-  if (graph.ranks == 1 || ranks.links.control != nullptr) return nullptr;
+  if (ranks.links.control != nullptr) {
+    std::vector<AgreedFact> facts = ranks.agreed;
+    facts.insert(facts.begin(),
+                 {"job hash", planner::job_hash(job), "start all ranks with one RUN.yaml"});
+    require_agreement(*ranks.links.control, facts);
+    return nullptr;
+  }
+  if (graph.ranks == 1) return nullptr;
   return std::make_unique<ThreadRanks>(static_cast<int>(graph.ranks), ranks.patience);
 }
 
@@ -82,7 +90,7 @@ Session::Session(const planner::Job& job, const planner::StepGraph& graph, Sessi
                  TokenSource& tokens, const StepRunner::LearningRate& learning_rate,
                  const DiskPlace& place)
     : clips_(job.optimizer.clip.has_value()),
-      threads_(threads_of(graph, ranks)),
+      threads_(threads_of(job, graph, ranks)),
       tokens_(std::make_unique<SharedTokens>(tokens)),
       ranks_(sessions_of(job, graph, std::move(ranks), learning_rate, place)),
       state_(job.model, graph, held_by(ranks_)),

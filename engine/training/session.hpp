@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/disk/disk_store.hpp"
+#include "engine/ranks/agreement.hpp"
 #include "engine/ranks/thread_ranks.hpp"
 #include "engine/state/training_state.hpp"
 #include "engine/training/evaluation.hpp"
@@ -29,6 +30,9 @@ struct SessionRanks {
   std::vector<Observer*> observers{};
   /// Set where ranks are processes: this one's connections, which must outlive the session.
   RankLinks links{};
+  /// What all processes must have in common beside the job, such as plan hash and numerics id:
+  /// compared before anything is allocated.
+  std::vector<AgreedFact> agreed{};
   /// How long threads wait for one another before all end.
   std::chrono::milliseconds patience = kUsualPatience;
 };
@@ -47,7 +51,8 @@ class Session {
           TokenSource& tokens, StepRunner::LearningRate learning_rate, const LoadedState& state,
           Observer* observer = nullptr, const DiskPlace& place = {});
   /// Sessions of a graph of several ranks. If one rank fails, all end, and what it threw is
-  /// rethrown.
+  /// rethrown. Throws BadRequest naming the first process whose job or other agreed fact differs
+  /// from the first rank's.
   Session(const planner::Job& job, const planner::StepGraph& graph, SessionRanks ranks,
           TokenSource& tokens, const StepRunner::LearningRate& learning_rate,
           const InitialWeights& weights, const DiskPlace& place = {});

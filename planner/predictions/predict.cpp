@@ -28,6 +28,10 @@ std::vector<std::pair<std::string, double>> busy_shares(const StepGraph& graph,
   }
   std::vector<std::pair<std::string, double>> shares;
   for (std::size_t lane = 0; lane < graph.graph.lanes().size(); ++lane) {
+    // Graphs of ranks have the disk's lanes only so that every lane has its kind's number.
+    const auto kind = static_cast<LaneKind>(lane);
+    const bool disk = kind == LaneKind::disk_read || kind == LaneKind::disk_write;
+    if (disk && busy[lane] == Duration{0} && graph.ranks > 1) continue;
     shares.emplace_back(to_string(static_cast<LaneKind>(lane)),
                         to_seconds(busy[lane]) / to_seconds(end - begin));
   }

@@ -8,8 +8,9 @@
 #include <iterator>
 #include <string>
 
-#include "engine/ranks/agreement.hpp"
 #include "engine/ranks/gloo_rank.hpp"
+#include "engine/run_folders/run_folder.hpp"
+#include "engine/state/saving.hpp"
 #include "engine/state/state_snapshot.hpp"
 #include "tests/engine/scratch_folder.hpp"
 #include "tests/engine/training/rank_jobs.hpp"
@@ -24,8 +25,10 @@ std::string text_of(const std::filesystem::path& file) {
 
 /// Runs `steps` steps as rank `rank` of a run that meets in `folder`. Returns the bits of its
 /// losses and of its state, or the line in which it ended; `step_done` is called after each step.
+/// `saves`: the folder of the run that it saves its state in, if any.
 std::string run_as_process(const planner::Job& job, const planner::Plan& plan, int rank,
                            const std::filesystem::path& folder, std::int64_t steps,
+                           const std::optional<std::filesystem::path>& saves,
                            const std::function<void(std::int64_t)>& step_done) {
   std::string outcome;
   try {
@@ -33,13 +36,13 @@ std::string run_as_process(const planner::Job& job, const planner::Plan& plan, i
     GlooRank mine({rank, static_cast<int>(plan.ranks)}, board,
                   {.patience = std::chrono::minutes(1)});
     const RankLinks links{&mine.control(), &mine.fabric()};
-    require_agreement(mine.control(), {{"job hash", planner::job_hash(job), "use one RUN.yaml"},
-                                       {"plan hash", planner::plan_hash(plan), "use one plan"}});
     RunTokens tokens(job);
     const planner::StepGraph graph = graph_of(job, plan);
+    SessionRanks ranks = rank_devices(job, graph, plan, {}, links);
+    ranks.agreed = {{"plan hash", planner::plan_hash(plan), "use one plan"}};
     const double lr = job.optimizer.lr;
     Session session(
-        job, graph, rank_devices(job, graph, plan, {}, links), tokens,
+        job, graph, std::move(ranks), tokens,
         [lr](std::int64_t step) { return lr / static_cast<double>(step); }, kRunSeed);
     session.run_to(steps, [&](std::int64_t step, const StepResult& result) {
       outcome += bits_of(result) + "\n";
@@ -48,6 +51,13 @@ std::string run_as_process(const planner::Job& job, const planner::Plan& plan, i
     StateSnapshot all(job.model, session.state());
     all.take(session.state(), links);
     outcome += all.hashes().weights + "\n" + all.hashes().moments;
+    if (saves) {
+      const RunFolder run(*saves, "small");
+      Saving saving(run, job.model, session.state(),
+                    {.config = config_of(job.model), .links = links});
+      saving.save_now(facts_of_step(steps), session.state(), Saving::Older::finished);
+      for (const SaveReport& report : saving.ended()) outcome += report.failure;
+    }
     mine.control().barrier();
   } catch (const std::exception& error) {
     outcome = error.what();
@@ -68,11 +78,12 @@ class RunOfProcesses : public ::testing::Test {
     if (!has_gloo()) GTEST_SKIP() << "this build has no Gloo (libgloo-dev)";
   }
   /// Starts a process as `rank`, whose outcome goes to the file "rank-N".
-  void start(const planner::Job& job, const planner::Plan& plan, int rank, std::int64_t steps) {
+  void start(const planner::Job& job, const planner::Plan& plan, int rank, std::int64_t steps,
+             const std::optional<std::filesystem::path>& saves = std::nullopt) {
     const pid_t child = fork();
     if (child == 0) {
-      const std::string outcome =
-          run_as_process(job, plan, rank, folder_.path() / "board", steps, [&](std::int64_t step) {
+      const std::string outcome = run_as_process(
+          job, plan, rank, folder_.path() / "board", steps, saves, [&](std::int64_t step) {
             if (rank == 0 && step == 2) std::ofstream(folder_.path() / "at-work") << "yes";
           });
       std::ofstream(folder_.path() / ("rank-" + std::to_string(rank))) << outcome << std::flush;
@@ -105,6 +116,26 @@ TEST_F(RunOfProcesses, GivesTheBitsOfOneRankOnEachOfThem) {
   for (int rank = 0; rank < 4; ++rank) outcomes.push_back(outcome_of(rank));
   const std::string expected = bits_of_one_rank(job, 2);
   for (const std::string& each : outcomes) EXPECT_EQ(each, expected);
+}
+
+TEST_F(RunOfProcesses, SavesTheFilesOfOneRankOnce) {
+  const planner::Job job = ranked_jobs(2).front().job;
+  const planner::Plan plan = planner::random_plan(job, 9, 2);
+  for (int rank = 0; rank < 2; ++rank) {
+    start(job, plan, rank, 2, folder_.path() / ("run-" + std::to_string(rank)));
+  }
+  const std::string expected = bits_of_one_rank(job, 2);
+  for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(outcome_of(rank), expected);
+  const planner::Plan alone = plain_rank_plan(job, 1);
+  RunTokens tokens(job);
+  const auto session = make_session(job, graph_of(job, alone), alone, tokens);
+  session->run_to(2);
+  const auto written = write_checkpoint(folder_.path() / "alone", facts_of_step(2),
+                                        config_of(job.model), session->state());
+  const auto files = files_in(written);
+  EXPECT_GE(files.size(), 5U);
+  EXPECT_TRUE(files_in(folder_.path() / "run-0/checkpoints/step-2") == files);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "run-1/checkpoints/step-2"));
 }
 
 TEST_F(RunOfProcesses, EndsEverywhereInOneLineWhereARankIsKilled) {

@@ -3,16 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "engine/model_files/checkpoint.hpp"
 #include "engine/state/state_snapshot.hpp"
 #include "tests/engine/scratch_folder.hpp"
 #include "tests/engine/training/rank_jobs.hpp"
@@ -170,20 +166,6 @@ TEST(RankedSession, ResumeOnAnyAdmissibleNumberWhatAnotherNumberSaved) {
   }
 }
 
-std::string config_of(const planner::ModelShape& shape) {
-  std::string config = R"({"model_type": "llama", "tie_word_embeddings": false)";
-  for (const auto& [key, value] :
-       {std::pair("num_hidden_layers", shape.layers), std::pair("hidden_size", shape.hidden),
-        std::pair("intermediate_size", shape.intermediate),
-        std::pair("num_attention_heads", shape.heads),
-        std::pair("num_key_value_heads", shape.kv_heads), std::pair("head_dim", shape.head_dim),
-        std::pair("vocab_size", shape.vocab),
-        std::pair("max_position_embeddings", std::int64_t{64})}) {
-    config += std::string(", \"") + key + "\": " + std::to_string(value);
-  }
-  return config + "}";
-}
-
 TEST(RankedSession, SaveTheSameFilesOnAnyNumberOfRanks) {
   const planner::Job job = ranked_jobs(4).front().job;
   std::map<std::string, std::string> expected;
@@ -194,20 +176,9 @@ TEST(RankedSession, SaveTheSameFilesOnAnyNumberOfRanks) {
     const auto session = make_session(job, graph, plan, tokens);
     session->run_to(2);
     const ScratchFolder folder;
-    const CheckpointFacts facts{.step = 2,
-                                .job_hash = "job",
-                                .numerics_id = "numerics",
-                                .data_sha256 = std::string(64, 'a'),
-                                .run_yaml = "steps: 9\n",
-                                .model = "small",
-                                .model_folder = std::nullopt};
     const auto written =
-        write_checkpoint(folder.path(), facts, config_of(job.model), session->state());
-    std::map<std::string, std::string> files;
-    for (const auto& file : std::filesystem::directory_iterator(written)) {
-      std::ifstream in(file.path(), std::ios::binary);
-      files[file.path().filename().string()] = {std::istreambuf_iterator<char>(in), {}};
-    }
+        write_checkpoint(folder.path(), facts_of_step(2), config_of(job.model), session->state());
+    const std::map<std::string, std::string> files = files_in(written);
     EXPECT_GE(files.size(), 5U);
     if (expected.empty()) expected = files;
     EXPECT_TRUE(files == expected) << ranks << " ranks";

@@ -1,0 +1,74 @@
+"""Plans of several GPUs: validated and predicted from a plan file."""
+
+import json
+
+import pytest
+
+SIZES = ["--model", "bytes-2m", "--seq-len", "64", "--batch-size", "8", "--groups", "4"]
+
+
+def measured(value):
+    return {"value": value, "source": "measured"}
+
+
+@pytest.fixture
+def machine(run_sluice, tmp_path):
+    """A profile file of GPUs with a fabric."""
+    profile = run_sluice("machines", "show", "h200", "--json").json()
+    curve = [{"bytes": 1e6, "rate_bytes_per_s": measured(100e9)}, {"bytes": 1e8, "rate_bytes_per_s": measured(300e9)}]
+    profile["fabric"] = {"latency_s": measured(3e-5), "gather": curve, "exchange": curve[-1:]}
+    path = tmp_path / "gpus.json"
+    path.write_text(json.dumps(profile))
+    return path
+
+
+@pytest.fixture
+def plan_of_ranks(run_sluice, machine, tmp_path):
+    """Writes a plan file of so many ranks for the run of SIZES."""
+    run_sluice("plan", *SIZES, "--machine", machine, "-o", "one.json", "--effort", "0.01")
+    one = json.loads((tmp_path / "one.json").read_text())
+
+    def write(ranks, **changes):
+        plan = {**one, "ranks": ranks, "rounds": 1, "micro_batches_per_round": 8 // ranks, **changes}
+        for key in ("layout", "prediction"):
+            plan.pop(key, None)
+        (tmp_path / "ranks.json").write_text(json.dumps(plan))
+        return tmp_path / "ranks.json"
+
+    return write
+
+
+def test_a_plan_of_two_and_four_gpus_is_predicted(run_sluice, validate, machine, plan_of_ranks):
+    validate(machine, "profile")
+    words = ["predict", *SIZES, "--machine", machine, "--plan"]
+    for ranks in (2, 4):
+        path = plan_of_ranks(ranks)
+        validate(path, "plan")
+        p = run_sluice(*words, path, "--json").json()
+        validate(p, "predict")
+        assert p["plan"]["ranks"] == ranks
+        assert p["busy"]["fabric"] > 0 and "disk-read" not in p["busy"]
+        assert p["step_s"] >= p["bound_s"] and p["bound_by"] == "compute"
+        assert p["tokens_per_s"] == pytest.approx(64 * 8 / p["step_s"])
+    assert "on 4 GPUs of" in run_sluice(*words, path).out
+
+
+def test_the_step_graph_of_ranks_is_what_sim_runs(run_sluice, validate, machine, plan_of_ranks, tmp_path):
+    run_sluice("predict", *SIZES, "--machine", machine, "--plan", plan_of_ranks(2), "--graph-out", "graph.json")
+    validate(tmp_path / "graph.json", "graph")
+    graph = json.loads((tmp_path / "graph.json").read_text())
+    kinds = {task["id"].split("/")[1] for task in graph["tasks"] if task["lane"] == "fabric"}
+    assert kinds == {"gather", "exchange"}
+    run_sluice("sim", "graph.json")
+
+
+def test_what_ranks_cannot_be_is_refused_in_one_line(refuses, machine, plan_of_ranks, tmp_path):
+    words = ["predict", *SIZES, "--machine", machine, "--plan"]
+    refuses([*words, plan_of_ranks(8)], "ranks: 8 cannot share", "one of 1, 2, 4")
+    refuses([*words, plan_of_ranks(2, receive_buffers=0)], "receive_buffers: 0")
+    refuses([*words, plan_of_ranks(2, rounds=3)], "rounds: 3", "the rank's 4")
+    refuses(["predict", *SIZES, "--machine", "h200", "--plan", plan_of_ranks(2)], "fabric", "set ranks of the plan to 1")
+    profile = json.loads(machine.read_text())
+    profile["fabric"]["gather"] = []
+    (tmp_path / "none.json").write_text(json.dumps(profile))
+    refuses(["predict", *SIZES, "--machine", tmp_path / "none.json"], "fabric", "gather", "must have a point")

@@ -1,0 +1,49 @@
+"""Training on several ranks of the host backend: the bits of one rank, whatever number saved the checkpoint."""
+
+import json
+
+import pytest
+from conftest import available_verbs
+from small_run import bits
+
+pytestmark = pytest.mark.skipif("export" not in available_verbs(), reason="this build has no engine (SLUICE_ENGINE=OFF)")
+
+PLAN = ["--set", "plan.keep=input", "--residency", "host"]
+SAME = ("loss", "val_loss", "weights_sha256", "state_sha256", "job_hash")
+
+
+@pytest.fixture
+def words(flags):
+    """A run whose four micro-batches are a group each."""
+    return [*flags, "--groups", "4"]
+
+
+@pytest.fixture
+def plan_of_ranks(run_sluice, words, tmp_path):
+    """Writes a plan of so many ranks for that run and returns its file."""
+    run_sluice("plan", *words, *PLAN, "-o", "one.json", "--effort", "0.01")
+    one = json.loads((tmp_path / "one.json").read_text())
+
+    def write(ranks):
+        plan = {key: value for key, value in one.items() if key not in ("layout", "prediction")}
+        plan |= {"ranks": ranks, "rounds": 1, "micro_batches_per_round": 4 // ranks}
+        path = tmp_path / f"ranks-{ranks}.json"
+        path.write_text(json.dumps(plan))
+        return path
+
+    return write
+
+
+def test_a_run_has_the_bits_of_one_rank_on_any_number_and_resumes_on_another(
+    run_sluice, validate, words, plan_of_ranks, tmp_path
+):
+    whole = run_sluice("train", *words, "steps=6", "out=whole", "--json").json()
+    for before, after in ((2, 4), (4, 1)):
+        run = f"run-{before}"
+        run_sluice("train", *words, "steps=3", f"out={run}", "--plan", plan_of_ranks(before))
+        found = run_sluice(
+            "train", *words, "steps=6", f"out={run}", "--resume", "--plan", plan_of_ranks(after), "--json"
+        ).json()
+        validate(found, "train-result")
+        assert {key: found[key] for key in SAME} == {key: whole[key] for key in SAME}
+        assert bits(tmp_path / run) == bits(tmp_path / "whole")
