@@ -59,11 +59,16 @@ std::vector<std::unique_ptr<Device>> make_devices(const planner::Job& job,
     devices.push_back(make_device(job, machine, layout, threads));
     return devices;
   }
-  if (machine.profile.device == planner::DeviceKind::cuda) {
-    throw BadRequest("plan: ranks: " + std::to_string(ranks) +
-                     " ranks run on the host backend alone in this version: set ranks to 1");
-  }
   require_host_memory(layout.host_bytes * ranks);
+  if (machine.profile.device == planner::DeviceKind::cuda) {
+    const ArenaSizes capacity{machine.hbm, Bytes(machine.host.count() / ranks)};
+    for (int rank = 0; rank < ranks; ++rank) {
+      devices.push_back(cuda::make_device(job, {layout.device_bytes, layout.host_bytes}, capacity,
+                                          static_cast<int>(threads), machine.staged, machine.paced,
+                                          {rank, static_cast<int>(ranks)}));
+    }
+    return devices;
+  }
   HostDeviceSettings settings = host_device_settings(machine, layout, threads);
   settings.capacity.host = Bytes(settings.capacity.host.count() / ranks);
   for (std::int64_t rank = 0; rank < ranks; ++rank) {

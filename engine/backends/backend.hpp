@@ -27,8 +27,7 @@ void require_backend(planner::DeviceKind device);
                                                   std::int64_t threads);
 
 /// Creates a device for each of `ranks` ranks of one host, as make_device does; together they may
-/// take as much host memory as one may. Throws BadRequest for several ranks on a backend that runs
-/// one.
+/// take as much host memory as one may. Rank r of a CUDA machine has GPU r.
 [[nodiscard]] std::vector<std::unique_ptr<Device>> make_devices(
     const planner::Job& job, const planner::ResolvedMachine& machine, const planner::Layout& layout,
     std::int64_t threads, std::int64_t ranks);

@@ -12,6 +12,7 @@
 
 #include "engine/execution/device_queues.hpp"
 #include "engine/optimizer/adamw.hpp"
+#include "engine/ranks/rank_links.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "sim/units.hpp"
 
@@ -125,6 +126,13 @@ class Device {
 
   /// Zeroes `bytes` bytes of an arena from `destination` on. Call it between steps.
   virtual void clear(std::byte* destination, std::size_t bytes) = 0;
+
+  /// Tells the device how its rank reaches the others. Call it once, before tasks run and queues
+  /// are opened; what `links` name must outlive the device.
+  virtual void join(const RankLinks& /*links*/) {}
+  /// Whether the device runs the tasks of the fabric's lane itself, because only it reaches its
+  /// memory.
+  [[nodiscard]] virtual bool moves_between_ranks() const { return false; }
 
   /// Queues for the lanes of which the device, not a thread, starts each task; null if threads run
   /// all lanes. Device and program must outlive the queues.

@@ -5,6 +5,7 @@
 
 #include "engine/execution/device.hpp"
 #include "engine/optimizer/adamw.hpp"
+#include "engine/ranks/fabric.hpp"
 
 namespace sluice::engine {
 
@@ -16,6 +17,13 @@ template <class T>
 /// Number of fp32 elements in the bytes of an access.
 [[nodiscard]] inline std::int64_t floats(const BoundAccess& access) {
   return access.bytes.count() / 4;
+}
+
+/// The ranges of all ranks, of which `access` is that of the rank that runs `task`.
+[[nodiscard]] inline RankRuns runs_of(const BoundTask& task, const BoundAccess& access) {
+  const auto stride = static_cast<std::size_t>(access.rank_stride.count());
+  return {access.data - static_cast<std::size_t>(task.rank) * stride,
+          static_cast<std::size_t>(access.bytes.count()), stride};
 }
 
 /// Addresses of what an update task reads and writes: both halves of the weights, both moments, and

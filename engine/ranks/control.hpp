@@ -1,9 +1,11 @@
 // Short texts that ranks tell each other: to agree before a run, at each step, and when one fails.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "engine/ranks/rank_failure.hpp"
 #include "engine/ranks/world.hpp"
 
 namespace sluice::engine {
@@ -31,6 +33,9 @@ class Control {
   /// or wait for next, throws RankFailure. If several ranks fail, the first is named. May be called
   /// from any thread at any time.
   virtual void fail(const std::string& reason) noexcept = 0;
+  /// The failure of any rank that is known now; none if there is none. May be called from any
+  /// thread at any time.
+  [[nodiscard]] virtual std::optional<RankFailure> failure() const = 0;
 };
 
 }  // namespace sluice::engine

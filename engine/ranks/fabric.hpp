@@ -34,7 +34,7 @@ class Fabric {
 
   [[nodiscard]] virtual World world() const = 0;
   /// Brings every rank's run to all ranks: each holds its own run already, and the others are
-  /// written.
+  /// written. By runs without bytes the ranks of one process wait for each other.
   virtual void all_gather(const RankRuns& runs) = 0;
   /// Sends run r of `own` to rank r, and writes what the other ranks send to this one into
   /// `received`, one run a peer in order of ranks. This rank's run of its own stays where it is.

@@ -129,6 +129,7 @@ class GlooRank::Mesh {
     }
   }
 
+  [[nodiscard]] std::optional<RankFailure> failure() const { return posted_failure(board_); }
   void fail(const std::string& reason) noexcept {
     try {
       post_failure(board_, rank_failed(world_.rank, reason));
@@ -225,6 +226,7 @@ class GlooRank::MeshControl : public Control {
   explicit MeshControl(Mesh& mesh) : mesh_(mesh) {}
   [[nodiscard]] World world() const override { return mesh_.world(); }
   void fail(const std::string& reason) noexcept override { mesh_.fail(reason); }
+  [[nodiscard]] std::optional<RankFailure> failure() const override { return mesh_.failure(); }
 
   [[nodiscard]] std::vector<std::string> gather(const std::string& text) override {
     constexpr std::uint64_t kLengths = 1, kTexts = 2;

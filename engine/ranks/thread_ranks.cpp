@@ -21,6 +21,15 @@ struct ThreadRanks::Shared {
     talk.wake();
     collective.wake();
   }
+  /// Waits for all ranks once.
+  void meet(Meeting& meeting, int rank) {
+    try {
+      meeting.come(rank);
+    } catch (const RankFailure& reason) {
+      fail(reason);
+      throw;
+    }
+  }
   /// Calls `move` between two meetings of all ranks: what a rank wrote before it is there, and
   /// stays until all have moved it. Whoever fails meanwhile ends them all.
   template <class Move>
@@ -57,6 +66,9 @@ class ThreadRanks::RankControl : public Control {
   void fail(const std::string& reason) noexcept override {
     shared_.fail(rank_failed(rank_, reason));
   }
+  [[nodiscard]] std::optional<RankFailure> failure() const override {
+    return shared_.failure.found();
+  }
 
  private:
   Shared& shared_;
@@ -69,6 +81,7 @@ class ThreadRanks::RankFabric : public Fabric {
   [[nodiscard]] World world() const override { return {rank_, shared_.size}; }
 
   void all_gather(const RankRuns& runs) override {
+    if (runs.bytes == 0) return shared_.meet(shared_.collective, rank_);
     from_peers(runs,
                [&](int peer, const RankRuns& theirs) { copy(theirs.of(peer), runs.of(peer)); });
   }

@@ -226,7 +226,9 @@ std::optional<NotFinite> RankEvaluation::find_not_finite(std::int64_t windows,
 }
 
 void RankEvaluation::run(const BoundTask& task) {
-  if (task.kind == TaskKind::gather_weights) return run_collective(task, *links_.fabric);
+  if (task.kind == TaskKind::gather_weights && !device_.moves_between_ranks()) {
+    return run_collective(task, *links_.fabric);
+  }
   if (task.kind != TaskKind::read_weights) {
     return device_.run(task, AdamWStep{}, Pace::unlimited);
   }

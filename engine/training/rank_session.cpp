@@ -20,13 +20,18 @@ std::unique_ptr<DiskStore> open_disk(const planner::ModelShape& shape,
   return std::make_unique<DiskStore>(shape, graph, buffers, place);
 }
 
+const RankLinks& joined(Device& device, const RankLinks& links) {
+  device.join(links);
+  return links;
+}
+
 }  // namespace
 
 RankSession::RankSession(const planner::Job& job, const planner::StepGraph& graph,
                          std::unique_ptr<Device> owned, TokenSource& tokens,
                          const StepRunner::LearningRate& learning_rate, Observer* observer,
-                         const DiskPlace& place, const RankLinks& links)
-    : links(links),
+                         const DiskPlace& place, const RankLinks& given)
+    : links(joined(*owned, given)),
       device(std::move(owned)),
       program(graph, *device, nullptr, links.world().rank),
       disk(open_disk(job.model, graph, *device, place)),

@@ -36,7 +36,7 @@ LEVELS = {
     "engine/cuda": [
         ["kernels"],
         ["runtime"],
-        ["attention", "copies", "products"],
+        ["attention", "copies", "fabric", "products"],
         ["layers"],
         ["backend"],
     ],

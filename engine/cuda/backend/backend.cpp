@@ -3,6 +3,7 @@
 #include "engine/cuda/backend/cuda_device.hpp"
 #include "engine/cuda/backend/gemm_tuner.hpp"
 #include "engine/cuda/runtime/check.hpp"
+#include "engine/cuda/runtime/on_device.hpp"
 #include "planner/files/hash.hpp"
 
 namespace sluice::engine::cuda {
@@ -11,10 +12,16 @@ void require_backend() { require_usable_device(); }
 
 std::unique_ptr<engine::Device> make_device(const planner::Job& job, const ArenaSizes& arenas,
                                             const ArenaSizes& capacity, int threads, bool staged,
-                                            std::optional<BytesPerSecond> paced) {
+                                            std::optional<BytesPerSecond> paced, World world) {
   require_usable_device();
-  CudaDeviceSettings settings{
-      .arenas = arenas, .capacity = capacity, .threads = threads, .staged = staged, .paced = paced};
+  CudaDeviceSettings settings{.arenas = arenas,
+                              .capacity = capacity,
+                              .threads = threads,
+                              .staged = staged,
+                              .paced = paced,
+                              .world = world};
+  if (world.size > 1) require_gpus(world);
+  const OnDevice here(world.rank);
   // Tuning comes before the arenas, because it needs device memory of its own. Parts of a sequence
   // can have any number of tokens, so no table can hold their products.
   if (!job.sequence_chunk) settings.gemm = ensure_gemm_table(job);

@@ -15,11 +15,9 @@ namespace {
 
 void require_backend() { refuse(); }
 
-std::unique_ptr<engine::Device> make_device(const planner::Job& /*job*/,
-                                            const ArenaSizes& /*arenas*/,
-                                            const ArenaSizes& /*capacity*/, int /*threads*/,
-                                            bool /*staged*/,
-                                            std::optional<BytesPerSecond> /*paced*/) {
+std::unique_ptr<engine::Device> make_device(
+    const planner::Job& /*job*/, const ArenaSizes& /*arenas*/, const ArenaSizes& /*capacity*/,
+    int /*threads*/, bool /*staged*/, std::optional<BytesPerSecond> /*paced*/, World /*world*/) {
   refuse();
 }
 

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -9,6 +10,7 @@
 #include "engine/cuda/kernels/adamw.hpp"
 #include "engine/cuda/runtime/check.hpp"
 #include "engine/cuda/runtime/device_query.hpp"
+#include "engine/cuda/runtime/on_device.hpp"
 #include "engine/cuda/runtime/usable.hpp"
 #include "engine/execution/poll.hpp"
 #include "engine/execution/task_operands.hpp"
@@ -26,6 +28,10 @@ namespace {
 const planner::Job& on_usable_device(const planner::Job& job, const CudaDeviceSettings& settings) {
   require_usable_device();
   require_room(settings.arenas, settings.capacity);
+  if (settings.world.size > 1) {
+    require_gpus(settings.world);
+    check_cuda(cudaSetDevice(settings.world.rank), "the device");
+  }
   return job;
 }
 
@@ -35,29 +41,43 @@ void require_usable_device() {
   if (const auto why = cuda::why_unusable(cuda::query_devices())) throw EnvironmentError(*why);
 }
 
+void require_gpus(World world) {
+  if (const auto why = why_no_gpu_fabric(world.size)) throw EnvironmentError(*why);
+}
+
 struct CudaDevice::DeviceMemory {
-  explicit DeviceMemory(Bytes bytes) : size(static_cast<std::size_t>(bytes.count())) {
+  DeviceMemory(Bytes bytes, int ranks) : size(static_cast<std::size_t>(bytes.count())) {
     std::size_t free = 0, total = 0;
     check_cuda(cudaMemGetInfo(&free, &total), "device memory");
     const auto why = cuda::why_no_memory(bytes, Bytes(static_cast<std::int64_t>(free)),
                                          Bytes(static_cast<std::int64_t>(total)));
     if (why) throw EnvironmentError(*why);
-    void* memory = nullptr;
-    check_cuda(cudaMalloc(&memory, std::max<std::size_t>(size, 1)), "the device arena");
-    data = static_cast<std::byte*>(memory);
+    if (ranks > 1) {
+      shared.emplace(size, ranks);
+      data = shared->bytes().data();
+    } else {
+      void* memory = nullptr;
+      check_cuda(cudaMalloc(&memory, std::max<std::size_t>(size, 1)), "the device arena");
+      data = static_cast<std::byte*>(memory);
+    }
     // NaN, so that a read of unwritten memory shows up in the loss.
     check_cuda(cudaMemset(data, 0xFF, size), "the device arena");
     check_cuda(cudaDeviceSynchronize(), "the device arena");
   }
-  ~DeviceMemory() { cudaFree(data); }
+  ~DeviceMemory() {
+    if (!shared) cudaFree(data);
+  }
   DeviceMemory(const DeviceMemory&) = delete;  // Addresses inside are held by bound tasks.
   DeviceMemory& operator=(const DeviceMemory&) = delete;
   std::byte* data = nullptr;
   std::size_t size;
+  std::optional<FabricMemory> shared;  ///< Owner of the memory, with several ranks.
 };
 
 struct CudaDevice::Stream {
-  Stream() { check_cuda(cudaStreamCreateWithFlags(&value, cudaStreamNonBlocking), "a stream"); }
+  explicit Stream(int priority) {
+    check_cuda(cudaStreamCreateWithPriority(&value, cudaStreamNonBlocking, priority), "a stream");
+  }
   ~Stream() { cudaStreamDestroy(value); }
   Stream(const Stream&) = delete;  // Owns the handle.
   Stream& operator=(const Stream&) = delete;
@@ -66,13 +86,14 @@ struct CudaDevice::Stream {
 
 CudaDevice::CudaDevice(const planner::Job& job, const CudaDeviceSettings& settings)
     : job_(on_usable_device(job, settings)),
+      gpu_(settings.world.rank),
       record_(planner::block_record(job)),
-      device_(std::make_unique<DeviceMemory>(settings.arenas.device)),
+      device_(std::make_unique<DeviceMemory>(settings.arenas.device, settings.world.size)),
       host_(settings.arenas.host, "host arena", settings.staged ? Pinning::none : Pinning::wanted),
       step_(sizeof(AdamWStep)),
       templates_(job, settings.gemm),
       pool_(settings.threads) {
-  for (auto& stream : streams_) stream = std::make_unique<Stream>();
+  open_streams();
   for (std::size_t unit = 0; unit < planner::unit_count(job.model); ++unit) {
     spans_.push_back(adamw_spans(planner::unit_tensors(job.model, unit)));
   }
@@ -82,6 +103,21 @@ CudaDevice::CudaDevice(const planner::Job& job, const CudaDeviceSettings& settin
     pacers_[static_cast<std::size_t>(lane)] =
         std::make_unique<StreamPacer>(stream(lane), *settings.paced);
   }
+}
+
+/// Streams of the lanes that have work for the GPU: those beyond the driver's eight queues share
+/// one with another, and may then wait for it.
+void CudaDevice::open_streams() {
+  int least = 0, greatest = 0;
+  check_cuda(cudaDeviceGetStreamPriorityRange(&least, &greatest), "priorities of streams");
+  const auto open = [&](LaneKind lane, int priority) {
+    streams_[static_cast<std::size_t>(lane)] = std::make_unique<Stream>(priority);
+  };
+  for (const LaneKind lane : {LaneKind::compute, LaneKind::h2d, LaneKind::d2h, LaneKind::launch}) {
+    open(lane, least);
+  }
+  // Blocks of an exchange are few, and go before those of products.
+  if (device_->shared) open(LaneKind::fabric, greatest);
 }
 
 void CudaDevice::stage() {
@@ -96,9 +132,17 @@ void CudaDevice::stage() {
                host_.refusal().c_str());
 }
 
+void CudaDevice::join(const RankLinks& links) {
+  if (links.control == nullptr) return;
+  check(device_->shared.has_value() && links.world().rank == gpu_,
+        "a device joins as the rank that it was made for");
+  fabric_ = std::make_unique<GpuFabric>(links, *device_->shared, stream(LaneKind::fabric));
+}
+
 bool CudaDevice::queues(LaneKind lane) const {
   return lane == LaneKind::compute ||
-         ((lane == LaneKind::h2d || lane == LaneKind::d2h) && to_device_ == nullptr);
+         ((lane == LaneKind::h2d || lane == LaneKind::d2h) && to_device_ == nullptr) ||
+         (lane == LaneKind::fabric && fabric_ != nullptr);
 }
 
 CudaDevice::~CudaDevice() = default;
@@ -114,7 +158,12 @@ cudaStream_t CudaDevice::stream(LaneKind lane) const {
 void CudaDevice::enter_lane(LaneKind lane) {
   pthread_setname_np(pthread_self(), planner::to_string(lane));
   sleep_precisely();
-  check_cuda(cudaSetDevice(0), "the device");
+  check_cuda(cudaSetDevice(gpu_), "the device");
+  if (lane == LaneKind::fabric && fabric_ != nullptr) fabric_->connect();
+}
+
+void CudaDevice::require_health() const {
+  if (fabric_ != nullptr) fabric_->require_health();
 }
 
 bool CudaDevice::on_device(const std::byte* address) const {
@@ -122,6 +171,7 @@ bool CudaDevice::on_device(const std::byte* address) const {
 }
 
 std::unique_ptr<DeviceQueues> CudaDevice::open_queues(const Program& program) {
+  const OnDevice here(gpu_);
   if (to_device_ != nullptr) {
     // Kernels write these for the CPU to read.
     for (const BoundTask& task : program.tasks()) {
@@ -142,8 +192,9 @@ void CudaDevice::run(const BoundTask& task, const AdamWStep& update, Pace /*pace
                  {task.first_parameter, task.parameters});
     return;
   }
+  const OnDevice here(gpu_);
   const BoundAccess* from = task.find(Role::source);
-  if (from != nullptr && to_device_ != nullptr) {
+  if (from != nullptr && to_device_ != nullptr && task.lane != LaneKind::fabric) {
     std::byte* to = task.access(Role::destination).data;
     const auto bytes = static_cast<std::size_t>(from->bytes.count());
     return task.lane == LaneKind::h2d ? to_device_->to_device(from->data, to, bytes)
@@ -155,6 +206,7 @@ void CudaDevice::run(const BoundTask& task, const AdamWStep& update, Pace /*pace
 }
 
 void CudaDevice::enqueue(const BoundTask& task, const AdamWStep* update) {
+  if (task.lane == LaneKind::fabric) return collect(task);
   const cudaStream_t lane = stream(task.lane);
   if (const BoundAccess* from = task.find(Role::source)) {
     std::byte* const to = task.access(Role::destination).data;
@@ -165,10 +217,30 @@ void CudaDevice::enqueue(const BoundTask& task, const AdamWStep* update) {
     check_cuda(cudaMemcpyAsync(to, from->data, bytes, cudaMemcpyDefault, lane), "a copy");
     return;
   }
-  if (task.kind != TaskKind::update) return compute(task, lane);
+  task.kind == TaskKind::update ? this->update(task, update, lane) : compute(task, lane);
+}
+
+/// Updates the range of the unit's parameters that the task names, with which its operands begin.
+void CudaDevice::update(const BoundTask& task, const AdamWStep* step, cudaStream_t lane) {
   const AdamWOperands operands = adamw_operands(task, job_.gradient_wire);
   for (const AdamWSpan& span : spans_[static_cast<std::size_t>(task.unit)]) {
-    cuda::adamw_update(operands, span.begin, span.end, span.decays, update, lane);
+    const std::int64_t begin = std::max<std::int64_t>(span.begin - task.first_parameter, 0);
+    const std::int64_t end = std::min(span.end - task.first_parameter, task.parameters);
+    if (begin < end) cuda::adamw_update(operands, begin, end, span.decays, step, lane);
+  }
+}
+
+/// Enqueues a task of the fabric's lane: an exchange, or gathers, each of which names the runs and
+/// then, if this rank's own lies elsewhere, its source.
+void CudaDevice::collect(const BoundTask& task) {
+  if (const BoundAccess* received = task.find(Role::received)) {
+    const auto bytes = static_cast<std::size_t>(received->bytes.count());
+    return fabric_->enqueue_exchange(runs_of(task, task.accesses.front()), {received->data, bytes});
+  }
+  for (std::size_t i = 0; i < task.accesses.size(); ++i) {
+    const RankRuns runs = runs_of(task, task.accesses[i]);
+    const bool apart = i + 1 < task.accesses.size() && task.accesses[i + 1].role == Role::source;
+    fabric_->enqueue_gather(runs, apart ? task.accesses[++i].data : nullptr);
   }
 }
 
@@ -177,6 +249,7 @@ void CudaDevice::read(const std::byte* source, std::span<std::byte> destination)
     std::memcpy(destination.data(), source, destination.size());
     return;
   }
+  const OnDevice here(gpu_);
   // This stream belongs to no lane. The default stream would not do: it does not wait for
   // non-blocking streams.
   const cudaStream_t own = stream(LaneKind::launch);
@@ -190,6 +263,7 @@ void CudaDevice::write(std::span<const std::byte> source, std::byte* destination
   if (!on_device(destination)) {
     return copy_in_parallel(source.data(), destination, source.size());
   }
+  const OnDevice here(gpu_);
   const cudaStream_t own = stream(LaneKind::launch);
   check_cuda(
       cudaMemcpyAsync(destination, source.data(), source.size(), cudaMemcpyHostToDevice, own),
@@ -198,6 +272,7 @@ void CudaDevice::write(std::span<const std::byte> source, std::byte* destination
 }
 
 std::shared_ptr<std::byte> CudaDevice::memory_to_read_into(Bytes bytes) {
+  const OnDevice here(gpu_);
   const auto memory = std::make_shared<PinnedMemory>(
       bytes, "snapshot of checkpoints", host_.pinned() ? Pinning::wanted : Pinning::none);
   return {memory, memory->bytes().data()};
@@ -205,6 +280,7 @@ std::shared_ptr<std::byte> CudaDevice::memory_to_read_into(Bytes bytes) {
 
 void CudaDevice::clear(std::byte* destination, std::size_t bytes) {
   if (!on_device(destination)) return zero_in_parallel(destination, bytes);
+  const OnDevice here(gpu_);
   const cudaStream_t own = stream(LaneKind::launch);
   check_cuda(cudaMemsetAsync(destination, 0, bytes, own), "zeroing");
   check_cuda(cudaStreamSynchronize(own), "zeroing");

@@ -11,6 +11,7 @@
 #include "engine/cuda/copies/pinned_memory.hpp"
 #include "engine/cuda/copies/staged_copies.hpp"
 #include "engine/cuda/copies/stream_pacer.hpp"
+#include "engine/cuda/fabric/gpu_fabric.hpp"
 #include "engine/cuda/layers/templates.hpp"
 #include "engine/cuda/runtime/shared_memory.hpp"
 #include "engine/execution/device.hpp"
@@ -34,10 +35,14 @@ struct CudaDeviceSettings {
   std::optional<BytesPerSecond> paced{};
   /// Tuned algorithms of the job's matrix products; none for cuBLASLt's first suggestions.
   std::optional<GemmTable> gemm{};
+  /// The rank whose device it is, among all; a rank has the GPU of its number.
+  World world{};
 };
 
 /// Throws EnvironmentError unless there is a usable GPU of compute capability 8.0 or newer.
 void require_usable_device();
+/// Throws EnvironmentError unless there is an equal GPU for each rank, and NCCL.
+void require_gpus(World world);
 
 /// The device of the CUDA backend: one GPU, with a stream for each of its lanes, and the optimizer
 /// on the CPU. Allocates device and pinned host memory once, at construction; no device memory is
@@ -46,8 +51,8 @@ void require_usable_device();
 class CudaDevice : public Device {
  public:
   /// Throws Error(does_not_fit) if an arena is larger than its capacity, EnvironmentError if the
-  /// memory or a GPU of compute capability 8.0 or newer is missing, BadRequest for a job that the
-  /// backend does not compute.
+  /// memory or a GPU of compute capability 8.0 or newer is missing, or with several ranks NCCL,
+  /// BadRequest for a job that the backend does not compute.
   CudaDevice(const planner::Job& job, const CudaDeviceSettings& settings);
   ~CudaDevice() override;
 
@@ -61,6 +66,8 @@ class CudaDevice : public Device {
   void clear(std::byte* destination, std::size_t bytes) override;
   /// Zeroed host memory that `read` can copy into; pinned if the host arena is.
   [[nodiscard]] std::shared_ptr<std::byte> memory_to_read_into(Bytes bytes) override;
+  void join(const RankLinks& links) override;
+  [[nodiscard]] bool moves_between_ranks() const override { return fabric_ != nullptr; }
   [[nodiscard]] std::unique_ptr<DeviceQueues> open_queues(const Program& program) override;
 
   /// Whether a stream of the GPU runs the tasks of `lane`; otherwise a thread of the CPU does, also
@@ -70,20 +77,29 @@ class CudaDevice : public Device {
   /// of the step, must be in memory that the GPU can read.
   void enqueue(const BoundTask& task, const AdamWStep* update);
   [[nodiscard]] cudaStream_t stream(planner::LaneKind lane) const;
+  /// Throws RankFailure if another rank failed, or a collective that was enqueued.
+  void require_health() const;
 
  private:
   struct DeviceMemory;
   struct Stream;
+  void open_streams();
+  void update(const BoundTask& task, const AdamWStep* step, cudaStream_t stream);
+  void collect(const BoundTask& task);
   void compute(const BoundTask& task, cudaStream_t stream);
   void forward(const BoundTask& task, cudaStream_t stream);
   void route(const BoundTask& task, cudaStream_t stream);
   void finish(const BoundTask& task, cudaStream_t stream);
+  void norm(const BoundTask& task, cudaStream_t stream);
+  void sum_ranks(const BoundTask& task, cudaStream_t stream);
+  void sum_norms(const BoundTask& task, cudaStream_t stream);
   void stage();
   [[nodiscard]] CudaRecord record_of(const BoundTask& task) const;
   [[nodiscard]] CudaLossArguments loss_arguments(const BoundTask& task) const;
   [[nodiscard]] bool on_device(const std::byte* address) const;
 
   planner::Job job_;
+  int gpu_;  ///< Number of the device's GPU among those that CUDA shows.
   planner::BlockRecord record_;
   /// Stretches of each unit's parameters that have weight decay or have none, by unit.
   std::vector<std::vector<AdamWSpan>> spans_;
@@ -92,6 +108,8 @@ class CudaDevice : public Device {
   /// Optimizer constants, readable by the GPU, of an update that `run` executes and waits for.
   SharedMemory step_;
   std::array<std::unique_ptr<Stream>, planner::kLaneKinds> streams_;
+  /// Collectives with other ranks' devices; null for one rank.
+  std::unique_ptr<GpuFabric> fabric_;
   CudaTemplates templates_;
   /// Tokens that the next forward pass computes, in graphs of ForwardGoal::next_token.
   SequencePart part_;

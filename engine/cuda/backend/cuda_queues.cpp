@@ -46,8 +46,8 @@ CudaQueues::CudaQueues(CudaDevice& device, const Program& program)
 }
 
 CudaQueues::~CudaQueues() {
-  for (const LaneKind lane : {LaneKind::compute, LaneKind::h2d, LaneKind::d2h}) {
-    cudaStreamSynchronize(device_.stream(lane));
+  for (const LaneKind lane : {LaneKind::compute, LaneKind::h2d, LaneKind::d2h, LaneKind::fabric}) {
+    if (device_.queues(lane)) cudaStreamSynchronize(device_.stream(lane));
   }
 }
 
@@ -72,6 +72,7 @@ void CudaQueues::wait(std::uint32_t task, std::int64_t step) {
   poll([&] {
     if (flags_[task].load(std::memory_order_acquire) >= step) return true;
     if (++asked % kAskEvery == 0) {
+      device_.require_health();
       const cudaError_t status = cudaStreamQuery(device_.stream(program_.task(task).lane));
       if (status != cudaErrorNotReady) check_cuda(status, program_.name(task));
     }

@@ -32,9 +32,9 @@ class TimedEvent {
 };
 
 /// The queues of a CudaDevice: streams for the lanes compute and, unless copies are staged, h2d and
-/// d2h. A queued task waits for another queued task by an event on its stream; the CPU learns of a
-/// queued task's end by a flag that the stream writes. Tasks of the CPU must have ended before a
-/// task that waits for them is enqueued.
+/// d2h, and with several ranks fabric. A queued task waits for another queued task by an event on
+/// its stream; the CPU learns of a queued task's end by a flag that the stream writes. Tasks of the
+/// CPU must have ended before a task that waits for them is enqueued.
 class CudaQueues : public DeviceQueues {
  public:
   CudaQueues(CudaDevice& device, const Program& program);

@@ -1,8 +1,15 @@
 // Compute tasks of a CUDA device, as calls of the templates and kernels.
+#include <algorithm>
+#include <vector>
+
 #include "engine/cuda/backend/cuda_device.hpp"
 #include "engine/cuda/kernels/gradient.hpp"
+#include "engine/cuda/kernels/rank_sums.hpp"
 #include "engine/cuda/runtime/check.hpp"
+#include "engine/cuda/runtime/on_device.hpp"
 #include "engine/execution/task_operands.hpp"
+#include "planner/graph/step_sums.hpp"
+#include "planner/models/slices.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -157,24 +164,70 @@ void CudaDevice::compute(const BoundTask& task, cudaStream_t lane) {
       return cuda::combine(lane, as<float>(task.access(Role::gradient)), as<float>(later),
                            floats(later));
     }
-    case TaskKind::norm: {
-      const BoundAccess& gradient = task.access(Role::gradient);
-      const BoundAccess& blocks = task.access(Role::norm_blocks);
-      cuda::norm_blocks(lane, as<float>(gradient), floats(gradient), as<double>(blocks));
-      cuda::sum_blocks(lane, as<double>(blocks), blocks.bytes.count() / 8,
-                       as<double>(task.access(Role::norm_sum)));
-      if (job_.gradient_wire == planner::GradientWire::bf16) {
-        cuda::round_to_bf16(lane, as<float>(gradient), floats(gradient),
-                            as<std::uint16_t>(gradient));
-      }
-      return;
-    }
+    case TaskKind::sum_ranks:
+      return sum_ranks(task, lane);
+    case TaskKind::norm:
+      return norm(task, lane);
+    case TaskKind::sum_norms:
+      return sum_norms(task, lane);
     default:
       check(false, "the device runs copies, compute and updates");
   }
 }
 
+/// Adds the ranks' sums of a piece of this rank's slice of a gradient, a unit's or a tied head's,
+/// where this rank's own lies or apart from it.
+void CudaDevice::sum_ranks(const BoundTask& task, cudaStream_t lane) {
+  const BoundAccess& own = task.accesses.front();
+  const BoundAccess* apart = task.find(Role::destination);
+  cuda::sum_ranks(lane, as<const float>(own), as<const float>(task.access(Role::received)),
+                  task.rank, task.ranks, floats(own), as<float>(apart != nullptr ? *apart : own));
+}
+
+void CudaDevice::norm(const BoundTask& task, cudaStream_t lane) {
+  const BoundAccess& gradient = task.access(Role::gradient);
+  const BoundAccess& blocks = task.access(Role::norm_blocks);
+  // What lies behind the unit's parameters in the last ranks' slices counts as zero.
+  const std::int64_t slice = floats(gradient);
+  const std::int64_t size =
+      planner::unit_padded_size(job_.model, static_cast<std::size_t>(task.unit));
+  const std::int64_t counted = std::clamp<std::int64_t>(size - task.rank * slice, 0, slice);
+  cuda::norm_blocks(lane, as<float>(gradient), counted, as<double>(blocks));
+  const Bytes written(8 * ((counted + planner::kNormBlock - 1) / planner::kNormBlock));
+  if (written < blocks.bytes) {
+    cuda::fill_zero(lane, blocks.data + written.count(), blocks.bytes - written);
+  }
+  if (const BoundAccess* sum = task.find(Role::norm_sum)) {
+    cuda::sum_blocks(lane, as<double>(blocks), blocks.bytes.count() / 8, as<double>(*sum));
+  }
+  if (job_.gradient_wire == planner::GradientWire::bf16) {
+    cuda::round_to_bf16(lane, as<float>(gradient), slice, as<std::uint16_t>(gradient));
+  }
+}
+
+/// Adds up each unit's norm blocks, which lie in the runs of all ranks, and gives the losses the
+/// order of their micro-batches in the step.
+void CudaDevice::sum_norms(const BoundTask& task, cudaStream_t lane) {
+  const planner::StepSums sums =
+      planner::step_sums(planner::part_of_rank(job_, task.ranks), task.ranks);
+  const auto part_of = [](const planner::StepSums::Part& part) {
+    return cuda::PartOfRuns{part.offset.count() / 8, part.bytes.count() / 8};
+  };
+  const cuda::RunsOfDoubles runs{as<const double>(task.access(Role::norm_blocks)),
+                                 sums.run.count() / 8, task.ranks};
+  std::vector<cuda::PartOfRuns> units;
+  for (const planner::StepSums::Part& blocks : sums.norm_blocks) units.push_back(part_of(blocks));
+  cuda::sum_parts(lane, runs, units, as<double>(task.access(Role::norm_sum)));
+  const auto in_order = [&](Role role, const planner::StepSums::Part& part) {
+    const BoundAccess* to = task.find(role);
+    if (to != nullptr) cuda::copy_part(lane, runs, part_of(part), as<double>(*to));
+  };
+  in_order(Role::loss_sum, sums.losses);
+  in_order(Role::balance_loss, sums.balance_losses);
+}
+
 double CudaDevice::loss_only(const BoundTask& task) {
+  const OnDevice here(gpu_);
   const CudaLossArguments arguments = loss_arguments(task);
   templates_.loss_only(stream(LaneKind::compute), arguments, workspace_of(task));
   check_cuda(cudaStreamSynchronize(stream(LaneKind::compute)), "a loss");
