@@ -67,7 +67,7 @@ int run_buy(const Arguments& arguments) {
        {"--use", Takes::value, "share of its time that a bought machine works, such as 0.5"},
        {"--usd-per-kwh", Takes::value, "price of electricity; none leaves it out"},
        {"--resale", Takes::value, "share of its price that a machine is sold for in the end (0)"},
-       {"--seconds", Takes::value, "seconds within which to answer, about (55)"},
+       {"--seconds", Takes::value, "seconds within which to answer, about (a minute on two cores)"},
        {"--rent", Takes::nothing, "price by the hour"},
        {"--own", Takes::nothing, "the run's machine is yours: only orders for it cost"},
        {"--json", Takes::nothing, "one JSON object (docs/schemas/buy.schema.json)"}});
@@ -93,9 +93,12 @@ int run_buy(const Arguments& arguments) {
   planner::check_use(request.use, "--");
   request.use.today = std::chrono::year_month_day(
       std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()));
-  constexpr double kUsualSeconds = 55;
-  planner::answer_within(Seconds(positive_number(asked, "--seconds").value_or(kUsualSeconds)),
-                         request);
+  // What comes after the search over builds is left out only where a time is asked for.
+  constexpr Seconds kUsualSearch{33};
+  request.until = planner::Deadline::in(kUsualSearch);
+  if (const auto seconds = positive_number(asked, "--seconds")) {
+    planner::answer_within(Seconds(*seconds), request);
+  }
   if (budgets.size() > 1) request.other_budgets_usd.assign(budgets.begin() + 1, budgets.end());
   if (asked.has("--rent")) request.payment = planner::Payment::rent;
   request.owned = asked.has("--own");
