@@ -11,10 +11,13 @@
 #include <thread>
 
 #include "cli/shown/buy_tables.hpp"
+#include "cli/shown/terminal_width.hpp"
 #include "cli/words/money_flags.hpp"
 #include "cli/words/parse_run.hpp"
 #include "planner/buying/advice_text.hpp"
 #include "planner/buying/break_even.hpp"
+#include "planner/buying/page.hpp"
+#include "planner/files/whole_file.hpp"
 #include "sim/error.hpp"
 #include "sim/message_line.hpp"
 #include "sim/units_text.hpp"
@@ -45,8 +48,7 @@ void show_progress(std::size_t done, std::size_t of, const std::string& machine)
   if (done == of) {
     std::fputs("\r\033[K", stderr);
   } else {
-    std::fprintf(stderr, "\r\033[K%zu of %zu machines: %s", done, of,
-                 sim::message_line(machine).c_str());
+    show_in_place(fmt::format("{} of {}: {}", done, of, sim::message_line(machine)));
   }
   std::fflush(stderr);
 }
@@ -67,9 +69,11 @@ int run_buy(const Arguments& arguments) {
        {"--use", Takes::value, "share of its time that a bought machine works, such as 0.5"},
        {"--usd-per-kwh", Takes::value, "price of electricity; none leaves it out"},
        {"--resale", Takes::value, "share of its price that a machine is sold for in the end (0)"},
-       {"--seconds", Takes::value, "seconds within which to answer, about (a minute on two cores)"},
+       {"--seconds", Takes::value,
+        "seconds within which to answer, about; none searches to the end"},
        {"--rent", Takes::nothing, "price by the hour"},
        {"--own", Takes::nothing, "the run's machine is yours: only orders for it cost"},
+       {"--html", Takes::value, "also write the advice on the first budget to FILE, as one page"},
        {"--json", Takes::nothing, "one JSON object (docs/schemas/buy.schema.json)"}});
   BuyRequest request;
   if (const auto names = asked.value("--machines")) request.machines = split(*names, "--machines");
@@ -91,11 +95,10 @@ int run_buy(const Arguments& arguments) {
     request.use.resale = planner::parse_number(*share, "--resale");
   }
   planner::check_use(request.use, "--");
+  if (const auto file = asked.value("--html")) planner::require_writable(*file);
   request.use.today = std::chrono::year_month_day(
       std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()));
-  // What comes after the search over builds is left out only where a time is asked for.
-  constexpr Seconds kUsualSearch{33};
-  request.until = planner::Deadline::in(kUsualSearch);
+  // Nothing depends on the clock unless a time is asked for.
   if (const auto seconds = positive_number(asked, "--seconds")) {
     planner::answer_within(Seconds(*seconds), request);
   }
@@ -106,6 +109,9 @@ int run_buy(const Arguments& arguments) {
   request.progress = show_progress;
   planner::PlanFinder finder;
   BuyReport report = planner::buy(asked.config, request, finder);
+  if (const auto file = asked.value("--html")) {
+    planner::write_whole_file(*file, advice_page(report, request));
+  }
   if (budgets.size() > 1) {
     // These rows are the same for all budgets.
     for (BuyRow& row : report.rows) row.within_budget.reset();

@@ -61,6 +61,11 @@ std::string limit_text(const BuyRow& row, const std::vector<std::string>& cases)
   if (!is_bound && row.gpus > 1) text += fmt::format("; uses 1 of {} GPUs", row.gpus);
   if (row.engine == planner::EngineOnGpu::never_run) text += "; never run on such a GPU";
   if (row.engine == planner::EngineOnGpu::none) text += "; the engine does not run here";
+  if (row.is_arm) text += "; Arm host";
+  if (row.rented) {
+    text += fmt::format("; with {} GiB and {} cores", row.rented->memory.count() >> 30,
+                        row.rented->cores);
+  }
   if (row.owned) text += "; yours";
   if (row.is_beaten) text += "; another is as fast for no more";
   if (row.within_days == false) text += "; too slow";

@@ -154,6 +154,11 @@ void say_how_tried(std::vector<std::string>& said, const BuyReport& report) {
     said.push_back("Sluice has never run on the GPU of " + row->machine +
                    ": its figures are predictions that no run has tested.");
   }
+  if (row != nullptr && row->is_arm) {
+    said.push_back("The host of " + row->machine +
+                   " is an Arm CPU: Sluice must be built for aarch64 there, which no run on such a "
+                   "machine has tested.");
+  }
   std::string without;
   for (const BuyRow& one : report.rows) {
     if (one.engine == EngineOnGpu::none) without += (without.empty() ? "" : ", ") + one.machine;

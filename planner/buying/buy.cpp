@@ -7,6 +7,7 @@
 #include "planner/buying/advice.hpp"
 #include "planner/buying/break_even.hpp"
 #include "planner/buying/choice.hpp"
+#include "planner/buying/rented_rows.hpp"
 #include "planner/buying/row_maker.hpp"
 #include "planner/buying/rows.hpp"
 #include "planner/buying/upgrade_worth.hpp"
@@ -320,6 +321,8 @@ const char* to_string(RowKind kind) {
       return "more memory";
     case RowKind::resident_node:
       return "resident node";
+    case RowKind::instance:
+      return "instance";
     case RowKind::build:
       return "build";
   }
@@ -359,7 +362,7 @@ BuyReport advise(const RunConfig& config, const BuyRequest& request, PlanFinder&
   report.base = base.machine;
   set_beside_base(report);
   const auto row = std::ranges::find(report.rows, report.base, &BuyRow::machine);
-  if (row != report.rows.end() && row->disk_lent) base.limits.disk = row->disk_lent;
+  if (row != report.rows.end()) base = run_of_row(base, *row);
   if (request.end.is_late()) {
     report.is_cut = true;
   } else {

@@ -12,6 +12,7 @@
 
 #include "planner/effort/deadline.hpp"
 #include "planner/predictions/predict.hpp"
+#include "planner/requests/instance.hpp"
 #include "planner/requests/phase_memory.hpp"
 #include "planner/requests/prices.hpp"
 
@@ -77,6 +78,7 @@ enum class RowKind {
   /// A node of eight GPUs that holds the whole model, by roofline
   /// (planner/buying/resident_node.hpp).
   resident_node,
+  instance,  ///< An instance of a cloud, of which the job uses one GPU.
   build  ///< A build of parts that the search over builds found (planner/buying/build_search.hpp).
 };
 const char* to_string(RowKind kind);
@@ -126,6 +128,13 @@ struct BuyRow {
   /// Whether the user owns the machine, which is then neither bought nor rented.
   bool owned = false;
   EngineOnGpu engine = EngineOnGpu::unknown;
+  /// Whether the machine's host is an Arm CPU.
+  bool is_arm = false;
+  /// Machine of the catalogue whose numbers an instance has; empty where it is `machine`.
+  std::string like = {};
+  /// Host memory and cores of the instance, or of the share of a node, that is rented with one GPU;
+  /// none for a machine with a host of its own.
+  std::optional<RentedHost> rented = {};
   /// Whether a build costs no less than another row's and is no faster; it is then shown as the
   /// cheapest or the fastest of its GPU.
   bool is_beaten = false;

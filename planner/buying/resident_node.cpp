@@ -14,6 +14,7 @@ constexpr std::int64_t kNode = 8;
 
 /// Bytes/s of one GPU's NVLink in each direction (NVIDIA datasheets: NVLink 3, 4 and 5).
 double nvlink(const GpuPart& gpu) {
+  if (gpu.node_link.count() > 0) return gpu.node_link.count();
   if (gpu.architecture == "sm_80") return 300e9;
   return gpu.architecture == "sm_90" ? 450e9 : 900e9;
 }

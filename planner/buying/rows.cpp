@@ -5,6 +5,7 @@
 
 #include "planner/buying/build_rows.hpp"
 #include "planner/buying/build_space.hpp"
+#include "planner/buying/rented_rows.hpp"
 #include "planner/buying/resident_node.hpp"
 #include "planner/buying/row_maker.hpp"
 #include "planner/buying/upgrades.hpp"
@@ -29,6 +30,9 @@ class RowMaker {
   /// smallest sufficient kit.
   [[nodiscard]] std::vector<BuyRow> rows_of(const std::string& machine) const {
     std::vector<BuyRow> rows;
+    if (const auto share = rented_share(config_, request_, machine)) {
+      return {make_rented_row(config_, request_, finder_, machine, *share).row};
+    }
     const MadeRow made = make_row(config_, request_, finder_, machine, RowKind::machine);
     rows.push_back(made.row);
     const std::optional<Composition> parts = composition_of(machine);
@@ -143,6 +147,7 @@ ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request, PlanFi
     finder.settle();
   }
   std::vector<BuyRow> rows = maker.node_rows();
+  if (request.machines.empty()) found.push_back(instance_rows(config, request, finder));
   found.push_back(std::move(searched.rows));
   for (std::vector<BuyRow>& some : found) {
     for (BuyRow& row : some) {
