@@ -8,6 +8,8 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <optional>
 #include <thread>
 
 #include "cli/shown/buy_tables.hpp"
@@ -18,6 +20,7 @@
 #include "planner/buying/break_even.hpp"
 #include "planner/buying/page.hpp"
 #include "planner/files/whole_file.hpp"
+#include "planner/requests/kept_answer.hpp"
 #include "sim/error.hpp"
 #include "sim/message_line.hpp"
 #include "sim/units_text.hpp"
@@ -53,33 +56,12 @@ void show_progress(std::size_t done, std::size_t of, const std::string& machine)
   std::fflush(stderr);
 }
 
-}  // namespace
-
-int run_buy(const Arguments& arguments) {
-  using Takes = planner::VerbFlag::Takes;
-  const planner::RunArguments asked = parse_run(
-      arguments, "sluice buy RUN [flags]",
-      {{"--machines", Takes::value, "names, separated by commas (the whole catalogue)"},
-       {"--tokens", Takes::value, "number of tokens to train on, such as 10B (billion)"},
-       {"--days", Takes::value, "days in which to train"},
-       {"--budget", Takes::value,
-        "US dollars; give several, separated by commas, for advice on each"},
-       {"--prices", Takes::value, "YAML or JSON file of dated prices; none is ever guessed"},
-       {"--runs-per-month", Takes::value, "runs of these tokens in a month, for break-even"},
-       {"--use", Takes::value, "share of its time that a bought machine works, such as 0.5"},
-       {"--usd-per-kwh", Takes::value, "price of electricity; none leaves it out"},
-       {"--resale", Takes::value, "share of its price that a machine is sold for in the end (0)"},
-       {"--seconds", Takes::value,
-        "seconds within which to answer, about; none searches to the end"},
-       {"--rent", Takes::nothing, "price by the hour"},
-       {"--own", Takes::nothing, "the run's machine is yours: only orders for it cost"},
-       {"--html", Takes::value, "also write the advice on the first budget to FILE, as one page"},
-       {"--json", Takes::nothing, "one JSON object (docs/schemas/buy.schema.json)"}});
+/// The request that the verb's flags state, and its budgets.
+BuyRequest request_of(const planner::RunArguments& asked, std::vector<double>& budgets) {
   BuyRequest request;
   if (const auto names = asked.value("--machines")) request.machines = split(*names, "--machines");
   request.tokens = token_count(asked);
   request.days = positive_number(asked, "--days");
-  std::vector<double> budgets;
   if (const auto list = asked.value("--budget")) {
     budgets = dollar_amounts(*list, "--budget");
     request.budget_usd = budgets.front();
@@ -107,29 +89,91 @@ int run_buy(const Arguments& arguments) {
   request.owned = asked.has("--own");
   request.threads = std::max(1U, std::thread::hardware_concurrency());
   request.progress = show_progress;
+  return request;
+}
+
+/// What the verb prints, and its exit code.
+struct Answer {
+  std::string text;
+  ExitCode code = ExitCode::done;
+};
+
+Answer answer(const planner::RunArguments& asked, BuyRequest request,
+              const std::vector<double>& budgets) {
   planner::PlanFinder finder;
   BuyReport report = planner::buy(asked.config, request, finder);
   if (const auto file = asked.value("--html")) {
     planner::write_whole_file(*file, advice_page(report, request));
   }
+  Answer found;
   if (budgets.size() > 1) {
     // These rows are the same for all budgets.
     for (BuyRow& row : report.rows) row.within_budget.reset();
-    std::fputs(("On " + planner::dollars(budgets.front()) + "\n").c_str(), stdout);
+    found.text = "On " + planner::dollars(budgets.front()) + "\n";
   }
-  const std::string text = asked.has("--json") ? to_json_text(report) : report_text(report);
-  std::fputs(text.c_str(), stdout);
+  found.text += asked.has("--json") ? to_json_text(report) : report_text(report);
   for (std::size_t i = 1; i < budgets.size(); ++i) {
     request.budget_usd = budgets[i];
-    std::fputs(
-        advice_text(advise(asked.config, request, finder, report.rows, report.builds), budgets[i])
-            .c_str(),
-        stdout);
+    found.text +=
+        advice_text(advise(asked.config, request, finder, report.rows, report.builds), budgets[i]);
   }
   const bool any = std::ranges::any_of(report.rows, [](const BuyRow& row) {
     return row.fits && row.kind != planner::RowKind::resident_node;
   });
-  return static_cast<int>(any ? ExitCode::done : ExitCode::does_not_fit);
+  if (!any) found.code = ExitCode::does_not_fit;
+  return found;
+}
+
+std::optional<std::string> key_of(const Arguments& arguments, const planner::RunArguments& asked,
+                                  const BuyRequest& request, const planner::Store& store) {
+  std::vector<std::string> words = arguments.strings;
+  const auto today = request.use.today.value();
+  words.push_back(
+      fmt::format("{}-{}", static_cast<int>(today.year()), static_cast<unsigned>(today.month())));
+  std::vector<std::filesystem::path> files;
+  if (const auto prices = asked.value("--prices")) files.emplace_back(*prices);
+  if (asked.run_file) files.push_back(*asked.run_file);
+  return planner::answer_key(words, asked.config, request.machines, files, store);
+}
+
+}  // namespace
+
+int run_buy(const Arguments& arguments) {
+  using Takes = planner::VerbFlag::Takes;
+  const planner::RunArguments asked = parse_run(
+      arguments, "sluice buy RUN [flags]",
+      {{"--machines", Takes::value, "names, separated by commas (the whole catalogue)"},
+       {"--tokens", Takes::value, "number of tokens to train on, such as 10B (billion)"},
+       {"--days", Takes::value, "days in which to train"},
+       {"--budget", Takes::value,
+        "US dollars; give several, separated by commas, for advice on each"},
+       {"--prices", Takes::value, "YAML or JSON file of dated prices; none is ever guessed"},
+       {"--runs-per-month", Takes::value, "runs of these tokens in a month, for break-even"},
+       {"--use", Takes::value, "share of its time that a bought machine works, such as 0.5"},
+       {"--usd-per-kwh", Takes::value, "price of electricity; none leaves it out"},
+       {"--resale", Takes::value, "share of its price that a machine is sold for in the end (0)"},
+       {"--seconds", Takes::value,
+        "seconds within which to answer, about; none searches to the end"},
+       {"--rent", Takes::nothing, "price by the hour"},
+       {"--own", Takes::nothing, "the run's machine is yours: only orders for it cost"},
+       {"--html", Takes::value, "also write the advice on the first budget to FILE, as one page"},
+       {"--json", Takes::nothing, "one JSON object (docs/schemas/buy.schema.json)"}});
+  std::vector<double> budgets;
+  const BuyRequest request = request_of(asked, budgets);
+  const planner::Store store = planner::Store::of_user();
+  // A page is written and a time kept anew each time.
+  const bool is_kept = !asked.has("--html") && !asked.has("--seconds");
+  const auto key = is_kept ? key_of(arguments, asked, request, store) : std::nullopt;
+  if (const auto kept = key ? planner::kept_answer(store, *key) : std::nullopt) {
+    const std::size_t code = kept->find('\n');
+    std::fputs(kept->c_str() + code + 1, stdout);
+    return std::atoi(kept->c_str());
+  }
+  const Answer found = answer(asked, request, budgets);
+  std::fputs(found.text.c_str(), stdout);
+  const int code = static_cast<int>(found.code);
+  if (key) planner::keep_answer(store, *key, std::to_string(code) + "\n" + found.text);
+  return code;
 }
 
 }  // namespace sluice::cli

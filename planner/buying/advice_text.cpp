@@ -58,7 +58,9 @@ std::string buy_text(const BuyRow& row) {
   std::string text = row.machine;
   if (row.buy_usd) text += " for " + dollars(*row.buy_usd);
   text += ": " + time_text(row);
-  if (row.gpus > 1) {
+  if (row.gpus > 1 && !row.like.empty()) {
+    text += "; has " + std::to_string(row.gpus) + " GPUs, of which this uses 1";
+  } else if (row.gpus > 1) {
     text += "; sold in nodes of " + std::to_string(row.gpus) + " GPUs, of which this uses 1";
   }
   return text;

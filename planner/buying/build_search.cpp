@@ -165,13 +165,27 @@ class Search {
     });
   }
 
+  /// Whether the candidate, by its guess, takes kPoorSpeed times as long as a build found within
+  /// kPoorPrice of its price and within every budget that it is within.
+  [[nodiscard]] bool is_poor(const CandidateGroup& group, const BuildCandidate& one) const {
+    if (stop_at_first_) return false;
+    double most = kPoorPrice * one.offer->usd;
+    for (const double budget : goal_.budgets_usd) {
+      if (budget >= one.offer->usd) most = std::min(most, budget);
+    }
+    const auto best = best_for(most);
+    return best && kPoorSpeed * *best <= all_.guess(group, one);
+  }
+
   void rule_out() {
     for (std::size_t g = 0; g < all_.groups().size(); ++g) {
       const CandidateGroup& group = all_.groups()[g];
       for (std::size_t i = 0; i < group.candidates.size(); ++i) {
         BuildCandidate& one = all_.at({g, i});
         if (one.state != BuildState::open) continue;
-        if (all_.is_no_use(group, one) || is_beaten(one)) one.state = BuildState::ruled_out;
+        if (all_.is_no_use(group, one) || is_beaten(one) || is_poor(group, one)) {
+          one.state = BuildState::ruled_out;
+        }
       }
     }
   }

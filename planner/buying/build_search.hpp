@@ -55,6 +55,9 @@ inline constexpr double kBuildTolerance = 0.01;
 /// price and step can lose.
 inline constexpr double kFrontTolerance = 0.02;
 
+/// A build is poor where one for at most kPoorPrice times its price is kPoorSpeed times as fast.
+inline constexpr double kPoorPrice = 1.5, kPoorSpeed = 2;
+
 /// Searches `groups`. A build i is ruled out unplanned where a planned build j costs no more and
 ///
 ///   step_j <= (1 + kFrontTolerance) lower_i,
@@ -65,6 +68,7 @@ inline constexpr double kFrontTolerance = 0.02;
 ///
 /// lower_i is BuildCandidate::lower. Of a GPU with many builds the one with most of everything is
 /// planned first, whatever it costs, since its step bounds the others'.
+/// Poor builds are left unplanned, too, by a guess of their step (BuildCandidates::guess).
 /// Builds on which host memory is short by what another build of the GPU showed are ruled out
 /// where they lend no drives; those that lend drives are tried only there. Builds beyond the
 /// largest budget are tried only while nothing within it fits, and are no result otherwise. Without

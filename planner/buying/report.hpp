@@ -159,7 +159,7 @@ struct BuyRow {
   std::string limit = {};
   double limit_share = 0;  ///< The bound that `limit` names, as a share (0 to 1) of the step.
   /// The largest bound but `limit`, with its share of the step, such as "dram at 80 % of the step";
-  /// for a resident node, a remark that its step is itself a bound.
+  /// for a resident node, a remark on what its step is.
   std::string next_limit = {};
   /// What to change so that the job fits, such as a flag, or what is in the way, in words; empty
   /// where it fits.
@@ -228,6 +228,9 @@ struct BuyReport {
   BuildCounts builds = {};
   /// Why the engine cannot train the job, as a sentence without a full stop; empty where it can.
   std::string untrainable = {};
+  /// What a larger micro-batch would do to a mixture, and what a larger batch to a step whose link
+  /// sets its time, on the base machine, as sentences; empty where nothing is to be said.
+  std::vector<std::string> batches = {};
   /// Whether the time was over before upgrades and elasticities were computed.
   bool is_cut = false;
   std::string base = {};  ///< Name of the machine from which upgrades and elasticity start.

@@ -10,6 +10,8 @@
 #include "planner/buying/row_maker.hpp"
 #include "planner/buying/upgrades.hpp"
 #include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/counted_machine.hpp"
+#include "planner/catalogue/machine_list.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "planner/policies/run_job.hpp"
 #include "sim/units_text.hpp"
@@ -30,6 +32,9 @@ class RowMaker {
   /// smallest sufficient kit.
   [[nodiscard]] std::vector<BuyRow> rows_of(const std::string& machine) const {
     std::vector<BuyRow> rows;
+    if (const CountedMachine many = counted_machine(machine); many.gpus > 1) {
+      return {row_of_several(many, machine)};
+    }
     if (const auto share = rented_share(config_, request_, machine)) {
       return {make_rented_row(config_, request_, finder_, machine, *share).row};
     }
@@ -77,14 +82,16 @@ class RowMaker {
       if (!named && !request_.prices.machines.contains(node.name)) continue;
       BuyRow row{.machine = node.name, .kind = RowKind::resident_node, .fits = node.fits};
       row.gpus = 8;
-      row.limit = node.fits ? node.limit + " (roofline)"
-                            : "hbm short by " + format_bytes(node.needed - node.capacity);
-      row.next_limit = "a bound: real nodes reach 0.5 to 0.8 of it";
+      row.limit =
+          node.fits ? node.limit : "hbm short by " + format_bytes(node.needed - node.capacity);
+      row.next_limit =
+          "from every kernel at its ceiling to these kernels with NVLink after them; no plan";
       row.nearest_case = "none: a bound";
       row.evidence.datasheet = 1;
       if (node.fits) {
-        row.step = row.step_low = std::chrono::duration_cast<Duration>(node.step);
-        row.step_high = row.step_low * 2;
+        row.step = std::chrono::duration_cast<Duration>(node.step);
+        row.step_low = std::chrono::duration_cast<Duration>(node.least);
+        row.step_high = std::chrono::duration_cast<Duration>(node.most);
         row.tokens_per_s = node.tokens_per_s;
       } else {
         row.remedy = "more nodes";
@@ -96,6 +103,16 @@ class RowMaker {
   }
 
  private:
+  /// The row of a machine with several GPUs, of which the job uses one.
+  [[nodiscard]] BuyRow row_of_several(const CountedMachine& many, const std::string& name) const {
+    BuyRow row = make_row(config_, request_, finder_, many.machine, RowKind::machine).row;
+    row.machine = name;
+    row.like = many.machine;
+    row.gpus = many.gpus;
+    add_money(row, request_);
+    return row;
+  }
+
   static std::optional<Composition> composition_of(const std::string& machine) {
     if (machine.ends_with(".json")) return std::nullopt;
     return find_composition(machine);
@@ -107,6 +124,15 @@ class RowMaker {
   bool builds_are_searched_;
 };
 
+/// Whether the engine runs on the machine's GPU, as far as is known. Others are rows where they are
+/// named, or have a price.
+bool runs_the_engine(const std::string& machine) {
+  const std::string architecture = find_gpu(find_build(machine)->parts.gpu).architecture;
+  return std::ranges::any_of(support(), [&](const Support& one) {
+    return architecture == one.architecture && std::string(one.state) != kDoesNotRun;
+  });
+}
+
 }  // namespace
 
 ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request, PlanFinder& finder) {
@@ -116,7 +142,8 @@ ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request, PlanFi
   if (machines.empty()) {
     for (const CatalogueMachine& machine : catalogue_machines()) {
       // Builds stand for machines that have no price of their own.
-      if (groups.empty() || request.prices.machines.contains(machine.name)) {
+      const bool is_priced = request.prices.machines.contains(machine.name);
+      if (is_priced || (groups.empty() && runs_the_engine(machine.name))) {
         machines.push_back(machine.name);
       }
     }
@@ -126,7 +153,9 @@ ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request, PlanFi
   if (named && std::ranges::find(machines, config.machine) == machines.end()) {
     machines.push_back(config.machine);
   }
-  for (const std::string& machine : machines) (void)find_machine(machine, config.backend);
+  for (const std::string& machine : machines) {
+    (void)find_machine(counted_machine(machine).machine, config.backend);
+  }
   const RowMaker maker(config, request, finder, !groups.empty());
   // Builds first: they are most of the answer, and what is found on them is tried on machines.
   ComparedRows searched;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/counted_machine.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/files/whole_file.hpp"
 #include "planner/files/yaml_document.hpp"
@@ -159,6 +160,17 @@ Price PriceList::of(const std::string& machine) const {
             .date = one.date,
             .source = one.address,
             .rent_date = one.date};
+  }
+  if (const CountedMachine many = counted_machine(machine);
+      many.gpus > 1 && !machines.contains(machine)) {
+    const auto parts =
+        many.machine.ends_with(".json") ? std::nullopt : find_composition(many.machine);
+    const auto cards = parts ? buy("gpu " + parts->gpu, many.gpus - 1) : std::nullopt;
+    Price price = of(many.machine);
+    price.rent_usd_per_hour.reset();
+    if (!cards || !price.buy_usd) return {};
+    *price.buy_usd += *cards;
+    return price;
   }
   Price price;
   if (const auto found = machines.find(machine); found != machines.end()) price = found->second;
