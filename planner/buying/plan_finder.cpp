@@ -28,6 +28,8 @@ constexpr double kLikeBriefly = 1.02;
 
 /// Number of brief searches after which known plans are all that is tried, where any fits.
 constexpr std::size_t kBriefSearches = 16;
+/// Number of brief searches with the disk after which the first plan that fits is taken.
+constexpr std::size_t kBriefDiskSearches = 2;
 /// Ratio of host memories within which one search with the disk stands for others.
 constexpr double kLikeMemory = 1.6;
 
@@ -200,8 +202,20 @@ void PlanFinder::note(const Request& request, const Infeasible& shortage) {
 Trial PlanFinder::tried(const Request& asked, SearchDepth depth) const {
   std::optional<TimedPlan> best = best_known(asked);
   if (best && is_enough(asked, *best, depth)) return {.found = std::move(*best)};
+  const bool is_brief = depth == SearchDepth::brief;
+  if (!best && is_brief && asked.machine().state_on_disk &&
+      brief_disk_searches_ >= kBriefDiskSearches) {
+    const auto lacks = known_shortage(asked);
+    auto first =
+        lacks ? fitting_on_disk(asked.predictor, lacks->short_by, asked.search) : std::nullopt;
+    if (first) {
+      first->hbm = at(first->memory, Tier::hbm).peak;
+      first->host = at(first->memory, Tier::host).peak;
+      return {.found = std::move(*first)};
+    }
+  }
   Request request = asked;
-  if (depth == SearchDepth::brief) {
+  if (is_brief) {
     request.search.effort = std::min(kCompareEffort, request.search.effort);
   }
   std::optional<TimedPlan> searched;
@@ -261,7 +275,9 @@ void PlanFinder::settle() {
         .add("ratio", fresh.searched ? fresh.searched->ratio : 0.0);
     if (fresh.searched) {
       searched_.push_back(*fresh.searched);
-      brief_searches_ += fresh.searched->depth == SearchDepth::brief ? 1 : 0;
+      const bool is_brief = fresh.searched->depth == SearchDepth::brief;
+      brief_searches_ += is_brief ? 1 : 0;
+      brief_disk_searches_ += is_brief && fresh.searched->on_disk ? 1 : 0;
     }
     const bool is_known = std::ranges::any_of(
         known_, [&](const Known& other) { return other.plan == fresh.known.plan; });

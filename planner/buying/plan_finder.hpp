@@ -19,8 +19,9 @@ namespace sluice::planner {
 
 /// How long a plan is searched for.
 enum class SearchDepth {
-  /// Briefly, with the disk only where no known plan fits after the first, and no more once many
-  /// machines were searched: enough to tell builds apart.
+  /// Briefly: with the disk only for the first few machines on which no known plan fits, of others
+  /// the first plan that does; and no more once many machines were searched. Enough to tell builds
+  /// apart.
   brief,
   usual  ///< With the request's settings.
 };
@@ -89,7 +90,8 @@ class PlanFinder {
 
   std::vector<Known> known_;
   std::vector<Searched> searched_;
-  std::size_t brief_searches_ = 0;  ///< Number of entries of `searched_` from brief searches.
+  /// Numbers of entries of `searched_` from brief searches: all, and those with the disk.
+  std::size_t brief_searches_ = 0, brief_disk_searches_ = 0;
   std::vector<Lacking> lacking_;
   std::string known_hash_;  ///< Hash of all that settle() made known, in order.
   std::mutex mutex_;

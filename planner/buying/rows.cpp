@@ -124,15 +124,6 @@ class RowMaker {
   bool builds_are_searched_;
 };
 
-/// Whether the engine runs on the machine's GPU, as far as is known. Others are rows where they are
-/// named, or have a price.
-bool runs_the_engine(const std::string& machine) {
-  const std::string architecture = find_gpu(find_build(machine)->parts.gpu).architecture;
-  return std::ranges::any_of(support(), [&](const Support& one) {
-    return architecture == one.architecture && std::string(one.state) != kDoesNotRun;
-  });
-}
-
 }  // namespace
 
 ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request, PlanFinder& finder) {
@@ -142,8 +133,10 @@ ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request, PlanFi
   if (machines.empty()) {
     for (const CatalogueMachine& machine : catalogue_machines()) {
       // Builds stand for machines that have no price of their own.
+      // Machines on which the engine does not run are rows where they are named or have a price.
       const bool is_priced = request.prices.machines.contains(machine.name);
-      if (is_priced || (groups.empty() && runs_the_engine(machine.name))) {
+      const std::string& gpu = find_build(machine.name)->parts.gpu;
+      if (is_priced || (groups.empty() && runs_the_engine(find_gpu(gpu).architecture))) {
         machines.push_back(machine.name);
       }
     }

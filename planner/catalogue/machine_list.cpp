@@ -1,5 +1,6 @@
 #include "planner/catalogue/machine_list.hpp"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -32,6 +33,12 @@ constexpr std::array kSupport = {
 }  // namespace
 
 std::span<const Support> support() { return kSupport; }
+
+bool runs_the_engine(const std::string& architecture) {
+  return std::ranges::any_of(kSupport, [&](const Support& one) {
+    return architecture == one.architecture && std::string(one.state) != kDoesNotRun;
+  });
+}
 
 std::map<std::string, int> sources(const MachineProfile& profile) {
   std::map<std::string, int> counts = {{"measured", 0}, {"datasheet", 0}, {"estimated", 0}};

@@ -23,6 +23,8 @@ struct Support {
   const char* state;
 };
 [[nodiscard]] std::span<const Support> support();
+/// Whether the engine runs on GPUs of the architecture, as far as support() says.
+[[nodiscard]] bool runs_the_engine(const std::string& architecture);
 
 /// Number of the profile's facts by source: "measured", "datasheet" and "estimated".
 [[nodiscard]] std::map<std::string, int> sources(const MachineProfile& profile);
