@@ -46,7 +46,6 @@ std::optional<std::string> answer_key(const std::vector<std::string>& words, con
     text.add("version", version()).add("commit", built);
     for (const std::string& word : words) text.add("word", word);
     text.add("job", job_hash(to_job(run)));
-    text.add("machine", profile_hash(find_machine(run.machine, run.backend)));
     for (const std::string& machine : machines) {
       text.add("row", profile_hash(find_machine(counted_machine(machine).machine, run.backend)));
     }
