@@ -133,7 +133,11 @@ std::optional<std::string> key_of(const Arguments& arguments, const planner::Run
   std::vector<std::filesystem::path> files;
   if (const auto prices = asked.value("--prices")) files.emplace_back(*prices);
   if (asked.run_file) files.push_back(*asked.run_file);
-  return planner::answer_key(words, asked.config, request.machines, files, store);
+  // What this computer has free changes from one hour to the next.
+  std::vector<std::string> machines = request.machines;
+  const bool is_named = asked.config.machine != planner::RunConfig().machine;
+  if (request.owned || is_named) machines.push_back(asked.config.machine);
+  return planner::answer_key(words, asked.config, machines, files, store);
 }
 
 }  // namespace

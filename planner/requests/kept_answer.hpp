@@ -13,7 +13,7 @@
 namespace sluice::planner {
 
 /// Hash of all that an answer depends on: the words of the question, the program, the run's job,
-/// the profiles of `machines` and of the run's machine, the contents of `files`, and the
+/// the profiles of `machines`, the contents of `files`, and the
 /// calibrations of the store. None where the program was built from changed sources, or where
 /// something cannot be read, so that nothing is kept.
 [[nodiscard]] std::optional<std::string> answer_key(const std::vector<std::string>& words,

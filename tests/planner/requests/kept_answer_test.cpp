@@ -24,7 +24,7 @@ TEST_F(KeptAnswer, HasAKeyOfAllThatItDependsOn) {
   config_.machine = machine("mine");
   const auto prices = write("prices.yaml", "prices: {}\n");
   const auto key = [&](const std::string& word) {
-    return answer_key({word}, config_, {"rtx-4090"}, {prices}, store);
+    return answer_key({word}, config_, {"rtx-4090", config_.machine}, {prices}, store);
   };
   const auto first = key("--own");
   if (!first) GTEST_SKIP() << "built from changed sources: nothing is kept";
