@@ -9,6 +9,7 @@
 #include "planner/files/whole_file.hpp"
 #include "planner/policies/policy_changes.hpp"
 #include "planner/requests/basis_json.hpp"
+#include "planner/requests/larger_micro_batch.hpp"
 #include "planner/requests/run_prediction.hpp"
 #include "sim/error.hpp"
 #include "sim/graph_file.hpp"
@@ -67,6 +68,9 @@ int run_predict(const Arguments& arguments) {
             *request.value("--beside") + "\n");
     }
     if (padding) print("vocabulary   " + to_text(*padding) + "\n");
+    if (const auto larger = planner::larger_micro_batch(resolved)) {
+      print("micro-batch  " + to_text(*larger) + "\n");
+    }
     print(needs_table(needs, money));
     print(plan_table(prediction.plan, job));
     if (explained.basis) print(basis_table(prediction));

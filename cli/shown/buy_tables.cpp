@@ -25,7 +25,8 @@ std::string or_dash(const std::optional<double>& value, int digits) {
 
 std::string step_text(const BuyRow& row) {
   const bool is_bound = row.kind == planner::RowKind::resident_node;
-  return (is_bound ? ">= " : "") + planner::format_seconds(to_seconds(row.step));
+  return is_bound ? ">= " + planner::format_seconds(to_seconds(row.step_low))
+                  : planner::format_seconds(to_seconds(row.step));
 }
 
 /// Validated cases that rows name, each once, in the order of the rows.
@@ -41,7 +42,7 @@ std::vector<std::string> cases_of(const BuyReport& report) {
 }
 
 std::string evidence_text(const BuyRow& row, const std::vector<std::string>& cases) {
-  if (row.kind == planner::RowKind::resident_node) return "roofline";
+  if (row.kind == planner::RowKind::resident_node) return row.next_limit;
   const auto number = std::ranges::find(cases, row.nearest_case) - cases.begin() + 1;
   return fmt::format("{:.0f}/{:.0f}/{:.0f} [{}]", 100 * row.evidence.measured,
                      100 * row.evidence.fitted, 100 * row.evidence.datasheet, number);
@@ -61,6 +62,11 @@ std::string limit_text(const BuyRow& row, const std::vector<std::string>& cases)
   if (!is_bound && row.gpus > 1) text += fmt::format("; uses 1 of {} GPUs", row.gpus);
   if (row.engine == planner::EngineOnGpu::never_run) text += "; never run on such a GPU";
   if (row.engine == planner::EngineOnGpu::none) text += "; the engine does not run here";
+  if (row.is_arm) text += "; Arm host";
+  if (row.rented) {
+    text += fmt::format("; with {} GiB and {} cores", row.rented->memory.count() >> 30,
+                        row.rented->cores);
+  }
   if (row.owned) text += "; yours";
   if (row.is_beaten) text += "; another is as fast for no more";
   if (row.within_days == false) text += "; too slow";

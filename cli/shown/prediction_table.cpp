@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "planner/predictions/limited_by.hpp"
 #include "sim/units_text.hpp"
 
 namespace sluice::cli {
@@ -80,12 +81,17 @@ std::string prediction_table(const Prediction& p, const planner::Job& job,
                       planner::format_rate(p.model_flops));
   if (p.mfu) text += fmt::format(", MFU {:.1f} %", 100 * *p.mfu);
   text +=
-      fmt::format("\nbound        {} by {}; the step takes {:.2f} times that\n",
+      fmt::format("\nbound        {} by {}; the step takes {:.2f} times that",
                   planner::format_seconds(p.bound.time), to_string(p.bound.by), p.bound_ratio());
+  const auto [lane, share] = planner::limited_by(p);
+  if (lane != to_string(p.bound.by)) {
+    text += fmt::format(", limited by {}, busy {:.0f} % of it", lane, 100 * share);
+  }
+  text += "\n";
   text += fmt::format("compute      {}; waits for {}\n",
                       planner::format_seconds(to_seconds(p.stalls.compute)), stalls_line(p));
   text += "busy        ";
-  for (const auto& [lane, share] : p.busy) text += fmt::format(" {} {:.0f} %", lane, 100 * share);
+  for (const auto& [name, part] : p.busy) text += fmt::format(" {} {:.0f} %", name, 100 * part);
   text +=
       fmt::format("\nevidence     {:.0f} % measured, {:.0f} % fitted, {:.0f} % datasheet\n",
                   100 * p.evidence.measured, 100 * p.evidence.fitted, 100 * p.evidence.datasheet);

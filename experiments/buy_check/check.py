@@ -97,9 +97,12 @@ def predict_all(sluice, job, builds, parameters, size, effort):
 def compared(question, rows, builds):
     """By how much builds are better than the rows that cost no more: within the budget, and the worst of all."""
     rows = [row for row in rows if row["kind"] == "build" and row["fits"]]
+    known = [build for build in builds if build.get("step_s") is not None]
+    # The advice leaves out builds beside which another costs at most half again as much and is twice as fast.
+    poor = [b for b in known if any(o["usd"] <= min(1.5 * b["usd"], max(b["usd"], question["budget"])) and 2 * o["step_s"] <= b["step_s"] for o in known)]
     worst = {"better": 0.0, "build": None}
-    for build in builds:
-        if build.get("step_s") is None:
+    for build in known:
+        if build in poor:
             continue
         steps = [row["step_s"] for row in rows if row["buy_usd"] <= build["usd"] * (1 + 1e-9)]
         better = min(steps) / build["step_s"] - 1 if steps else float("inf")
@@ -108,7 +111,7 @@ def compared(question, rows, builds):
     within = [build["step_s"] for build in builds if build.get("step_s") and build["usd"] <= question["budget"]]
     found = [row["step_s"] for row in rows if row["buy_usd"] <= question["budget"]]
     best = min(found) / min(within) - 1 if found and within else (float("inf") if within else 0.0)
-    return {"fit": len(within), "advised_step_s": min(found, default=None), "best_step_s": min(within, default=None),
+    return {"fit": len(within), "poor": len(poor), "advised_step_s": min(found, default=None), "best_step_s": min(within, default=None),
             "better_within_budget": best, "better_for_its_price": worst}
 
 
@@ -121,7 +124,7 @@ def answered(sluice, question, names, priced, rent, seconds):
         machines = rent if question.get("cloud") else {}
         prices.write_text(json.dumps({"prices": machines, "parts": {name: priced[name] for name in names}}, default=str))
         start = time.monotonic()
-        advice = output([sluice, "buy", *job, "--prices", str(prices), "--budget", str(question["budget"]), "--seconds", seconds,
+        advice = output([sluice, "buy", *job, "--prices", str(prices), "--budget", str(question["budget"]), *(["--seconds", seconds] if seconds else []),
                          *question.get("flags", []), "--json"])
         return job, json.loads(advice), time.monotonic() - start
 
@@ -132,7 +135,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--question", type=int, action="append", choices=range(len(QUESTIONS)), help="only these")
     parser.add_argument("--builds", type=int, default=60, help="builds of a drawn catalogue at most")
-    parser.add_argument("--seconds", default="55")
+    parser.add_argument("--seconds", help="for each advice; without it the advice depends on no clock")
     parser.add_argument("--effort", default="0.2", help="of the search for each build, as sluice plan has it")
     parser.add_argument("--out")
     asked = parser.parse_args()

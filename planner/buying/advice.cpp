@@ -26,18 +26,19 @@ void compare_nodes(std::vector<std::string>& said, const BuyReport& report,
   }
   std::string text = "Faster: rent " + best->machine + ", which holds the model resident: ";
   if (best->days) {
-    text += "between " + days_text(*best->days) + " (no schedule is faster) and " +
+    text += "between " + days_text(*best->days_low) + " (no schedule is faster) and " +
             days_text(*best->days_high);
   } else {
-    text += "at most " + decimal(best->tokens_per_s, 0) + " tokens/s";
+    text += "about " + decimal(best->tokens_per_s, 0) + " tokens/s";
   }
   if (best->rent_usd && best->days_high) {
     const double most = *best->rent_usd_per_hour * *best->days_high * kHoursPerDay;
-    text += ", " + dollars(*best->rent_usd) + " to " + dollars(most);
+    const double least = *best->rent_usd_per_hour * *best->days_low * kHoursPerDay;
+    text += ", " + dollars(least) + " to " + dollars(most);
     const BuyRow* alone = cheapest_to_rent(report.rows, request);
     if (alone != nullptr && most <= *alone->rent_usd) {
       text += ": cheaper, too";
-    } else if (alone != nullptr && *best->rent_usd < *alone->rent_usd) {
+    } else if (alone != nullptr && least < *alone->rent_usd) {
       text += ": perhaps cheaper, too";
     }
   }
@@ -154,6 +155,11 @@ void say_how_tried(std::vector<std::string>& said, const BuyReport& report) {
     said.push_back("Sluice has never run on the GPU of " + row->machine +
                    ": its figures are predictions that no run has tested.");
   }
+  if (row != nullptr && row->is_arm) {
+    said.push_back("The host of " + row->machine +
+                   " is an Arm CPU: Sluice must be built for aarch64 there, which no run on such a "
+                   "machine has tested.");
+  }
   std::string without;
   for (const BuyRow& one : report.rows) {
     if (one.engine == EngineOnGpu::none) without += (without.empty() ? "" : ", ") + one.machine;
@@ -180,6 +186,7 @@ std::vector<std::string> verdict(const BuyReport& report, const BuyRequest& requ
   say_how_tried(said, report);
   compare_nodes(said, report, request);
   say_what_binds(said, report);
+  said.insert(said.end(), report.batches.begin(), report.batches.end());
   say_what_to_add(said, report, request);
   if (report.is_cut) {
     said.emplace_back(

@@ -42,11 +42,15 @@ std::string time_text(const BuyRow& row) {
 std::string rent_text(const BuyRow& row) {
   std::string text = row.machine + " at " + decimal(*row.rent_usd_per_hour, 2) +
                      " USD an hour: " + time_text(row) + ", " + dollars(*row.rent_usd);
-  if (row.phases) {
+  if (row.rented) {
+    text += ", with its " + std::to_string(row.rented->memory.count() >> 30) +
+            " GiB of host memory and " + std::to_string(row.rented->cores) + " cores";
+  } else if (row.phases) {
     const Bytes host = at(*row.phases, Phase::save, Tier::host).peak;
     text += ", with " + std::to_string((host.count() >> 30) + 1) + " GiB of host memory";
   }
-  if (row.gpus > 1) text += " (1 of a node's " + std::to_string(row.gpus) + " GPUs)";
+  const std::string of = row.kind == RowKind::instance ? " (uses 1 of its " : " (1 of a node's ";
+  if (row.gpus > 1) text += of + std::to_string(row.gpus) + " GPUs)";
   return text;
 }
 
@@ -54,7 +58,9 @@ std::string buy_text(const BuyRow& row) {
   std::string text = row.machine;
   if (row.buy_usd) text += " for " + dollars(*row.buy_usd);
   text += ": " + time_text(row);
-  if (row.gpus > 1) {
+  if (row.gpus > 1 && !row.like.empty()) {
+    text += "; has " + std::to_string(row.gpus) + " GPUs, of which this uses 1";
+  } else if (row.gpus > 1) {
     text += "; sold in nodes of " + std::to_string(row.gpus) + " GPUs, of which this uses 1";
   }
   return text;

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <utility>
 
+#include "planner/buying/advice_text.hpp"
 #include "planner/buying/build_search.hpp"
 #include "planner/buying/row_maker.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "planner/policies/run_job.hpp"
 #include "planner/requests/request.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -35,21 +38,27 @@ std::string name_of(const BuildOffer& offer) {
   return to_text(offer.parts) + (offer.lends_drives ? " lent" : "");
 }
 
-}  // namespace
+/// Searches allowed for rows of the answer once the builds are known, and how many one with the
+/// disk counts for.
+constexpr int kDeepSearches = 8, kDiskCounts = 4;
 
-ComparedRows build_rows(const RunConfig& config, const BuyRequest& request, PlanFinder& finder,
-                        const std::vector<BuildGroup>& groups) {
-  const std::int64_t parameters = parameter_count(to_job(config).model);
-  const auto run_of = [&](const BuildOffer& offer) {
-    return run_on(config, request, to_text(offer.parts), lent(config, offer, parameters));
-  };
-  std::mutex mutex;
-  std::map<std::string, Plan> plans;
-  BuildTrials trials;
-  trials.bound = [&](const BuildOffer& offer) { return run_of(offer).predictor.bound().time; };
-  trials.settle = [&] { finder.settle(); };
-  trials.plan = [&](const BuildOffer& offer) {
-    const auto found = finder.find(run_of(offer));
+/// Plans a job on builds: briefly while they are compared, and at the usual depth those that matter
+/// to the answer.
+class BuildPlanner {
+ public:
+  BuildPlanner(const RunConfig& config, const BuyRequest& request, PlanFinder& finder)
+      : config_(config),
+        request_(request),
+        finder_(finder),
+        parameters_(parameter_count(to_job(config).model)) {}
+
+  [[nodiscard]] Request run_of(const BuildOffer& offer) const {
+    return run_on(config_, request_, to_text(offer.parts), lent(config_, offer, parameters_));
+  }
+
+  /// What planning the job on the build found. May be called from several threads at a time.
+  [[nodiscard]] BuildTrial plan(const BuildOffer& offer, SearchDepth depth) {
+    const auto found = finder_.find(run_of(offer), depth);
     BuildTrial trial;
     if (const auto* lacking = std::get_if<Infeasible>(&found)) {
       if (const auto needed = host_needed(*lacking)) {
@@ -59,27 +68,99 @@ ComparedRows build_rows(const RunConfig& config, const BuyRequest& request, Plan
       return trial;
     }
     const auto& plan = std::get<TimedPlan>(found);
-    trial.step = to_seconds(plan.step);
-    const std::lock_guard lock(mutex);
-    plans[name_of(offer)] = plan.plan;
+    const std::lock_guard lock(mutex_);
+    const auto known = plans_.try_emplace(name_of(offer), plan).first;
+    if (plan.step < known->second.step) known->second = plan;
+    trial.step = to_seconds(known->second.step);
     return trial;
-  };
+  }
+
+  /// Searches at the usual depth for the fastest build within each budget and then for the fastest
+  /// of the front, and gives them the steps that it finds.
+  void deepen(std::vector<FoundBuild>& builds, const std::vector<double>& budgets) {
+    const std::vector<FoundBuild*> chosen = to_deepen(builds, budgets);
+    std::vector<BuildTrial> trials(chosen.size());
+    parallel_for(chosen.size(), request_.threads,
+                 [&](std::size_t i) { trials[i] = plan(chosen[i]->offer, SearchDepth::usual); });
+    finder_.settle();
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      if (trials[i].step) chosen[i]->step = *trials[i].step;
+    }
+    mark_front(builds);
+  }
+
+  [[nodiscard]] const Plan& plan_of(const BuildOffer& offer) const {
+    return plans_.at(name_of(offer)).plan;
+  }
+
+ private:
+  static std::vector<FoundBuild*> to_deepen(std::vector<FoundBuild>& builds,
+                                            const std::vector<double>& budgets) {
+    std::vector<FoundBuild*> order;
+    const auto add = [&](FoundBuild* one) {
+      if (one != nullptr && std::ranges::find(order, one) == order.end()) order.push_back(one);
+    };
+    for (const double budget : budgets) {
+      FoundBuild* fastest = nullptr;
+      for (FoundBuild& one : builds) {
+        if (one.offer.usd > budget) continue;
+        if (fastest == nullptr || one.step < fastest->step) fastest = &one;
+      }
+      add(fastest);
+    }
+    // Dearest first, which on the front is fastest first.
+    for (auto one = builds.rbegin(); one != builds.rend(); ++one) {
+      if (one->on_front) add(&*one);
+    }
+    std::vector<FoundBuild*> chosen;
+    int left = kDeepSearches;
+    for (FoundBuild* one : order) {
+      const int counts = one->offer.lends_drives ? kDiskCounts : 1;
+      if (counts > left) continue;
+      left -= counts;
+      chosen.push_back(one);
+    }
+    return chosen;
+  }
+
+  const RunConfig& config_;
+  const BuyRequest& request_;
+  PlanFinder& finder_;
+  std::int64_t parameters_;
+  std::mutex mutex_;
+  std::map<std::string, TimedPlan> plans_;  ///< The best plan found, by the build's name.
+};
+
+}  // namespace
+
+ComparedRows build_rows(const RunConfig& config, const BuyRequest& request, PlanFinder& finder,
+                        const std::vector<BuildGroup>& groups) {
+  BuildPlanner planner(config, request, finder);
+  const BuildTrials trials{
+      .bound =
+          [&](const BuildOffer& offer) { return planner.run_of(offer).predictor.bound().time; },
+      .plan = [&](const BuildOffer& offer) { return planner.plan(offer, SearchDepth::brief); },
+      .settle = [&] { finder.settle(); }};
   BuildGoal goal{.until = request.until, .most_planned = kMostPlanned, .threads = request.threads};
   if (request.budget_usd) goal.budgets_usd = request.other_budgets_usd;
   if (request.budget_usd) goal.budgets_usd.push_back(*request.budget_usd);
   if (request.progress) {
-    goal.progress = [&](std::size_t done, std::size_t open, const BuildOffer* best) {
-      request.progress(
-          done, done + std::max<std::size_t>(open, 1),
-          best == nullptr ? "builds" : "builds; fastest so far " + to_text(best->parts));
+    goal.progress = [&](std::size_t done, std::size_t open, const FoundBuild* best) {
+      std::string text = "builds";
+      if (best != nullptr) {
+        text += "; fastest so far " + to_text(best->offer.parts) + ", " + dollars(best->offer.usd) +
+                ", " + format_seconds(best->step) + " a step";
+      }
+      request.progress(done, done + std::max<std::size_t>(open, 1), text);
     };
   }
-  const FoundBuilds found = search_builds(groups, trials, goal);
+  FoundBuilds found = search_builds(groups, trials, goal);
+  if (!request.until.is_late()) planner.deepen(found.builds, goal.budgets_usd);
   const std::vector<FoundBuild> shown = builds_to_show(found, goal.budgets_usd);
   std::vector<BuyRow> rows(shown.size());
   parallel_for(shown.size(), request.threads, [&](std::size_t i) {
     const BuildOffer& offer = shown[i].offer;
-    rows[i] = make_row_of(run_of(offer), request, plans.at(name_of(offer)), RowKind::build);
+    rows[i] = make_row_of(planner.run_of(offer), request, planner.plan_of(offer), RowKind::build);
     rows[i].is_beaten = !shown[i].on_front;
   });
   return {.rows = std::move(rows),

@@ -7,18 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "planner/buying/build_space.hpp"
+#include "planner/buying/build_candidates.hpp"
 #include "planner/effort/deadline.hpp"
 
 namespace sluice::planner {
-
-/// What planning a job on one build found.
-struct BuildTrial {
-  std::optional<Seconds> step;  ///< The step; none where the job does not fit.
-  /// Host memory that the job needs on builds of this GPU that lend no drives; none where host
-  /// memory is not what is short.
-  std::optional<Bytes> needed = {};
-};
 
 /// How a job is planned on builds. `bound` and `plan` are called from several threads at a time.
 struct BuildTrials {
@@ -29,6 +21,14 @@ struct BuildTrials {
   std::function<void()> settle = {};
 };
 
+/// A build on which the job fits.
+struct FoundBuild {
+  BuildOffer offer;
+  Seconds step{0};
+  /// Whether no build found costs no more and is as fast.
+  bool on_front = false;
+};
+
 /// What is searched for, and how long.
 struct BuildGoal {
   std::vector<double> budgets_usd = {};  ///< Budgets; empty for none.
@@ -37,15 +37,7 @@ struct BuildGoal {
   std::int64_t threads = 2;
   /// Called after each build planned, with the numbers of builds done and open, and the fastest
   /// within the largest budget so far (null where there is none).
-  std::function<void(std::size_t, std::size_t, const BuildOffer*)> progress = {};
-};
-
-/// A build on which the job fits.
-struct FoundBuild {
-  BuildOffer offer;
-  Seconds step{0};
-  /// Whether no build found costs no more and is as fast.
-  bool on_front = false;
+  std::function<void(std::size_t, std::size_t, const FoundBuild*)> progress = {};
 };
 
 /// Result of a search over builds.
@@ -63,6 +55,9 @@ inline constexpr double kBuildTolerance = 0.01;
 /// price and step can lose.
 inline constexpr double kFrontTolerance = 0.02;
 
+/// A build is poor where one for at most kPoorPrice times its price is kPoorSpeed times as fast.
+inline constexpr double kPoorPrice = 1.5, kPoorSpeed = 2;
+
 /// Searches `groups`. A build i is ruled out unplanned where a planned build j costs no more and
 ///
 ///   step_j <= (1 + kFrontTolerance) lower_i,
@@ -71,16 +66,18 @@ inline constexpr double kFrontTolerance = 0.02;
 ///
 ///   step_j <= (1 + kBuildTolerance) lower_i.
 ///
-/// lower_i is the largest of the bound of i's group (that of its builds with most of everything)
-/// and the steps of planned builds that have no less than i (has_no_less), a build on which all
-/// fits in memory having no less than one that lends drives and has less memory. Of a GPU with many
-/// builds the one with most of everything is therefore planned first, whatever it costs.
+/// lower_i is BuildCandidate::lower. Of a GPU with many builds the one with most of everything is
+/// planned first, whatever it costs, since its step bounds the others'.
+/// Poor builds are left unplanned, too, by a guess of their step (BuildCandidates::guess).
 /// Builds on which host memory is short by what another build of the GPU showed are ruled out
 /// where they lend no drives; those that lend drives are tried only there. Builds beyond the
 /// largest budget are tried only while nothing within it fits, and are no result otherwise. Without
 /// a deadline the result depends on nothing but the arguments, and not on `threads`.
 [[nodiscard]] FoundBuilds search_builds(const std::vector<BuildGroup>& groups,
                                         const BuildTrials& trials, const BuildGoal& goal);
+
+/// Puts the builds in order, cheapest first, and sets `on_front` of each.
+void mark_front(std::vector<FoundBuild>& builds);
 
 /// For each GPU the cheapest build on which the job fits and the fastest within each budget; and
 /// the builds on the front. Cheapest first, each once.

@@ -19,7 +19,7 @@ struct PricedKit {
 struct PricedDrives {
   SsdSet set;
   Bytes size{0};
-  BytesPerSecond rate{0};
+  BytesPerSecond rate{0}, write_rate{0};
   double usd = 0;
 };
 
@@ -62,10 +62,12 @@ std::vector<PricedDrives> drives_of(const CpuPart& cpu, const PriceList& prices)
     for (const std::int64_t count : std::array<std::int64_t, 3>{1, 2, 4}) {
       const auto usd = prices.buy("ssd " + ssd.name, count);
       if (!usd) continue;
-      drives.push_back({.set = {.count = count, .kind = ssd.name},
-                        .size = Bytes(ssd.size.count() * count),
-                        .rate = BytesPerSecond(ssd.read.count() * static_cast<double>(count)),
-                        .usd = *usd});
+      drives.push_back(
+          {.set = {.count = count, .kind = ssd.name},
+           .size = Bytes(ssd.size.count() * count),
+           .rate = BytesPerSecond(ssd.read.count() * static_cast<double>(count)),
+           .write_rate = BytesPerSecond(ssd.write.count() * static_cast<double>(count)),
+           .usd = *usd});
     }
   }
   keep_front(drives, [](const PricedDrives& a, const PricedDrives& b) {
@@ -98,7 +100,8 @@ void add_offers(BuildGroup& group, double base, const PriceList& prices) {
           .cpu_rate = update_rate(cpu),
           .pcie = cpu.pcie,
           .drives = set.size,
-          .drive_rate = set.rate};
+          .drive_rate = set.rate,
+          .drive_write_rate = set.write_rate};
       if (!go_together(offer.parts)) continue;
       if (&set == &drives.front()) group.offers.push_back(offer);
       offer.lends_drives = true;

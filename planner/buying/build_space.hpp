@@ -15,12 +15,13 @@ struct BuildOffer {
   Composition parts;
   double usd = 0;
   bool lends_drives = false;
-  Bytes memory{0};                ///< Host memory of the whole kit.
-  BytesPerSecond memory_rate{0};  ///< Peak rate of host memory (memory_peak).
-  double cpu_rate = 0;            ///< Parameters/s that all cores update (update_rate).
-  int pcie = 0;                   ///< PCIe generation of CPU and board.
-  Bytes drives{0};                ///< Size of all drives together.
-  BytesPerSecond drive_rate{0};   ///< Rated reads of all drives together.
+  Bytes memory{0};                     ///< Host memory of the whole kit.
+  BytesPerSecond memory_rate{0};       ///< Peak rate of host memory (memory_peak).
+  double cpu_rate = 0;                 ///< Parameters/s that all cores update (update_rate).
+  int pcie = 0;                        ///< PCIe generation of CPU and board.
+  Bytes drives{0};                     ///< Size of all drives together.
+  BytesPerSecond drive_rate{0};        ///< Rated reads of all drives together.
+  BytesPerSecond drive_write_rate{0};  ///< Writes of all drives together, as predictions have them.
 };
 
 /// Whether each part of `more` is at least as good as that part of `less`, a build of the same GPU,

@@ -7,6 +7,7 @@
 #include "planner/buying/advice.hpp"
 #include "planner/buying/break_even.hpp"
 #include "planner/buying/choice.hpp"
+#include "planner/buying/rented_rows.hpp"
 #include "planner/buying/row_maker.hpp"
 #include "planner/buying/rows.hpp"
 #include "planner/buying/upgrade_worth.hpp"
@@ -15,10 +16,12 @@
 #include "planner/costs/rescaled_passes.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "planner/effort/search_settings.hpp"
+#include "planner/explanation/batch_that_hides_link.hpp"
 #include "planner/explanation/machine_resources.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "planner/policies/run_job.hpp"
 #include "planner/predictions/timed_plan.hpp"
+#include "planner/requests/larger_micro_batch.hpp"
 #include "planner/requests/request.hpp"
 #include "planner/requests/run_step.hpp"
 #include "planner/search/search.hpp"
@@ -274,6 +277,24 @@ std::vector<std::pair<std::string, Variant>> nudges(const ResolvedMachine& machi
   return all;
 }
 
+/// Says what a larger micro-batch or batch would do before any order does.
+void say_batches(BuyReport& report, const Request& run, const Prediction& p) {
+  if (const auto larger = larger_micro_batch(run)) {
+    report.batches.push_back("Before hardware: " + to_text(*larger) + ".");
+  }
+  constexpr double kMuch = 0.1;
+  const double waits = to_seconds(p.stalls.at(Stall::weights) + p.stalls.at(Stall::gradient) +
+                                  p.stalls.at(Stall::activation)) /
+                       to_seconds(p.step);
+  if (waits < kMuch) return;
+  const auto batch = batch_bound_by_compute(run);
+  if (!batch || *batch <= run.job().batch_size) return;
+  report.batches.push_back(
+      "Before hardware: compute waits " + std::to_string(std::lround(100 * waits)) +
+      " % of the step for the link; from a batch of " + std::to_string(*batch) +
+      " sequences on, compute sets the bound (sluice plan says what such steps take).");
+}
+
 /// Adds elasticities and, unless the base machine is `rented`, orders for it.
 void add_base(BuyReport& report, const RunConfig& config, const BuyRequest& request,
               PlanFinder& finder, bool rented) {
@@ -288,6 +309,7 @@ void add_base(BuyReport& report, const RunConfig& config, const BuyRequest& requ
     judge_upgrades(report, request, before, run.predictor.job().tokens());
   }
   if (own == nullptr) return;
+  say_batches(report, run, run.predictor.predict(own->plan).prediction);
   const auto resources = nudges(run.predictor.machine(), own->plan);
   std::vector<double> values(resources.size());
   parallel_for(resources.size(), request.threads, [&](std::size_t i) {
@@ -320,6 +342,8 @@ const char* to_string(RowKind kind) {
       return "more memory";
     case RowKind::resident_node:
       return "resident node";
+    case RowKind::instance:
+      return "instance";
     case RowKind::build:
       return "build";
   }
@@ -359,7 +383,7 @@ BuyReport advise(const RunConfig& config, const BuyRequest& request, PlanFinder&
   report.base = base.machine;
   set_beside_base(report);
   const auto row = std::ranges::find(report.rows, report.base, &BuyRow::machine);
-  if (row != report.rows.end() && row->disk_lent) base.limits.disk = row->disk_lent;
+  if (row != report.rows.end()) base = run_of_row(base, *row);
   if (request.end.is_late()) {
     report.is_cut = true;
   } else {

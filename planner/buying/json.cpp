@@ -49,6 +49,11 @@ Json to_json(const BuyRow& row) {
           {"fits", row.fits},
           {"owned", row.owned},
           {"engine", to_string(row.engine)},
+          {"is_arm", row.is_arm},
+          {"like", row.like.empty() ? Json(nullptr) : Json(row.like)},
+          {"rented", row.rented ? Json{{"memory_bytes", row.rented->memory.count()},
+                                       {"cores", row.rented->cores}}
+                                : Json(nullptr)},
           {"is_beaten", row.is_beaten},
           {"run", to_json(row.run)},
           {"disk_lent_bytes", row.disk_lent ? Json(row.disk_lent->count()) : Json(nullptr)},

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "planner/files/hash.hpp"
 #include "planner/guided/usual_values.hpp"
 #include "planner/plans/disk_state.hpp"
 #include "planner/predictions/plan_estimate.hpp"
 #include "planner/requests/kept_search.hpp"
+#include "planner/requests/run_step.hpp"
 #include "planner/search/disk_search.hpp"
 #include "planner/search/disk_shares.hpp"
 #include "planner/search/memory_search.hpp"
@@ -21,6 +23,13 @@ constexpr double kNearBound = 1.01;
 /// Most that a search for the same GPU with the same memory, or with more, is taken to gain over
 /// plans known to be so near to what it found, as a ratio.
 constexpr double kLikeSame = 1.02, kLikeMore = 1.005;
+/// The same ratio for brief searches.
+constexpr double kLikeBriefly = 1.02;
+
+/// Number of brief searches after which known plans are all that is tried, where any fits.
+constexpr std::size_t kBriefSearches = 16;
+/// Number of brief searches with the disk after which the first plan that fits is taken.
+constexpr std::size_t kBriefDiskSearches = 2;
 /// Ratio of host memories within which one search with the disk stands for others.
 constexpr double kLikeMemory = 1.6;
 
@@ -37,20 +46,13 @@ Plan adapted(Plan plan, bool all_cores, const Predictor& predictor) {
   return plan;
 }
 
-/// As search(), but with fewer plans that use the disk.
-std::variant<Planned, Infeasible> search_briefly(const Request& request) {
-  const Predictor& predictor = request.predictor;
-  if (pins_use_disk(predictor, request.search)) {
-    return compare_with_disk(predictor, request.search, nullptr);
-  }
-  auto found = search_in_memory(predictor, request.search);
-  const auto* lacking = std::get_if<Infeasible>(&found);
-  if (lacking == nullptr || !predictor.machine().state_on_disk) return found;
-  return compare_with_disk(predictor, request.search, lacking);
-}
-
 double ratio_of(const Request& request, Duration step) {
   return to_seconds(step) / request.predictor.bound().time;
+}
+
+/// Text by which what several threads found is put in order.
+std::string order_of(const Request& request) {
+  return request.config.machine + (request.machine().state_on_disk ? " with drives" : "");
 }
 
 double peak_of(const Request& request) { return request.machine().profile.peak_bf16.value; }
@@ -111,12 +113,17 @@ std::optional<TimedPlan> PlanFinder::best_known(const Request& request) const {
   return best;
 }
 
-bool PlanFinder::is_enough(const Request& request, const TimedPlan& best) const {
+bool PlanFinder::is_enough(const Request& request, const TimedPlan& best, SearchDepth depth) const {
   const double ratio = ratio_of(request, best.step);
   if (ratio <= kNearBound) return true;
   const bool on_disk = uses_disk(best.plan);
+  const bool is_brief = depth == SearchDepth::brief;
+  if (is_brief && brief_searches_ >= kBriefSearches) return true;
   const Bytes host = request.machine().host;
   return std::ranges::any_of(searched_, [&](const Searched& one) {
+    if (!is_brief && one.depth == SearchDepth::brief) return false;
+    // Briefly one search with the disk is enough, whatever the GPU.
+    if (is_brief && on_disk && one.on_disk) return true;
     if (one.on_disk != on_disk || one.peak != peak_of(request) || one.hbm != request.machine().hbm)
       return false;
     if (on_disk) {
@@ -124,37 +131,95 @@ bool PlanFinder::is_enough(const Request& request, const TimedPlan& best) const 
       return memory < kLikeMemory && memory > 1 / kLikeMemory;
     }
     if (one.host < host) return false;
-    return ratio <= one.ratio * (one.host == host ? kLikeSame : kLikeMore);
+    return ratio <= one.ratio * (one.host == host ? kLikeSame
+                                 : is_brief       ? kLikeBriefly
+                                                  : kLikeMore);
   });
 }
 
-void PlanFinder::note(const Request& request, const TimedPlan& found, bool after_search) {
+std::optional<Infeasible> PlanFinder::known_shortage(const Request& request) const {
+  const Bytes host = request.machine().host;
+  for (const Lacking& one : lacking_) {
+    if (one.peak != peak_of(request) || one.hbm != request.machine().hbm) continue;
+    const Bytes needed = at(one.shortage.memory, Tier::host).capacity + one.shortage.short_by;
+    if (host >= needed) continue;
+    Infeasible here = one.shortage;
+    here.short_by = needed - host;
+    at(here.memory, Tier::host).capacity = host;
+    return here;
+  }
+  return std::nullopt;
+}
+
+/// As search(), but with fewer plans that use the disk.
+std::variant<Planned, Infeasible> PlanFinder::search_for(
+    const Request& request, std::optional<Infeasible>& shortage) const {
+  const Predictor& predictor = request.predictor;
+  if (pins_use_disk(predictor, request.search)) {
+    return compare_with_disk(predictor, request.search, nullptr);
+  }
+  std::variant<Planned, Infeasible> found;
+  if (auto known = known_shortage(request)) {
+    found = std::move(*known);
+  } else {
+    found = search_in_memory(predictor, request.search);
+    if (const auto* lacking = std::get_if<Infeasible>(&found)) shortage = *lacking;
+  }
+  const auto* lacking = std::get_if<Infeasible>(&found);
+  if (lacking == nullptr || !predictor.machine().state_on_disk) return found;
+  return compare_with_disk(predictor, request.search, lacking);
+}
+
+void PlanFinder::note(const Request& request, const TimedPlan& found,
+                      std::optional<SearchDepth> searched) {
   const ResolvedMachine& machine = request.machine();
-  Fresh fresh{.order = request.config.machine + (machine.state_on_disk ? " with drives" : ""),
+  Fresh fresh{.order = order_of(request),
               .known = {.plan = found.plan,
                         .hbm = found.hbm,
                         .host = found.host,
                         .all_cores = found.plan.threads == cores_of(request.predictor)},
               .searched = {}};
-  if (after_search) {
+  if (searched) {
     fresh.searched = Searched{.peak = peak_of(request),
                               .hbm = machine.hbm,
                               .host = machine.host,
                               .on_disk = uses_disk(found.plan),
-                              .ratio = ratio_of(request, found.step)};
+                              .ratio = ratio_of(request, found.step),
+                              .depth = *searched};
   }
   const std::lock_guard lock(mutex_);
   fresh_.push_back(std::move(fresh));
 }
 
-PlanFinder::Found PlanFinder::find(const Request& request) {
-  std::optional<TimedPlan> best = best_known(request);
-  if (best && is_enough(request, *best)) {
-    if (uses_disk(best->plan)) note(request, *best, false);
-    return *best;
+void PlanFinder::note(const Request& request, const Infeasible& shortage) {
+  if (shortage.tier != Tier::host) return;
+  const std::lock_guard lock(mutex_);
+  fresh_lacking_.emplace_back(
+      order_of(request),
+      Lacking{.peak = peak_of(request), .hbm = request.machine().hbm, .shortage = shortage});
+}
+
+Trial PlanFinder::tried(const Request& asked, SearchDepth depth) const {
+  std::optional<TimedPlan> best = best_known(asked);
+  if (best && is_enough(asked, *best, depth)) return {.found = std::move(*best)};
+  const bool is_brief = depth == SearchDepth::brief;
+  if (!best && is_brief && asked.machine().state_on_disk &&
+      brief_disk_searches_ >= kBriefDiskSearches) {
+    const auto lacks = known_shortage(asked);
+    auto first =
+        lacks ? fitting_on_disk(asked.predictor, lacks->short_by, asked.search) : std::nullopt;
+    if (first) {
+      first->hbm = at(first->memory, Tier::hbm).peak;
+      first->host = at(first->memory, Tier::host).peak;
+      return {.found = std::move(*first)};
+    }
+  }
+  Request request = asked;
+  if (is_brief) {
+    request.search.effort = std::min(kCompareEffort, request.search.effort);
   }
   std::optional<TimedPlan> searched;
-  std::optional<Infeasible> lacking;
+  std::optional<Infeasible> lacking, shortage;
   if (const auto kept = kept_plan(request)) {
     const PlanScore score = request.predictor.score(*kept);
     if (score.step.count() > 0) {
@@ -162,7 +227,7 @@ PlanFinder::Found PlanFinder::find(const Request& request) {
     }
   }
   if (!searched) {
-    const auto found = search_briefly(request);
+    const auto found = search_for(request, shortage);
     if (const auto* planned = std::get_if<Planned>(&found)) {
       const Prediction& p = planned->best.prediction;
       searched = TimedPlan{.plan = p.plan,
@@ -176,20 +241,58 @@ PlanFinder::Found PlanFinder::find(const Request& request) {
     }
   }
   if (searched && (!best || searched->step < best->step)) best = std::move(searched);
-  if (!best) return std::move(*lacking);
-  note(request, *best, true);
-  return *best;
+  if (!best) return {.found = std::move(*lacking), .is_searched = true, .shortage = shortage};
+  return {.found = std::move(*best), .is_searched = true, .shortage = shortage};
+}
+
+void PlanFinder::learn(const Request& request, SearchDepth depth, const Trial& trial) {
+  if (trial.shortage) note(request, *trial.shortage);
+  const auto* found = std::get_if<TimedPlan>(&trial.found);
+  if (found == nullptr) return;
+  if (trial.is_searched) note(request, *found, depth);
+  if (!trial.is_searched && uses_disk(found->plan)) note(request, *found, std::nullopt);
+}
+
+PlanFinder::Found PlanFinder::find(const Request& request, SearchDepth depth) {
+  const std::string before = known_hash_ + (depth == SearchDepth::brief ? " brief" : "");
+  auto kept = kept_trial(request, before);
+  const Trial trial = kept ? std::move(*kept) : tried(request, depth);
+  if (!kept) keep_trial(request, before, trial);
+  learn(request, depth, trial);
+  return trial.found;
 }
 
 void PlanFinder::settle() {
   std::ranges::stable_sort(fresh_, {}, &Fresh::order);
+  const std::size_t before = known_.size() + searched_.size();
+  CanonicalText known("known plans");
+  known.add("before", known_hash_);
   for (Fresh& fresh : fresh_) {
-    if (fresh.searched) searched_.push_back(*fresh.searched);
+    known.add("machine", fresh.order)
+        .add("plan", plan_hash(fresh.known.plan))
+        .add("hbm", fresh.known.hbm.count())
+        .add("host", fresh.known.host.count())
+        .add("ratio", fresh.searched ? fresh.searched->ratio : 0.0);
+    if (fresh.searched) {
+      searched_.push_back(*fresh.searched);
+      const bool is_brief = fresh.searched->depth == SearchDepth::brief;
+      brief_searches_ += is_brief ? 1 : 0;
+      brief_disk_searches_ += is_brief && fresh.searched->on_disk ? 1 : 0;
+    }
     const bool is_known = std::ranges::any_of(
         known_, [&](const Known& other) { return other.plan == fresh.known.plan; });
     if (!is_known) known_.push_back(std::move(fresh.known));
   }
   fresh_.clear();
+  std::ranges::stable_sort(fresh_lacking_, {}, &std::pair<std::string, Lacking>::first);
+  for (auto& [order, lacking] : fresh_lacking_) {
+    known.add("lacking", order).add("short_by", lacking.shortage.short_by.count());
+    lacking_.push_back(std::move(lacking));
+  }
+  if (!fresh_lacking_.empty() || known_.size() + searched_.size() > before) {
+    known_hash_ = known.hash();
+  }
+  fresh_lacking_.clear();
 }
 
 }  // namespace sluice::planner

@@ -12,6 +12,7 @@
 
 #include "planner/effort/deadline.hpp"
 #include "planner/predictions/predict.hpp"
+#include "planner/requests/instance.hpp"
 #include "planner/requests/phase_memory.hpp"
 #include "planner/requests/prices.hpp"
 
@@ -77,6 +78,7 @@ enum class RowKind {
   /// A node of eight GPUs that holds the whole model, by roofline
   /// (planner/buying/resident_node.hpp).
   resident_node,
+  instance,  ///< An instance of a cloud, of which the job uses one GPU.
   build  ///< A build of parts that the search over builds found (planner/buying/build_search.hpp).
 };
 const char* to_string(RowKind kind);
@@ -126,6 +128,13 @@ struct BuyRow {
   /// Whether the user owns the machine, which is then neither bought nor rented.
   bool owned = false;
   EngineOnGpu engine = EngineOnGpu::unknown;
+  /// Whether the machine's host is an Arm CPU.
+  bool is_arm = false;
+  /// Machine of the catalogue whose numbers an instance has; empty where it is `machine`.
+  std::string like = {};
+  /// Host memory and cores of the instance, or of the share of a node, that is rented with one GPU;
+  /// none for a machine with a host of its own.
+  std::optional<RentedHost> rented = {};
   /// Whether a build costs no less than another row's and is no faster; it is then shown as the
   /// cheapest or the fastest of its GPU.
   bool is_beaten = false;
@@ -150,7 +159,7 @@ struct BuyRow {
   std::string limit = {};
   double limit_share = 0;  ///< The bound that `limit` names, as a share (0 to 1) of the step.
   /// The largest bound but `limit`, with its share of the step, such as "dram at 80 % of the step";
-  /// for a resident node, a remark that its step is itself a bound.
+  /// for a resident node, a remark on what its step is.
   std::string next_limit = {};
   /// What to change so that the job fits, such as a flag, or what is in the way, in words; empty
   /// where it fits.
@@ -219,6 +228,9 @@ struct BuyReport {
   BuildCounts builds = {};
   /// Why the engine cannot train the job, as a sentence without a full stop; empty where it can.
   std::string untrainable = {};
+  /// What a larger micro-batch would do to a mixture, and what a larger batch to a step whose link
+  /// sets its time, on the base machine, as sentences; empty where nothing is to be said.
+  std::vector<std::string> batches = {};
   /// Whether the time was over before upgrades and elasticities were computed.
   bool is_cut = false;
   std::string base = {};  ///< Name of the machine from which upgrades and elasticity start.

@@ -6,6 +6,7 @@
 #include "planner/catalogue/composed_machine.hpp"
 #include "planner/layout/memory.hpp"
 #include "planner/predictions/ceilings.hpp"
+#include "planner/predictions/predict.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -14,6 +15,7 @@ constexpr std::int64_t kNode = 8;
 
 /// Bytes/s of one GPU's NVLink in each direction (NVIDIA datasheets: NVLink 3, 4 and 5).
 double nvlink(const GpuPart& gpu) {
+  if (gpu.node_link.count() > 0) return gpu.node_link.count();
   if (gpu.architecture == "sm_80") return 300e9;
   return gpu.architecture == "sm_90" ? 450e9 : 900e9;
 }
@@ -44,9 +46,13 @@ ResidentNode node_of(const Job& job, const Build& build) {
   const std::int64_t micro = job.micro_batches();
   const std::int64_t busiest = (micro + kNode - 1) / kNode;
   const double share = static_cast<double>(busiest) / static_cast<double>(micro);
-  const Seconds compute = one * share;
+  const Predictor predictor(job, machine, {});
+  const Seconds compute =
+      predictor.bound().each[static_cast<std::size_t>(BoundBy::compute)] * share;
   const Seconds link(3 * 2 * static_cast<double>(parameter_count(job.model)) / nvlink(gpu));
+  node.least = std::max(one * share, link);
   node.step = std::max(compute, link);
+  node.most = std::max(compute, one * share) + link;
   node.limit = link > compute ? "nvlink" : "compute";
   node.tokens_per_s = static_cast<double>(job.tokens()) / node.step.count();
   return node;

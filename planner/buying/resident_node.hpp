@@ -16,18 +16,21 @@ namespace sluice::planner {
 /// gathered blocks; block inputs of a micro-batch (the rest recomputed where it must be); the
 /// context.
 ///
-///   step = max(compute of one GPU's sequences with every kernel at its ceiling,
-///              3 x 2 bytes a parameter over NVLink in each direction)
+///   least = max(compute of one GPU's sequences with every kernel at its ceiling,
+///               3 x 2 bytes a parameter over NVLink in each direction)
+///   step  = max(compute of one GPU's sequences with the kernels that machines' rows are predicted
+///               with, the same over NVLink)
+///   most  = their sum, with nothing under anything else
 ///
-/// A bound, not a plan: no schedule on that node is faster, and real ones reach 0.5 to 0.8 of it.
+/// `least` is a bound: no schedule on that node is faster. No plan is made.
 struct ResidentNode {
   std::string name;  ///< Name of the node in price files, such as "8x-h100-sxm".
   std::string gpu;
   bool fits = false;
   Bytes needed{0}, capacity{0};  ///< Bytes of memory that one GPU needs, and bytes that it has.
-  Seconds step{0};
-  double tokens_per_s = 0;
-  std::string limit = {};  ///< What bounds the node's step: "compute" or "nvlink".
+  Seconds least{0}, step{0}, most{0};
+  double tokens_per_s = 0;  ///< By `step`.
+  std::string limit = {};   ///< What bounds the node's step: "compute" or "nvlink".
 };
 
 /// A node for each GPU of the catalogue that is sold in nodes of eight. A node is priced only by

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "planner/buying/break_even.hpp"
+#include "planner/catalogue/composed_machine.hpp"
 #include "planner/catalogue/machine_list.hpp"
 #include "planner/requests/request.hpp"
 #include "planner/requests/run_needs.hpp"
@@ -38,6 +39,7 @@ EngineOnGpu engine_on(const MachineProfile& profile) {
   if (profile.architecture.empty()) return EngineOnGpu::unknown;
   for (const Support& one : support()) {
     if (profile.architecture != one.architecture) continue;
+    if (std::string(one.state) == kDoesNotRun) return EngineOnGpu::none;
     return std::string(one.state) == "tested" ? EngineOnGpu::tested : EngineOnGpu::never_run;
   }
   return EngineOnGpu::none;
@@ -61,6 +63,9 @@ void describe(BuyRow& row, const Prediction& p, const Predictor& predictor,
   row.wear = needs.wear;
   row.gpus = needs.gpus;
   row.engine = engine_on(predictor.machine().profile);
+  const auto parts =
+      config.machine.ends_with(".json") ? std::nullopt : find_composition(config.machine);
+  row.is_arm = parts && find_cpu(parts->cpu).is_arm;
 }
 
 }  // namespace

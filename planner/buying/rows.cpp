@@ -5,10 +5,13 @@
 
 #include "planner/buying/build_rows.hpp"
 #include "planner/buying/build_space.hpp"
+#include "planner/buying/rented_rows.hpp"
 #include "planner/buying/resident_node.hpp"
 #include "planner/buying/row_maker.hpp"
 #include "planner/buying/upgrades.hpp"
 #include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/counted_machine.hpp"
+#include "planner/catalogue/machine_list.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "planner/policies/run_job.hpp"
 #include "sim/units_text.hpp"
@@ -29,6 +32,12 @@ class RowMaker {
   /// smallest sufficient kit.
   [[nodiscard]] std::vector<BuyRow> rows_of(const std::string& machine) const {
     std::vector<BuyRow> rows;
+    if (const CountedMachine many = counted_machine(machine); many.gpus > 1) {
+      return {row_of_several(many, machine)};
+    }
+    if (const auto share = rented_share(config_, request_, machine)) {
+      return {make_rented_row(config_, request_, finder_, machine, *share).row};
+    }
     const MadeRow made = make_row(config_, request_, finder_, machine, RowKind::machine);
     rows.push_back(made.row);
     const std::optional<Composition> parts = composition_of(machine);
@@ -73,14 +82,16 @@ class RowMaker {
       if (!named && !request_.prices.machines.contains(node.name)) continue;
       BuyRow row{.machine = node.name, .kind = RowKind::resident_node, .fits = node.fits};
       row.gpus = 8;
-      row.limit = node.fits ? node.limit + " (roofline)"
-                            : "hbm short by " + format_bytes(node.needed - node.capacity);
-      row.next_limit = "a bound: real nodes reach 0.5 to 0.8 of it";
+      row.limit =
+          node.fits ? node.limit : "hbm short by " + format_bytes(node.needed - node.capacity);
+      row.next_limit =
+          "from every kernel at its ceiling to these kernels with NVLink after them; no plan";
       row.nearest_case = "none: a bound";
       row.evidence.datasheet = 1;
       if (node.fits) {
-        row.step = row.step_low = std::chrono::duration_cast<Duration>(node.step);
-        row.step_high = row.step_low * 2;
+        row.step = std::chrono::duration_cast<Duration>(node.step);
+        row.step_low = std::chrono::duration_cast<Duration>(node.least);
+        row.step_high = std::chrono::duration_cast<Duration>(node.most);
         row.tokens_per_s = node.tokens_per_s;
       } else {
         row.remedy = "more nodes";
@@ -92,6 +103,16 @@ class RowMaker {
   }
 
  private:
+  /// The row of a machine with several GPUs, of which the job uses one.
+  [[nodiscard]] BuyRow row_of_several(const CountedMachine& many, const std::string& name) const {
+    BuyRow row = make_row(config_, request_, finder_, many.machine, RowKind::machine).row;
+    row.machine = name;
+    row.like = many.machine;
+    row.gpus = many.gpus;
+    add_money(row, request_);
+    return row;
+  }
+
   static std::optional<Composition> composition_of(const std::string& machine) {
     if (machine.ends_with(".json")) return std::nullopt;
     return find_composition(machine);
@@ -112,7 +133,10 @@ ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request, PlanFi
   if (machines.empty()) {
     for (const CatalogueMachine& machine : catalogue_machines()) {
       // Builds stand for machines that have no price of their own.
-      if (groups.empty() || request.prices.machines.contains(machine.name)) {
+      // Machines on which the engine does not run are rows where they are named or have a price.
+      const bool is_priced = request.prices.machines.contains(machine.name);
+      const std::string& gpu = find_build(machine.name)->parts.gpu;
+      if (is_priced || (groups.empty() && runs_the_engine(find_gpu(gpu).architecture))) {
         machines.push_back(machine.name);
       }
     }
@@ -122,7 +146,9 @@ ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request, PlanFi
   if (named && std::ranges::find(machines, config.machine) == machines.end()) {
     machines.push_back(config.machine);
   }
-  for (const std::string& machine : machines) (void)find_machine(machine, config.backend);
+  for (const std::string& machine : machines) {
+    (void)find_machine(counted_machine(machine).machine, config.backend);
+  }
   const RowMaker maker(config, request, finder, !groups.empty());
   // Builds first: they are most of the answer, and what is found on them is tried on machines.
   ComparedRows searched;
@@ -143,6 +169,7 @@ ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request, PlanFi
     finder.settle();
   }
   std::vector<BuyRow> rows = maker.node_rows();
+  if (request.machines.empty()) found.push_back(instance_rows(config, request, finder));
   found.push_back(std::move(searched.rows));
   for (std::vector<BuyRow>& some : found) {
     for (BuyRow& row : some) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/catalogue/machine_list.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -69,6 +70,7 @@ void add_enough_memory(std::vector<PartChange>& changes, const Composition& part
 /// present one's.
 void add_board(std::vector<PartChange>& changes, const Composition& parts) {
   const CpuPart& now = find_cpu(parts.cpu);
+  if (!now.unified_with.empty()) return;
   const double rate = memory_peak(now, parts.ram).count();
   const CpuPart* best = nullptr;
   double best_rate = 0;
@@ -100,10 +102,12 @@ void add_board(std::vector<PartChange>& changes, const Composition& parts) {
 
 void add_gpus(std::vector<PartChange>& changes, const Composition& parts) {
   const GpuPart& now = find_gpu(parts.gpu);
-  if (now.node_gpus > 1 || find_cpu(parts.cpu).c2c) return;
+  const CpuPart& cpu = find_cpu(parts.cpu);
+  if (now.node_gpus > 1 || cpu.c2c || !cpu.unified_with.empty()) return;
   std::vector<const GpuPart*> faster;
   for (const GpuPart& gpu : gpu_parts()) {
-    const bool card = gpu.node_gpus == 1 && gpu.link != HostLink::c2c;
+    const bool card = gpu.node_gpus == 1 && gpu.link != HostLink::c2c &&
+                      gpu.link != HostLink::unified && runs_the_engine(gpu.architecture);
     if (card && product_rate(gpu).count() > 1.15 * product_rate(now).count())
       faster.push_back(&gpu);
   }

@@ -65,6 +65,18 @@ bool needs_c2c(const GpuPart& gpu) {
   return gpu.link == HostLink::c2c || gpu.link == HostLink::c2c_shared;
 }
 
+/// Throws BadRequest where one part shares its memory with another than the other part.
+void check_unified(const GpuPart& gpu, const CpuPart& cpu) {
+  if (!cpu.unified_with.empty() && cpu.unified_with != gpu.name) {
+    throw BadRequest("gpu: " + cpu.name + " is one chip with " + cpu.unified_with + ", not with " +
+                     gpu.name);
+  }
+  if (gpu.link == HostLink::unified && cpu.unified_with != gpu.name) {
+    throw BadRequest("cpu: " + gpu.name + " is one chip with its CPU and memory, not with " +
+                     cpu.name);
+  }
+}
+
 /// Throws BadRequest where the board cannot hold the GPU: boards for eight GPUs are those of
 /// servers.
 void check_board(const GpuPart& gpu, const CpuPart& cpu) {
@@ -81,7 +93,8 @@ void check_board(const GpuPart& gpu, const CpuPart& cpu) {
 
 void check_lanes(const GpuPart& gpu, const CpuPart& cpu, const SsdSet& ssd) {
   constexpr std::int64_t kGpuLanes = 16, kSsdLanes = 4;
-  const std::int64_t left = cpu.lanes - (needs_c2c(gpu) ? 0 : kGpuLanes);
+  const bool takes_lanes = !needs_c2c(gpu) && gpu.link != HostLink::unified;
+  const std::int64_t left = cpu.lanes - (takes_lanes ? kGpuLanes : 0);
   if (ssd.count * kSsdLanes > left) {
     throw BadRequest("ssd: " + std::to_string(ssd.count) + " drives need " +
                      std::to_string(ssd.count * kSsdLanes) + " PCIe lanes, and " + cpu.name +
@@ -146,6 +159,9 @@ const Build* find_build(const std::string& name) {
 }
 
 bool goes_with(const GpuPart& gpu, const CpuPart& cpu) {
+  if (gpu.link == HostLink::unified || !cpu.unified_with.empty()) {
+    return cpu.unified_with == gpu.name;
+  }
   if (needs_c2c(gpu) || cpu.c2c) return needs_c2c(gpu) == cpu.c2c;
   return gpu.node_gpus == 1 || cpu.server;
 }
@@ -153,6 +169,7 @@ bool goes_with(const GpuPart& gpu, const CpuPart& cpu) {
 void check_parts(const Composition& parts) {
   const GpuPart& gpu = find_gpu(parts.gpu);
   const CpuPart& cpu = find_cpu(parts.cpu);
+  check_unified(gpu, cpu);
   if (needs_c2c(gpu) != cpu.c2c) {
     throw BadRequest(needs_c2c(gpu)
                          ? "cpu: " + gpu.name + " is joined to a grace CPU, not to " + cpu.name

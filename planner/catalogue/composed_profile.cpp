@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "planner/catalogue/catalogue_files.hpp"
@@ -130,6 +131,10 @@ LinkRates rates_of(HostLink link) {
     case HostLink::c2c_shared:
       return {173e9, 148e9, 150e9, 130e9,
               "NVLink-C2C of a CPU that two GPUs share: half of a GH200's"};
+    case HostLink::pcie5_x8:
+      return {27.5e9, 27.5e9, 25e9, 25e9, "PCIe 5 x8: half of x16, as measured on one H200 host"};
+    case HostLink::unified:
+      break;  // set_one_memory() has its rates.
   }
   throw std::logic_error("no such link");
 }
@@ -138,12 +143,16 @@ LinkRates rates_of(HostLink link) {
 HostLink slower(HostLink gpu, int cpu_generation) {
   constexpr std::array kByGeneration = {HostLink::pcie3, HostLink::pcie4, HostLink::pcie5};
   if (gpu == HostLink::c2c || gpu == HostLink::c2c_shared) return gpu;
+  if (gpu == HostLink::pcie5_x8 && cpu_generation >= 5) return gpu;
+  // Eight lanes of PCIe 4 are as fast as sixteen of PCIe 3.
+  if (gpu == HostLink::pcie5_x8) return HostLink::pcie3;
   const int own = gpu == HostLink::pcie3 ? 3 : gpu == HostLink::pcie4 ? 4 : 5;
   return kByGeneration.at(static_cast<std::size_t>(std::min(own, cpu_generation) - 3));
 }
 
 void set_link(MachineProfile& machine, const GpuPart& gpu, const CpuPart& cpu) {
-  const LinkRates rates = rates_of(slower(gpu.link, cpu.pcie));
+  const bool is_one_memory = gpu.link == HostLink::unified;
+  const LinkRates rates = rates_of(is_one_memory ? HostLink::c2c : slower(gpu.link, cpu.pcie));
   machine.h2d = estimated(rates.h2d, 0.05, rates.source);
   machine.d2h = estimated(rates.d2h, 0.05, rates.source);
   machine.h2d_duplex = estimated(rates.h2d_duplex, 0.15, rates.source);
@@ -211,7 +220,9 @@ constexpr double kUpdateOverTriad = 1.12, kMixOverTriad = 1.4;
 constexpr std::int64_t kServerChannels = 6;
 
 double core_rate(const CpuPart& cpu) {
-  return !cpu.c2c && cpu.channels >= kServerChannels ? kUpdatesAServerCore : kUpdatesACore;
+  return !cpu.c2c && cpu.unified_with.empty() && cpu.channels >= kServerChannels
+             ? kUpdatesAServerCore
+             : kUpdatesACore;
 }
 
 void set_host(MachineProfile& machine, const CpuPart& cpu, const MemoryKit& kit) {
@@ -272,6 +283,32 @@ void set_disk(MachineProfile& machine, const CpuPart& cpu, const SsdSet& ssd) {
       estimated(slot * drives * part.write.count(), 0.4, to_text(ssd) + ": " + part.source);
 }
 
+/// Sets what follows from one memory for CPU and GPU. The run's two pools are parts of it, by a
+/// rule that --hbm and --host replace: an eighth for the host, the rest for the device, since state
+/// that the GPU updates where it lies need not be copied. All rates are of the same memory, which a
+/// copy reads and writes.
+void set_one_memory(MachineProfile& machine, const GpuPart& gpu, const MemoryKit& kit) {
+  constexpr double kForHost = 0.125, kKept = 0.96, kReached = 0.85;
+  const double bytes = kKept * static_cast<double>(kit.total().count());
+  const std::string pool =
+      "one memory of " + std::to_string(kit.total().count() >> 30) + " GiB for CPU and GPU";
+  machine.host = estimated(kForHost * bytes, 0.02, pool + ", an eighth of it for the host");
+  machine.hbm = estimated((1 - kForHost) * bytes, 0.02,
+                          pool + ", less 4 % of the system and an eighth for the host");
+  const double reached = kReached * gpu.bandwidth.count();
+  machine.dram = estimated(reached, 0.15, "0.85 of the memory's rate, which CPU and GPU share");
+  const std::string copy = "half of what the shared memory reaches: a copy reads and writes it";
+  machine.h2d = machine.d2h = estimated(reached / 2, 0.25, copy);
+  machine.h2d_duplex = machine.d2h_duplex = estimated(reached / 4, 0.25, copy);
+  machine.h2d_dram = machine.d2h_dram = estimated(2, 0.1, "a byte copied is read and written");
+  const std::string shared = "a rule: who shares the memory's rate gets about half of it";
+  machine.interference.clear();
+  for (const auto& [on, from] : {std::pair{"compute", "h2d"}, std::pair{"compute", "d2h"},
+                                 std::pair{"compute", "cpu"}, std::pair{"cpu", "compute"}}) {
+    machine.interference.push_back({on, from, estimated(0.7, 0.2, shared)});
+  }
+}
+
 }  // namespace
 
 double update_rate(const CpuPart& cpu) { return core_rate(cpu) * static_cast<double>(cpu.cores); }
@@ -289,6 +326,7 @@ MachineProfile compose(const Composition& parts) {
   set_link(machine, gpu, cpu);
   set_host(machine, cpu, parts.ram);
   set_disk(machine, cpu, parts.ssd);
+  if (gpu.link == HostLink::unified) set_one_memory(machine, gpu, parts.ram);
   return machine;
 }
 

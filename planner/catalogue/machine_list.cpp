@@ -1,5 +1,6 @@
 #include "planner/catalogue/machine_list.hpp"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -19,12 +20,25 @@ constexpr std::array kSupport = {
     Support{"sm_89", "RTX 4090, L40S, L4", "predicted only"},
     Support{"sm_90", "H100, H200, GH200", "tested"},
     Support{"sm_100", "B200, GB200", "predicted only"},
+    Support{"sm_103", "B300", "predicted only"},
     Support{"sm_120", "RTX 5090, RTX PRO 6000", "predicted only"},
+    Support{"sm_121", "GB10 (DGX Spark)", "predicted only"},
+    Support{"sm_70", "V100: no bf16, kernels need 8.0 and newer", kDoesNotRun},
+    Support{"gfx942", "MI300X: no CUDA", kDoesNotRun},
+    Support{"gfx950", "MI355X: no CUDA", kDoesNotRun},
+    Support{"gfx1151", "Strix Halo: no CUDA", kDoesNotRun},
+    Support{"apple", "M3 Ultra, M4 Max: no CUDA", kDoesNotRun},
 };
 
 }  // namespace
 
 std::span<const Support> support() { return kSupport; }
+
+bool runs_the_engine(const std::string& architecture) {
+  return std::ranges::any_of(kSupport, [&](const Support& one) {
+    return architecture == one.architecture && std::string(one.state) != kDoesNotRun;
+  });
+}
 
 std::map<std::string, int> sources(const MachineProfile& profile) {
   std::map<std::string, int> counts = {{"measured", 0}, {"datasheet", 0}, {"estimated", 0}};

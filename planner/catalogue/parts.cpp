@@ -39,9 +39,9 @@ GpuPart read_gpu(const sim::JsonObject& json, const sim::JsonObject& rules) {
   gpu.bandwidth = BytesPerSecond(json.number("bandwidth_gb_s") * kGiga);
   gpu.peak = FlopsPerSecond(json.number("peak_tflops") * kTera);
   gpu.peak_deviation = json.find_number("peak_deviation").value_or(0);
-  gpu.link = parse_choice(
-      json.text("link"), json.where() + ": link",
-      {HostLink::pcie3, HostLink::pcie4, HostLink::pcie5, HostLink::c2c, HostLink::c2c_shared});
+  gpu.link = parse_choice(json.text("link"), json.where() + ": link",
+                          {HostLink::pcie3, HostLink::pcie4, HostLink::pcie5, HostLink::c2c,
+                           HostLink::c2c_shared, HostLink::pcie5_x8, HostLink::unified});
   gpu.watts = json.number("watts");
   gpu.like = json.text("like");
   if (const auto rate = json.find_number("saturated_tflops")) {
@@ -50,6 +50,13 @@ GpuPart read_gpu(const sim::JsonObject& json, const sim::JsonObject& rules) {
   }
   gpu.rule = rules.text(json.text("rule"));
   gpu.node_gpus = json.find_integer("node_gpus").value_or(1);
+  if (const auto memory = json.find_integer("node_gib")) {
+    gpu.node = NodeHost{.memory = gibibytes(*memory),
+                        .cores = json.integer("node_cores"),
+                        .source = json.text("node_source")};
+  }
+  gpu.node_link = BytesPerSecond(json.find_number("node_link_gb_s").value_or(0) * kGiga);
+  gpu.is_rare = json.find_boolean("rare").value_or(false);
   gpu.source = json.text("source");
   return gpu;
 }
@@ -66,6 +73,8 @@ CpuPart read_cpu(const sim::JsonObject& json) {
           .speeds = integers(json, "speeds"),
           .module_gib = integers(json, "module_gib"),
           .c2c = json.find_boolean("c2c").value_or(false),
+          .unified_with = json.find_text("unified_with").value_or(""),
+          .is_arm = json.find_boolean("arm").value_or(false),
           .server = json.find_boolean("server").value_or(false),
           .source = json.text("source")};
 }
@@ -123,6 +132,10 @@ const char* to_string(HostLink link) {
       return "c2c";
     case HostLink::c2c_shared:
       return "c2c-shared";
+    case HostLink::pcie5_x8:
+      return "pcie5-x8";
+    case HostLink::unified:
+      return "unified";
   }
   return "";
 }

@@ -14,8 +14,17 @@ enum class HostLink {
   pcie3,
   pcie4,
   pcie5,
-  c2c,        ///< NVLink-C2C between one CPU and one GPU.
-  c2c_shared  ///< NVLink-C2C between one CPU and two GPUs, which share it.
+  c2c,         ///< NVLink-C2C between one CPU and one GPU.
+  c2c_shared,  ///< NVLink-C2C between one CPU and two GPUs, which share it.
+  pcie5_x8,    ///< Eight lanes of PCIe 5, on a card that has no more.
+  unified      ///< One memory that CPU and GPU share, so that copies stay in it.
+};
+
+/// Host memory and cores of a node, as clouds sell them with all of its GPUs.
+struct NodeHost {
+  Bytes memory{0};
+  std::int64_t cores = 0;
+  std::string source;
 };
 
 struct GpuPart {
@@ -38,6 +47,12 @@ struct GpuPart {
   /// How `saturated` was derived, in words; the note of each rate scaled by it repeats them.
   std::string rule;
   std::int64_t node_gpus = 1;  ///< Number of GPUs in the smallest host that this GPU is sold in.
+  /// The usual host of nodes of this GPU; none where it is not sold in nodes, or not known.
+  std::optional<NodeHost> node = {};
+  /// Bytes/s of the GPU's link to other GPUs of its node, each way; 0 where it has none.
+  BytesPerSecond node_link{0};
+  /// Whether the GPU is sold in some countries alone.
+  bool is_rare = false;
   std::string source;
 };
 
@@ -55,6 +70,10 @@ struct CpuPart {
   std::vector<std::int64_t> speeds;
   std::vector<std::int64_t> module_gib;  ///< Sizes of modules that the board takes, in GiB.
   bool c2c = false;                      ///< Whether the CPU is joined to its GPU by NVLink-C2C.
+  /// Name of the GPU whose memory is the CPU's too (HostLink::unified), which it comes with alone;
+  /// empty for other CPUs.
+  std::string unified_with = {};
+  bool is_arm = false;  ///< Whether the CPU runs aarch64 programs.
   bool server = false;  ///< Whether the CPU is sold on boards of nodes with several GPU modules.
   std::string source;
 };

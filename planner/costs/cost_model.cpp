@@ -1,6 +1,7 @@
 #include "planner/costs/cost_model.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "planner/costs/cost_family.hpp"
@@ -99,7 +100,12 @@ TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
     double tabulated_deviation = 0;
     for (const Gemm& g : work.gemms) {
       if (profile_.device == DeviceKind::cuda && g.dealt != Gemm::Dealt::nothing) {
-        parts.add(expert_product_time(profile_, g), kExpertShareDeviation, Evidence::fitted);
+        const Fact& scaled = scaled_for_experts(profile_);
+        const bool is_measured = scaled.source == Source::measured;
+        parts.add(expert_product_time(profile_, g),
+                  is_measured ? kExpertShareDeviation
+                              : std::hypot(kExpertShareDeviation, deviation_of(scaled)),
+                  is_measured ? Evidence::fitted : Evidence::datasheet);
         continue;
       }
       if (const auto known = tabulated_time(profile_, g)) {

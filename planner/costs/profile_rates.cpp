@@ -126,15 +126,21 @@ Seconds expert_product_time(const MachineProfile& profile, const Gemm& gemm) {
   constexpr double kHalfRowTile = 64, kHalfTermTile = 16;
   const double work = flops(gemm).count();
   if (profile.gemm.empty()) return Seconds(work / profile.peak_bf16.value);
-  const auto fastest = std::ranges::max_element(
-      profile.gemm, {}, [](const CurvePoint& point) { return point.rate.value; });
+  const Fact& fastest = scaled_for_experts(profile);
   const auto m = static_cast<double>(gemm.m), n = static_cast<double>(gemm.n),
              k = static_cast<double>(gemm.k);
   const bool rows = gemm.dealt != Gemm::Dealt::terms;
   const double fill = rows ? m / (m + kHalfRowTile) : k / (k + kHalfTermTile);
   const double bytes = 2 * (m * k + k * n) + (rows ? 2 : 2 * 4) * m * n;
-  return Seconds(work / (expert_share(gemm.dealt) * fastest->rate.value * fill) +
+  return Seconds(work / (expert_share(gemm.dealt) * fastest.value * fill) +
                  static_cast<double>(gemm.count) * bytes / profile.hbm_bandwidth.value);
+}
+
+const Fact& scaled_for_experts(const MachineProfile& profile) {
+  if (profile.gemm.empty()) return profile.peak_bf16;
+  return std::ranges::max_element(profile.gemm, {},
+                                  [](const CurvePoint& point) { return point.rate.value; })
+      ->rate;
 }
 
 Seconds narrow_run_time(const AttentionWork& attention) {

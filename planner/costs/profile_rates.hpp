@@ -21,6 +21,10 @@ namespace sluice::planner {
 /// + 64); terms come in tiles of 32, k / (k + 16). bytes: operands and results once, gradients of
 /// weights in fp32 in both directions. A profile without a curve gives flops / peak.
 [[nodiscard]] Seconds expert_product_time(const MachineProfile& profile, const Gemm& gemm);
+
+/// The rate that expert_product_time() scales: the fastest of the curve, or the peak where there is
+/// no curve. Times rest on a fit only where it was measured, and err by its deviation too.
+[[nodiscard]] const Fact& scaled_for_experts(const MachineProfile& profile);
 /// Rate of Sluice's own kernels for products of experts over the matrix library's rate, for full
 /// tiles. Source: medians over products of Qwen3-30B-A3B and Mixtral-8x7B with 256 to 4096 rows an
 /// expert on an H200, each within 12 % (experiments/results/current/two-speed-memory, by

@@ -15,6 +15,12 @@ namespace {
 constexpr std::size_t kNameDigits = 24;
 
 std::filesystem::path kept_file(const Request& request) {
+  return request.store.root() / "advice" / (search_key(request).substr(0, kNameDigits) + ".json");
+}
+
+}  // namespace
+
+std::string search_key(const Request& request) {
   const ResolvedMachine& machine = request.machine();
   CanonicalText key("sluice-advice-plan 2");
   key.add("job", job_hash(request.job()))
@@ -29,10 +35,8 @@ std::filesystem::path kept_file(const Request& request) {
       .add("exhaustive", request.search.exhaustive)
       .add("effort", request.search.effort);
   for (const auto& [name, value] : request.config.plan_overrides) key.add(name, value);
-  return request.store.root() / "advice" / (key.hash().substr(0, kNameDigits) + ".json");
+  return key.hash();
 }
-
-}  // namespace
 
 std::optional<Plan> kept_plan(const Request& request) {
   const std::filesystem::path path = kept_file(request);

@@ -2,10 +2,14 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "planner/requests/request.hpp"
 
 namespace sluice::planner {
+
+/// Hash of all that a search of the request depends on.
+[[nodiscard]] std::string search_key(const Request& request);
 
 /// The plan that an equal search found before and keep_plan() wrote to the store's folder advice/;
 /// none where there is none. Searches are equal where job, profile, costs, capacities, residency,

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "planner/predictions/limited_by.hpp"
 #include "planner/requests/basis_json.hpp"
 #include "planner/requests/run_needs_json.hpp"
 #include "sim/json_object.hpp"
@@ -86,6 +87,8 @@ Json prediction_json(const Prediction& p) {
                {"bound_s", p.bound.time.count()},
                {"bound_by", to_string(p.bound.by)},
                {"bound_ratio", p.bound_ratio()},
+               {"limited_by", limited_by(p).first},
+               {"limited_share", limited_by(p).second},
                {"bounds", bounds_json(p.bound)},
                {"memory", to_json(p.memory)},
                {"busy", busy},

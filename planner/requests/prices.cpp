@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/counted_machine.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/files/whole_file.hpp"
 #include "planner/files/yaml_document.hpp"
+#include "planner/requests/read_instances.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
 
@@ -111,17 +113,25 @@ std::map<std::string, Price> read_section(const YAML::Node& section, const std::
 }
 
 PriceList price_list(const YAML::Node& root, const std::string& where) {
-  if (!root.IsMap() || (!root["prices"] && !root["parts"])) {
-    fail(where, "must hold a map \"prices\" of machine names, \"parts\" of part names, or both");
+  if (!root.IsMap() || (!root["prices"] && !root["parts"] && !root["instances"])) {
+    fail(where,
+         "must hold a map \"prices\" of machine names, \"parts\" of part names, \"instances\" of "
+         "clouds, or several of them");
   }
   PriceList list;
   for (const auto& section : root) {
     const auto name = section.first.as<std::string>();
-    if (name != "prices" && name != "parts") {
-      fail(where, name + ": unknown key" + sim::did_you_mean(name, {"prices", "parts"}));
+    const std::string field = where + ": " + name;
+    if (name == "instances") {
+      list.instances = read_instances(section.second, field);
+    } else if (name == "prices") {
+      list.machines = read_section(section.second, field, require_machine);
+    } else if (name == "parts") {
+      list.parts = read_section(section.second, field, require_part);
+    } else {
+      fail(where,
+           name + ": unknown key" + sim::did_you_mean(name, {"prices", "parts", "instances"}));
     }
-    (name == "prices" ? list.machines : list.parts) = read_section(
-        section.second, where + ": " + name, name == "prices" ? require_machine : require_part);
   }
   return list;
 }
@@ -143,6 +153,25 @@ std::optional<double> PriceList::buy(const std::string& part, std::int64_t count
 }
 
 Price PriceList::of(const std::string& machine) const {
+  if (const auto found = instances.find(machine); found != instances.end()) {
+    const Instance& one = found->second;
+    return {.buy_usd = {},
+            .rent_usd_per_hour = one.usd_per_hour,
+            .date = one.date,
+            .source = one.address,
+            .rent_date = one.date};
+  }
+  if (const CountedMachine many = counted_machine(machine);
+      many.gpus > 1 && !machines.contains(machine)) {
+    const auto parts =
+        many.machine.ends_with(".json") ? std::nullopt : find_composition(many.machine);
+    const auto cards = parts ? buy("gpu " + parts->gpu, many.gpus - 1) : std::nullopt;
+    Price price = of(many.machine);
+    price.rent_usd_per_hour.reset();
+    if (!cards || !price.buy_usd) return {};
+    *price.buy_usd += *cards;
+    return price;
+  }
   Price price;
   if (const auto found = machines.find(machine); found != machines.end()) price = found->second;
   if (price.buy_usd) return price;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "planner/catalogue/composed_machine.hpp"
+#include "planner/requests/instance.hpp"
 
 namespace sluice::planner {
 
@@ -20,16 +21,20 @@ struct Price {
   std::string rent_date = {};  ///< When the rent was read; empty where there is none.
 };
 
-/// Prices of a YAML (or JSON) file, of which `parts` may be absent:
+/// Prices of a YAML (or JSON) file, of whose sections one is enough:
 ///   prices:                       # by machine name, also "rtx-4090 + 4x64 GiB DDR5-5600"
 ///     h200: {buy_usd: 32000, rent_usd_per_hour: 3.5, date: 2026-01-31, source: shop.example}
 ///     8x-h100-sxm: {rent_usd_per_hour: 24, date: 2026-01-31}
 ///   parts:                        # a CPU with board, case and power supply; one module; one drive
 ///     gpu rtx-4090: {buy_usd: 1599, date: 2022-10-12}
 ///     "32 GiB DDR5-5600": {buy_usd: 110, date: 2026-01-31}
+///   instances:                    # by the cloud's name; all fields but `specification` are needed
+///     aws p5.48xlarge: {gpu: h100-sxm, gpus: 8, gib: 2048, vcpus: 192, usd_per_hour: 55.04,
+///                       date: 2026-11-09, address: "https://...", specification: "https://..."}
 struct PriceList {
   std::map<std::string, Price> machines;
   std::map<std::string, Price> parts;
+  std::map<std::string, Instance> instances = {};
 
   /// The price of a machine: its own entry; where that has no price to buy, the sum of its parts if
   /// the list has every one of them (dated by the oldest). Fields for which nothing is known are
@@ -44,7 +49,8 @@ struct PriceList {
 
 /// Reads a price file. Throws BadRequest naming the file and the field for unknown keys, for
 /// machines and parts that are not in the catalogue (profile files end in .json), for a missing
-/// date, and for a price that is not positive.
+/// date, for an instance without the address of the page that states its rent, and for a price that
+/// is not positive.
 [[nodiscard]] PriceList read_prices(const std::filesystem::path& file);
 
 }  // namespace sluice::planner

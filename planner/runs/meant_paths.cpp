@@ -23,8 +23,6 @@ constexpr std::array kMeant = {
     Meant{"schedule.min_lr_ratio", "schedule.final_fraction"},
     Meant{"min_lr_ratio", "schedule.final_fraction"},
     Meant{"scheduler", "schedule.kind"},
-    Meant{"gpu", "machine"},
-    Meant{"ram", "limits.host"},
     Meant{"vram", "limits.hbm"},
     Meant{"hbm", "limits.hbm"},
     Meant{"host", "limits.host"},

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 
+#include "planner/catalogue/composed_machine.hpp"
 #include "planner/files/choice.hpp"
 #include "planner/files/yaml_document.hpp"
 #include "planner/machines/profile_file.hpp"
@@ -43,6 +44,12 @@ void set_betas(RunConfig& run, Text value, Text path) {
   for (const double beta : {run.optimizer.beta1, run.optimizer.beta2}) {
     if (beta < 0 || beta >= 1) throw BadRequest(path + ": must be at least 0 and less than 1");
   }
+}
+
+/// Replaces parts of the run's machine, or of the GPU's usual one where the run names no machine.
+void set_parts(RunConfig& run, const PartFlags& parts) {
+  const bool is_named = run.machine != RunConfig().machine;
+  run.machine = composed_text(is_named ? std::optional(run.machine) : std::nullopt, parts);
 }
 
 void set_clip(RunConfig& run, Text value, Text path) {
@@ -295,6 +302,10 @@ constexpr std::array kPaths = {
     RunPath{"keep_best",
             [](RunConfig& run, Text v, Text p) { run.keep_best = parse_yes_or_no(v, p); }},
     RunPath{"machine", [](RunConfig& run, Text v, Text p) { run.machine = parse_name(v, p); }},
+    RunPath{"gpu", [](RunConfig& run, Text v, Text) { set_parts(run, {.gpu = v, .cpu = {}, .ram = {}, .ssd = {}}); }},
+    RunPath{"cpu", [](RunConfig& run, Text v, Text) { set_parts(run, {.gpu = {}, .cpu = v, .ram = {}, .ssd = {}}); }},
+    RunPath{"ram", [](RunConfig& run, Text v, Text) { set_parts(run, {.gpu = {}, .cpu = {}, .ram = v, .ssd = {}}); }},
+    RunPath{"ssd", [](RunConfig& run, Text v, Text) { set_parts(run, {.gpu = {}, .cpu = {}, .ram = {}, .ssd = v}); }},
     RunPath{"limits.hbm", [](RunConfig& run, Text v, Text p) { run.limits.hbm = parse_limit(v, p); }},
     RunPath{"limits.host", [](RunConfig& run, Text v, Text p) { run.limits.host = parse_limit(v, p); }},
     RunPath{"limits.disk", [](RunConfig& run, Text v, Text p) { run.limits.disk = parse_limit(v, p); }},

@@ -245,14 +245,14 @@ def test_wrong_requests_are_refused(refuses, tmp_path, tiny):
     refuses(["predict", *tiny, "--set", "plan.weight_buffers=0"], "weight_buffers")
     refuses(["buy", *tiny, "--machines", "h200,,l40s"], "--machines")
     refuses(["buy", *tiny, "--tokens", "0"], "--tokens")
-    refuses(["buy", *tiny, "--machines", "h20"], "h200")
+    refuses(["buy", *tiny, "--machines", "h2000"], "h200")
     refuses(["buy", *tiny, "--plan", "p.json"], "--plan", "on every machine", "sluice predict")
     refuses(["buy", *tiny, "--policy", "resident"], "--policy", "on every machine", "sluice predict")
     run_file = tmp_path / "run.yaml"
     run_file.write_text("model: bytes-2m\nseq_len: 64\nbatch_size: 4\nplan: p.json\npolicy: resident\n")
     refuses(["buy", run_file], "--plan= leaves")
     refuses(["buy", run_file, "--plan="], "--policy= leaves")
-    refuses(["buy", run_file, "--plan=", "--policy=", "--machines", "h20"], "h200")
+    refuses(["buy", run_file, "--plan=", "--policy=", "--machines", "h2000"], "h200")
     bad = tmp_path / "bad.yaml"
     bad.write_text("prices: {h200: {buy_usd: 1}}")
     refuses(["buy", *tiny, "--prices", bad], "date")

@@ -25,7 +25,8 @@ TEST(ComposedMachine, CatalogueSpansTheGenerations) {
   }
   EXPECT_GE(builds().size(), 24u);
   EXPECT_EQ(architectures,
-            (std::set<std::string>{"sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"}));
+            (std::set<std::string>{"sm_70", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103",
+                                   "sm_120", "sm_121", "gfx942", "gfx950", "gfx1151", "apple"}));
   EXPECT_TRUE(links.contains("pcie4/3") && links.contains("c2c/5") && links.contains("pcie5/5"));
 }
 
@@ -64,6 +65,32 @@ TEST(ComposedMachine, TheSlowerEndOfTheSlotDecides) {
   EXPECT_LT(find_machine("rtx-5090 + xeon-w-2295 + 4x32 GiB DDR4-2933 + 1x gen3").h2d.value, 13e9);
   EXPECT_GT(find_machine("rtx-5090").h2d.value, 50e9);
   EXPECT_GT(find_machine("gh200").h2d.value, 300e9);
+}
+
+// Eight lanes of PCIe 5 carry half of sixteen, and of PCIe 4 as much as sixteen of PCIe 3.
+TEST(ComposedMachine, EightLanesCarryHalf) {
+  const double whole = find_machine("rtx-5070-ti").h2d.value;
+  EXPECT_DOUBLE_EQ(find_machine("rtx-5060-ti").h2d.value, whole / 2);
+  EXPECT_DOUBLE_EQ(find_machine("rtx-5060-ti + ryzen-9-5950x + 4x32 GiB DDR4-3200").h2d.value,
+                   12.35e9);
+}
+
+// CPU and GPU of one chip share one memory: both pools are parts of it, and so are all rates.
+TEST(ComposedMachine, OneMemoryIsOnePoolAndOneRate) {
+  for (const char* name : {"dgx-spark", "gb10", "strix-halo", "m3-ultra", "m4-max"}) {
+    const MachineProfile machine = find_machine(name);
+    const Composition parts = find_composition(name).value();
+    const double pool = static_cast<double>(parts.ram.total().count());
+    EXPECT_LE(machine.hbm.value + machine.host.value, pool) << name;
+    EXPECT_GE(machine.hbm.value + machine.host.value, 0.94 * pool) << name;
+    const double rate = find_gpu(parts.gpu).bandwidth.count();
+    EXPECT_LE(machine.hbm_bandwidth.value, rate) << name;
+    EXPECT_LE(machine.dram.value, rate) << name;
+    EXPECT_LE(machine.h2d.value, rate / 2) << name;  // A copy reads and writes the same memory.
+    EXPECT_NEAR(memory_peak(find_cpu(parts.cpu), parts.ram).count(), rate, 0.01 * rate) << name;
+  }
+  EXPECT_REFUSED(find_machine("strix-halo + ryzen-9-9950x"), "one chip");
+  EXPECT_REFUSED(find_machine("rtx-4090 + gb10-cpu"), "one chip with gb10");
 }
 
 TEST(ComposedMachine, EveryNumberIsLabelledAndEstimatesAreWide) {

@@ -81,6 +81,29 @@ TEST(ComputeCost, ProductsOfExpertsTakeWhatTheirOwnKernelsDoOnACudaDevice) {
   }
 }
 
+// A rate that was measured on another GPU and scaled is a rule, as wide as the scaled rate and
+// more.
+TEST(ComputeCost, ProductsOfExpertsRestOnAFitOnlyWhereTheScaledRateWasMeasured) {
+  Work work;
+  work.gemms = {{64, 500, 1000, 3, Gemm::Dealt::rows}};
+  MachineProfile profile = round_profile(DeviceKind::cuda);
+  const auto cost = [&] {
+    return ProfileCostModel(profile, {}).compute(CostKey{"forward/x"}, work);
+  };
+  for (CurvePoint& point : profile.gemm) point.rate.source = Source::measured;
+  const TaskCost measured = cost();
+  EXPECT_EQ(measured.evidence, Evidence::fitted);
+  for (CurvePoint& point : profile.gemm) {
+    point.rate.source = Source::estimated;
+    point.rate.deviation = 0.2 * point.rate.value;
+  }
+  const TaskCost scaled = cost();
+  EXPECT_EQ(scaled.evidence, Evidence::datasheet);
+  EXPECT_GT(scaled.relative_deviation, measured.relative_deviation);
+  EXPECT_GE(scaled.relative_deviation, 0.2);
+  EXPECT_EQ(scaled.amount, measured.amount);
+}
+
 TEST(ComputeCost, CalibrationOfItsKeyReplacesTheProfile) {
   const ProfileCostModel costs(round_profile(), one("forward/x", 0.25));
   EXPECT_EQ(costs.compute(CostKey{"forward/x"}, {}).amount, Amount(0.25));

@@ -32,6 +32,52 @@ TEST_F(PriceFile, AMachineIsTheSumOfItsPartsWhereEachHasAPrice) {
   EXPECT_THROW((void)read_prices(write("g.yaml", "prices: {\xff: {}}\n")), BadRequest);
 }
 
+// An instance is a rent with its host; of a node one GPU brings an eighth of memory and cores.
+TEST_F(PriceFile, AnInstanceIsARentWithItsHost) {
+  const auto file = write("clouds.yaml", R"(instances:
+  cloud.8: {gpu: h100-sxm, gpus: 8, gib: 2048, vcpus: 192, usd_per_hour: 55.04,
+            date: 2026-11-09, address: "https://prices.example"}
+)");
+  const PriceList prices = read_prices(file);
+  const Price price = prices.of("cloud.8");
+  EXPECT_EQ(price.rent_usd_per_hour, 55.04);
+  EXPECT_FALSE(price.buy_usd);
+  EXPECT_EQ(price.rent_date, "2026-11-09");
+  EXPECT_EQ(price.source, "https://prices.example");
+  const RentedHost host = host_of(prices.instances.at("cloud.8"));
+  EXPECT_EQ(host.memory, Bytes(2048ll << 30));
+  EXPECT_EQ(host.cores, 96);
+  const auto share = share_of_node("a100-80-sxm");
+  ASSERT_TRUE(share);
+  EXPECT_EQ(share->memory, Bytes(144ll << 30));
+  EXPECT_EQ(share->cores, 6);
+  EXPECT_FALSE(share_of_node("rtx-4090"));
+  EXPECT_FALSE(share_of_node("h200"));  // Measured on such a share.
+  const RunConfig run = on_rented(RunConfig(), "a100-80-sxm", *share);
+  EXPECT_EQ(run.machine_overrides.at("cores"), "6");
+  EXPECT_LT(*run.limits.host, share->memory);
+}
+
+TEST_F(PriceFile, AnInstanceWithoutDateOrPageIsRefused) {
+  const std::string rest = "gpu: l40s, gpus: 1, gib: 32, vcpus: 4, usd_per_hour: 1.9";
+  const auto refusal = [&](const std::string& more) -> std::string {
+    try {
+      (void)read_prices(write("x.yaml", "instances: {cloud.1: {" + more + "}}"));
+    } catch (const BadRequest& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::string page = ", address: \"https://prices.example\"";
+  EXPECT_EQ(refusal(rest + ", date: 2026-01-31" + page), "");
+  EXPECT_NE(refusal(rest + page).find("date is missing"), std::string::npos);
+  EXPECT_NE(refusal(rest + ", date: 2026-01-31").find("address is missing"), std::string::npos);
+  EXPECT_NE(refusal(rest + ", date: 2026-01-31, address: a shop").find("no address of a page"),
+            std::string::npos);
+  EXPECT_NE(refusal(rest + ", vcpu: 4").find("did you mean \"vcpus\""), std::string::npos);
+  EXPECT_NE(refusal("gpu: l40x").find("did you mean"), std::string::npos);
+}
+
 // A rent has its own date, not that of the parts of which the machine is bought.
 TEST_F(PriceFile, ARentKeepsItsDateBesideThatOfTheParts) {
   const auto file = write("both.yaml", R"(prices:

@@ -1,0 +1,159 @@
+#include "planner/buying/build_candidates.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "planner/effort/parallel_for.hpp"
+
+namespace sluice::planner {
+
+BuildCandidates::BuildCandidates(const std::vector<BuildGroup>& groups,
+                                 const std::function<Seconds(const BuildOffer&)>& bound,
+                                 std::int64_t threads) {
+  for (const BuildGroup& group : groups) {
+    CandidateGroup mine{.gpu = group.gpu};
+    for (const BuildOffer& offer : group.offers) mine.candidates.push_back({.offer = &offer});
+    groups_.push_back(std::move(mine));
+  }
+  parallel_for(groups_.size(), threads, [&](std::size_t i) { find_bounds(groups_[i], bound); });
+  for (std::size_t g = 0; g < groups_.size(); ++g) find_anchor(g);
+}
+
+/// Computes bounds of those builds of which no other has as much of everything, and gives each
+/// build the largest of a build that has no less.
+void BuildCandidates::find_bounds(CandidateGroup& group,
+                                  const std::function<Seconds(const BuildOffer&)>& bound) {
+  std::vector<const BuildOffer*> most;
+  for (const BuildCandidate& one : group.candidates) {
+    if (!one.offer->lends_drives) continue;
+    const auto has_less = [&](const BuildOffer* other) { return has_no_less(*one.offer, *other); };
+    if (std::ranges::any_of(
+            most, [&](const BuildOffer* other) { return has_no_less(*other, *one.offer); })) {
+      continue;
+    }
+    std::erase_if(most, has_less);
+    most.push_back(one.offer);
+  }
+  group.bound = Seconds(std::numeric_limits<double>::infinity());
+  for (const BuildOffer* offer : most) {
+    const Seconds found = bound(*offer);
+    group.bound = std::min(group.bound, found);
+    for (BuildCandidate& one : group.candidates) {
+      if (has_no_less(*offer, *one.offer)) one.lower = std::max(one.lower, found);
+    }
+  }
+}
+
+void BuildCandidates::find_anchor(std::size_t g) {
+  const CandidateGroup& group = groups_[g];
+  const auto amount = [](const BuildOffer& offer) {
+    return std::tuple(offer.memory_rate.count(), offer.memory.count(), offer.cpu_rate, -offer.usd);
+  };
+  for (std::size_t i = 0; i < group.candidates.size(); ++i) {
+    const BuildOffer& offer = *group.candidates[i].offer;
+    Anchor& anchor = anchors_.try_emplace(group.gpu, Anchor{.place = {g, i}}).first->second;
+    ++anchor.builds;
+    const BuildOffer& most = *at(anchor.place).offer;
+    if (offer.lends_drives) continue;
+    if (most.lends_drives || amount(offer) > amount(most)) anchor.place = {g, i};
+  }
+}
+
+BuildPlace BuildCandidates::anchor_before(const BuildPlace& place) const {
+  constexpr std::size_t kMany = 8;
+  const Anchor& anchor = anchors_.at(groups_[place.first].gpu);
+  const bool is_open = at(anchor.place).state == BuildState::open;
+  return anchor.builds > kMany && is_open ? anchor.place : place;
+}
+
+std::optional<bool> BuildCandidates::is_short(const std::string& gpu, Bytes memory) const {
+  const auto known = known_.find(gpu);
+  if (known == known_.end()) return std::nullopt;
+  if (memory < known->second.needed) return true;
+  if (memory >= known->second.enough) return false;
+  return std::nullopt;
+}
+
+double BuildCandidates::guess(const CandidateGroup& group, const BuildCandidate& one) const {
+  constexpr double kUnknown = 1.05;
+  const auto known = known_.find(group.gpu);
+  const double ratio = known == known_.end() ? kUnknown : known->second.ratio.value_or(kUnknown);
+  double step = std::max(group.bound.count() * ratio, one.lower.count());
+  if (one.offer->lends_drives && known != known_.end()) {
+    const Bytes lacking = std::max(Bytes(0), known->second.needed - one.offer->memory);
+    step += 2 * static_cast<double>(lacking.count()) / one.offer->drive_rate.count();
+  }
+  return step;
+}
+
+void BuildCandidates::learn(const BuildPlace& place, const BuildTrial& trial) {
+  const CandidateGroup& group = groups_[place.first];
+  BuildCandidate& planned = at(place);
+  const BuildOffer& offer = *planned.offer;
+  planned.state = BuildState::planned;
+  Known& known = known_[group.gpu];
+  if (!offer.lends_drives && trial.needed && *trial.needed > known.needed) {
+    known.needed = *trial.needed;
+    raise_for_drives(group.gpu, known.needed);
+  }
+  raise_lower(group.gpu, offer, trial);
+  if (!trial.step) {
+    if (!trial.needed) known.failed.push_back(&offer);
+    return;
+  }
+  if (!offer.lends_drives) known.enough = std::min(known.enough, offer.memory);
+  const double above = trial.step->count() / group.bound.count();
+  known.ratio = std::min(known.ratio.value_or(above), above);
+}
+
+/// Raises the lower bounds of the GPU's builds that have no more than one that was planned, and
+/// rules them out where the job does not fit there.
+void BuildCandidates::raise_lower(const std::string& gpu, const BuildOffer& planned,
+                                  const BuildTrial& trial) {
+  for (CandidateGroup& group : groups_) {
+    if (group.gpu != gpu) continue;
+    for (BuildCandidate& one : group.candidates) {
+      if (one.state != BuildState::open) continue;
+      // Drives help only where memory is short: a build with more memory that lends none is no
+      // slower if the job fits on it.
+      BuildOffer like = *one.offer;
+      if (!planned.lends_drives && trial.step) like.lends_drives = false;
+      if (planned.lends_drives != like.lends_drives || !has_no_less(planned, like)) continue;
+      if (!trial.step) one.state = BuildState::ruled_out;
+      if (trial.step) one.lower = std::max(one.lower, *trial.step);
+    }
+  }
+}
+
+void BuildCandidates::raise_for_drives(const std::string& gpu, Bytes needed) {
+  constexpr double kSurelyNeeded = 0.9;
+  for (CandidateGroup& group : groups_) {
+    if (group.gpu != gpu) continue;
+    for (BuildCandidate& one : group.candidates) {
+      if (!one.offer->lends_drives) continue;
+      const double lacking = kSurelyNeeded * static_cast<double>(needed.count()) -
+                             static_cast<double>(one.offer->memory.count());
+      const double rate =
+          std::min(one.offer->drive_rate.count(), one.offer->drive_write_rate.count());
+      if (lacking > 0 && rate > 0) one.lower = std::max(one.lower, Seconds(lacking / rate));
+    }
+  }
+}
+
+/// Whether the GPU is known to lack something else than host memory on a build with no less.
+bool BuildCandidates::lacks_more(const std::string& gpu, const BuildOffer& offer) const {
+  const auto known = known_.find(gpu);
+  if (known == known_.end()) return false;
+  return std::ranges::any_of(known->second.failed, [&](const BuildOffer* failed) {
+    return failed->lends_drives == offer.lends_drives && failed->memory >= offer.memory &&
+           failed->drives >= offer.drives;
+  });
+}
+
+bool BuildCandidates::is_no_use(const CandidateGroup& group, const BuildCandidate& one) const {
+  const auto lacking = is_short(group.gpu, one.offer->memory);
+  const bool is_other_kind = lacking.has_value() && one.offer->lends_drives != *lacking;
+  return is_other_kind || lacks_more(group.gpu, *one.offer);
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,120 @@
+#include <algorithm>
+
+#include "planner/buying/advice_text.hpp"
+#include "planner/buying/break_even.hpp"
+#include "planner/buying/choice.hpp"
+#include "planner/buying/page.hpp"
+#include "planner/catalogue/composed_machine.hpp"
+
+namespace sluice::planner {
+namespace {
+
+void add_part(std::string& rows, const std::string& part, std::int64_t count,
+              const BuyRequest& request) {
+  const auto usd = request.prices.buy(part, count);
+  const std::string times = count > 1 ? std::to_string(count) + " x " : "";
+  rows += "<tr><td>" + html_text(times + part) + "</td><td class=\"n\">" +
+          (usd ? dollars(*usd) : "-") + "</td></tr>";
+}
+
+std::string parts_html(const BuyRow& row, const BuyRequest& request) {
+  const auto parts = row.machine.ends_with(".json") ? std::nullopt : find_composition(row.machine);
+  if (!parts) return "";
+  std::string rows;
+  add_part(rows, "gpu " + parts->gpu, 1, request);
+  add_part(rows, "cpu " + parts->cpu, 1, request);
+  add_part(rows, module_text(parts->ram), parts->ram.count, request);
+  add_part(rows, "ssd " + parts->ssd.kind, parts->ssd.count, request);
+  if (row.buy_usd) {
+    rows += "<tr><th>together</th><td class=\"n\">" + dollars(*row.buy_usd) + "</td></tr>";
+  }
+  return "<table>" + rows + "</table>";
+}
+
+std::string pays_text(const BuyRow& row, const BuyReport& report, const BuyRequest& request) {
+  const BuyRow* rent = cheapest_to_rent(report.rows, request);
+  if (rent == nullptr) return "no rent to compare with";
+  const BreakEven pays = break_even(row, *rent, request);
+  if (!pays.months) return "never, against " + rent->machine;
+  return "after " + months_text(pays, request) + ", against " + rent->machine +
+         (pays.is_stated ? "" : ", without a pause");
+}
+
+/// What to add next: the best order of the machine that was explained; of others the next build of
+/// the front.
+std::string next_text(const BuyRow& row, const BuyReport& report) {
+  if (row.machine == report.base) {
+    for (const Upgrade& one : report.upgrades) {
+      constexpr double kWorth = 1.03;
+      if (!one.fits || !one.speedup || *one.speedup < kWorth || one.within_budget == false)
+        continue;
+      return one.what + ": " + decimal(*one.speedup, 2) + " times as fast" +
+             (one.price ? " for " + dollars(*one.price) : "");
+    }
+    if (!report.upgrades.empty()) return "nothing that was tried is worth 3 % of the step";
+  }
+  const BuyRow* next = nullptr;
+  for (const BuyRow& other : report.rows) {
+    const bool is_faster = other.kind == RowKind::build && other.fits && !other.is_beaten &&
+                           other.step < row.step && other.buy_usd;
+    if (is_faster && (next == nullptr || *other.buy_usd < *next->buy_usd)) next = &other;
+  }
+  if (next == nullptr || !row.buy_usd) return "no build found is faster";
+  return next->machine + " for " + dollars(*next->buy_usd - *row.buy_usd) +
+         " more: " + decimal(to_seconds(row.step) / to_seconds(next->step), 2) + " times as fast";
+}
+
+std::string watts_text(const BuyRow& row) {
+  if (!row.run.watts) return "not known";
+  return decimal(row.run.watts->low, 0) + " to " + decimal(row.run.watts->high, 0) +
+         " of GPU and CPU, by a rule";
+}
+
+}  // namespace
+
+std::vector<ShownBuild> shown_builds(const BuyReport& report, const BuyRequest& request) {
+  std::vector<BuyRow> within;
+  for (const BuyRow& row : report.rows) {
+    const bool is_dear = request.budget_usd && (!row.buy_usd || *row.buy_usd > *request.budget_usd);
+    if (!is_dear && row.within_days != false) within.push_back(row);
+  }
+  const BuyRow* fast = nullptr;
+  for (const BuyRow& row : within) {
+    const bool counts = row.fits && row.buy_usd && row.kind != RowKind::resident_node &&
+                        row.engine != EngineOnGpu::none && !row.owned;
+    if (counts && (fast == nullptr || row.step < fast->step)) fast = &row;
+  }
+  std::vector<ShownBuild> shown;
+  const auto add = [&](const char* heading, const BuyRow* row) {
+    if (row == nullptr || !row->buy_usd) return;
+    const auto own = std::ranges::find(report.rows, row->machine, &BuyRow::machine);
+    const bool is_shown =
+        std::ranges::any_of(shown, [&](const ShownBuild& one) { return one.row == &*own; });
+    if (!is_shown) shown.push_back({.heading = heading, .row = &*own});
+  };
+  add("Cheap", cheapest_to_buy(report.rows, request));
+  add("Balanced", best_for_the_money(within, request));
+  add("Fast", fast);
+  return shown;
+}
+
+std::string build_html(const ShownBuild& build, const BuyReport& report,
+                       const BuyRequest& request) {
+  const BuyRow& row = *build.row;
+  std::string html =
+      "<div class=\"build\"><h3>" + build.heading + "</h3><p>" + html_text(row.machine) + "</p>";
+  html += parts_html(row, request) + "<table>";
+  const auto line = [&](const char* name, const std::string& text) {
+    html += std::string("<tr><th>") + name + "</th><td>" + html_text(text) + "</td></tr>";
+  };
+  line("time of a run", time_text(row));
+  line("watts", watts_text(row));
+  line("pays", pays_text(row, report, request));
+  line("what binds", row.limit + " at " + decimal(100 * row.limit_share, 0) + " % of the step" +
+                         (row.next_limit.empty() ? "" : ", next " + row.next_limit));
+  line("add next", next_text(row, report));
+  if (row.engine == EngineOnGpu::never_run) line("mind", "Sluice has never run on this GPU");
+  return html + "</table></div>\n";
+}
+
+}  // namespace sluice::planner
