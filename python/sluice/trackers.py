@@ -97,7 +97,7 @@ class Mlflow(Tracker):
         self._id = self.identity = identity
         self._client.update_run(self._id, status="RUNNING")
         if not online:
-            self.where = f"{folder}; mlflow ui --backend-store-uri {folder.as_uri()}"
+            self.where = f"{folder}; MLFLOW_ALLOW_FILE_STORE=true mlflow ui --backend-store-uri {folder.as_uri()}"
 
     def log(self, step: int, numbers: dict[str, float]) -> None:
         now = int(1000 * time.time())

@@ -47,7 +47,7 @@ LEVELS = {
         ["report", "study"],
         ["ablation", "training"],
     ],
-    "cli": [["shown"], ["words"], ["training"], ["forward"], [""]],
+    "cli": [["shown"], ["words"], ["completion", "serving"], ["training"], ["forward"], [""]],
 }
 FOLDERS = list(LEVELS)
 
