@@ -119,11 +119,12 @@ class Page:
         assert len([url for url in asked if url.startswith("file:")]) <= 1, asked
 
 
-def start_browser():
+def start_browser(*reached):
+    """A headless Chromium that resolves no name and reaches only the addresses in `reached`, such as "127.0.0.1"."""
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium")
     for word in ["headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", "window-size=1280,900",
-                 "host-resolver-rules=MAP * ~NOTFOUND", "disable-background-networking", "disable-component-update"]:  # fmt: skip
+                 "host-resolver-rules=" + ", ".join(["MAP * ~NOTFOUND", *("EXCLUDE " + address for address in reached)]), "disable-background-networking", "disable-component-update"]:  # fmt: skip
         options.add_argument("--" + word)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
