@@ -12,7 +12,7 @@ namespace {
 struct Bar {
   std::size_t lane = 0, kind = 0;
   int unit = 0;
-  double start = 0, end = 0;  ///< Seconds from the first start of the step.
+  double start = 0, end = 0;  ///< Seconds from the beginning of the step.
 };
 
 /// Position of a name in a list, to which it is added where it is new.
@@ -38,6 +38,19 @@ std::vector<Bar> joined(const std::vector<Bar>& bars, double gap) {
   return fewer;
 }
 
+/// Start and end of the steady step: the ends of the two tasks that delimit the graph's period; of
+/// all tasks where it has none.
+std::pair<Instant, Instant> shown_window(const planner::PredictedStep& step) {
+  if (const auto& period = step.graph.graph.period()) {
+    const auto end_of = [&step](sim::TaskId task) { return step.times.at(sim::index(task)).end; };
+    return {end_of(period->first), end_of(period->last)};
+  }
+  std::pair<Instant, Instant> window{};
+  for (const planner::TaskTimes& time : step.times)
+    window.second = std::max(window.second, time.end);
+  return window;
+}
+
 }  // namespace
 
 std::string step_timeline(const planner::PredictedStep& step) {
@@ -45,19 +58,17 @@ std::string step_timeline(const planner::PredictedStep& step) {
   constexpr double kGapShare = 1.0 / 2000;
   std::vector<std::string> lanes, kinds;
   std::vector<Bar> bars;
+  const auto [from, to] = shown_window(step);
   for (std::size_t i = 0; i < step.graph.tasks.size() && i < step.times.size(); ++i) {
     const planner::StepTask& task = step.graph.tasks[i];
-    const planner::TaskTimes& time = step.times[i];
-    if (task.step != 2 || time.end == time.start) continue;
+    const double start = std::max(0.0, to_seconds(step.times[i].start - from).count());
+    const double end = to_seconds(std::min(step.times[i].end, to) - from).count();
+    if (end <= start) continue;
     bars.push_back({.lane = position(lanes, to_string(task.lane)),
                     .kind = position(kinds, to_string(task.kind)),
                     .unit = task.unit,
-                    .start = to_seconds(time.start).count(),
-                    .end = to_seconds(time.end).count()});
-  }
-  if (!bars.empty()) {
-    const double first = std::ranges::min(bars, {}, &Bar::start).start;
-    for (Bar& bar : bars) bar.start -= first, bar.end -= first;
+                    .start = start,
+                    .end = end});
   }
   std::ranges::sort(bars, {}, [](const Bar& bar) { return std::pair(bar.lane, bar.start); });
   const double length = to_seconds(step.prediction.step).count();

@@ -25,7 +25,7 @@ std::string rehearsal_table(const Rehearsed& run) {
   if (const std::optional<Seconds> step = run.median_step()) {
     text +=
         rehearsal_row("step", planner::format_seconds(predicted), planner::format_seconds(*step),
-                      fmt::format("{:+.1f} %, median", 100 * (*step / predicted - 1)));
+                      fmt::format("error {:+.1f} % of the median", 100 * (predicted / *step - 1)));
     text += rehearsal_row(
         "tokens/s", planner::format_amount(prediction.tokens_per_s),
         planner::format_amount(static_cast<double>(run.job.tokens()) / step->count()));

@@ -32,8 +32,8 @@ std::string row(const std::string& what, const std::string& predicted, const std
   return fmt::format("  {:<22} {:>14} {:>14}   {}\n", what, predicted, measured, note);
 }
 
-std::string compared(Seconds predicted, Seconds measured) {
-  return fmt::format("{:+.1f} %", 100 * (measured.count() / predicted.count() - 1));
+std::string error_text(Seconds predicted, Seconds measured) {
+  return fmt::format("error {:+.1f} %", 100 * (predicted.count() / measured.count() - 1));
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ std::string result_table(const TrainedRun& run) {
   if (const std::optional<Seconds> step = run.result.median_step()) {
     const Seconds promised = to_seconds(prediction.step);
     text += row("step", planner::format_seconds(promised), planner::format_seconds(*step),
-                (compared(promised, *step) + ", median").c_str());
+                (error_text(promised, *step) + " of the median").c_str());
     text += row("tokens/s", planner::format_amount(prediction.tokens_per_s),
                 planner::format_amount(static_cast<double>(run.job.tokens()) / step->count()));
     if (const TokenRates rates = run.token_rates(); rates.padded_fraction > 0) {

@@ -95,7 +95,7 @@ def test_the_page_comes_with_everything_that_it_needs(served):
 def test_a_prediction_is_what_the_program_prints(served, place, run_sluice):
     said = run_sluice("predict", *[word for name, value in JOB.items() for word in ("--" + name, value)], "--json", env={"SLUICE_HOME": str(place)})
     assert served.get("/api/predict?" + urllib.parse.urlencode(JOB))[2] == said.out
-    unfit = {**JOB, "hbm": "1 MiB"}
+    unfit = {**JOB, "hbm": "1 MiB", "policy": "megatrain-schedule"}
     said = run_sluice("predict", *[word for name, value in unfit.items() for word in ("--" + name, value)], "--json", exit_code=3, env={"SLUICE_HOME": str(place)})
     assert served.ask("/api/predict", **unfit) == said.json()
     assert served.ask("/api/timeline", **unfit) == {}
@@ -108,17 +108,21 @@ def test_the_timeline_is_of_one_step_and_no_lane_does_two_things_at_once(served)
         spans = [(start, end) for at, start, end in zip(line["lane"], line["start_s"], line["end_s"]) if at == lane]
         assert all(start < end for start, end in spans)
         assert all(before[1] <= after[0] + 1e-12 for before, after in zip(spans, spans[1:]))
-        assert sum(end - start for start, end in spans) == pytest.approx(found["busy"][name] * found["step_s"], rel=0.02, abs=1e-6)
+        assert sum(end - start for start, end in spans) == pytest.approx(found["busy"][name] * found["step_s"], rel=1e-6, abs=2e-9)
 
 
 def test_the_catalogue_is_what_the_program_lists(served, place, run_sluice):
     found = served.ask("/api/catalogue")
     assert found["models"] == run_sluice("models", "--json").json()
-    assert found["machines"] == run_sluice("machines", "--json", env={"SLUICE_HOME": str(place)}).json()
+    listed = run_sluice("machines", "--json", env={"SLUICE_HOME": str(place)}).json()
+    for machines in (found["machines"], listed):
+        assert machines["machines"].pop(0)["name"] == "here"  # Its memory is what is free at the moment.
+    assert found["machines"] == listed
     assert found["parts"] == run_sluice("machines", "parts", "--json").json()
     assert found["prices"] is False
 
 
+@pytest.mark.slow
 def test_advice_has_the_programs_fields(served):
     advice = served.ask("/api/buy", model="bytes-2m", tokens="1M", **{"seq-len": "64", "batch-size": "4"})
     assert advice["verdict"] and {row["machine"] for row in advice["rows"]} >= {"rtx-4090", "h200"}
