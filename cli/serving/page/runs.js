@@ -14,9 +14,10 @@ function drawCurves(box, name, rows, running) {
   xyPlot(shown, {series: [{name: "loss", color: "--blue", points: column("loss"), line: true, dots: rows.length > 60 ? "none" : "dot"},
     {name: "validation", color: "--vermilion", points: column("val_loss"), line: true, dots: "ring"}], x, y: {text: plain}, seen: `Loss of ${name} by step`});
   const pair = element(box, "div", {class: "pair"});
-  xyPlot(panel(pair), {series: [{name: "step time, measured", color: "--blue", points: column("step_s"), line: true, dots: "none"},
+  const [times, rates] = [panel(pair), panel(pair)];  // Both are there before either is drawn, as wide as it will be.
+  xyPlot(times, {series: [{name: "step time, measured", color: "--blue", points: column("step_s"), line: true, dots: "none"},
     {name: "predicted", color: "--orange", points: column("predicted_s"), line: true, dots: "none"}], x, y: {text: seconds, zero: true}, seen: `Step time of ${name}`});
-  xyPlot(panel(pair), {series: [{name: "useful tokens/s", color: "--green", points: column("useful_tokens_per_s"), line: true, dots: "none"}], x, y: {text: count, zero: true}, seen: `Tokens a second of ${name}`});
+  xyPlot(rates, {series: [{name: "useful tokens/s", color: "--green", points: column("useful_tokens_per_s"), line: true, dots: "none"}], x, y: {text: count, zero: true}, seen: `Tokens a second of ${name}`});
 }
 
 function startRuns() {
