@@ -10,7 +10,7 @@ namespace sluice::cli {
 /// Parameters of a request by name; the last of a repeated one holds.
 using Query = std::map<std::string, std::string>;
 
-/// Which parameters a question takes beside those of a run.
+/// A question of the page, which decides what parameters a request may have.
 enum class Question { prediction, purchase };
 
 /// Flags of the command line for a request's parameters, such as {"--model", "qwen3-8b"}. Only

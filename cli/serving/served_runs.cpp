@@ -22,7 +22,7 @@ namespace sluice::cli {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::size_t kMostBytes = 256UL << 20;  // Of one file that is read for the page.
+constexpr std::size_t kMostBytes = 256UL << 20;  // Most that is read of one file.
 
 /// Text of a regular file in a folder, its first kMostBytes; none where there is no such file, or a
 /// link.

@@ -7,7 +7,7 @@ import pytest
 from conftest import available_verbs
 
 VERBS = ["sim", "doctor", "probe", "machines", "models", "predict", "plan", "buy", "init", "data", "train", "cost", "fit",
-         "autotune", "ablate", "trace", "export", "eval", "generate"]
+         "autotune", "ablate", "trace", "export", "eval", "generate", "serve", "completion"]
 
 
 def test_every_verb_is_in_the_help():

@@ -98,7 +98,6 @@ def test_a_prediction_is_what_the_program_prints(served, place, run_sluice):
     unfit = {**JOB, "hbm": "1 MiB", "policy": "megatrain-schedule"}
     said = run_sluice("predict", *[word for name, value in unfit.items() for word in ("--" + name, value)], "--json", exit_code=3, env={"SLUICE_HOME": str(place)})
     assert served.ask("/api/predict", **unfit) == said.json()
-    assert served.ask("/api/timeline", **unfit) == {}
 
 
 def test_the_timeline_is_of_one_step_and_no_lane_does_two_things_at_once(served):

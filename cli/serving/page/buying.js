@@ -25,10 +25,12 @@ function costPlot(box, title, points) {
     shape(svg, "text", {x: kLeft - 7, y: toY(value) + 4, "text-anchor": "end"}, dollars(value));
   }
   shape(svg, "text", {x: (kLeft + kWidth) / 2, y: kHeight - 6, "text-anchor": "middle"}, "time of the run");
+  const named = [];  // Places of names: one that would lie on another is left to the tip.
   for (const point of points) {
     const dot = shape(svg, "circle", {cx: toX(point.x), cy: toY(point.y), r: 5, class: point.front ? "front" : "", style: `fill: var(${point.front ? "--orange" : "--grey"})`});
     withTip(dot, [point.name, daysText(point.x), dollars(point.y)]);
-    if (!point.front) continue;
+    if (!point.front || named.some(([x, y]) => Math.abs(x - toX(point.x)) < 90 && Math.abs(y - toY(point.y)) < 14)) continue;
+    named.push([toX(point.x), toY(point.y)]);
     const short = point.name.split(" + ")[0], atEnd = toX(point.x) > 0.6 * kWidth;
     shape(svg, "text", {x: toX(point.x) + (atEnd ? -9 : 9), y: toY(point.y) - 6, "text-anchor": atEnd ? "end" : "start", class: "strong"}, short);
   }

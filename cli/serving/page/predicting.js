@@ -101,7 +101,7 @@ function drawPrediction(box, found, timeline) {
   box.textContent = "";
   if (!found.fits) {
     const told = panel(box);
-    element(told, "h3", {}, `It does not fit: ${found.tier} is short by ${bytes(found.short_bytes)}`);
+    element(told, "h3", {}, found.tier ? `It does not fit: ${found.tier} is short by ${bytes(found.short_bytes)}` : "The plan of this policy does not fit");
     for (const remedy of found.remedies) element(told, "p", {}, `${remedy.what} (${remedy.setting}): ${seconds(remedy.step_s)} a step`);
     return;
   }

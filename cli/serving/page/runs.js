@@ -25,10 +25,10 @@ function startRuns() {
   const list = panel(part), curves = element(part, "div", {id: "curves"});
   let chosen = null, rows = [], drawn = "";
   async function follow() {
-    if (chosen === null) return;
+    if (chosen === null || part.hidden) return;  // What is hidden has no width to draw in.
     const name = chosen, after = rows.length ? rows[rows.length - 1].step : 0;
     const more = await asked("api/metrics", {run: name, after: String(after)});
-    if (chosen !== name) return;
+    if (chosen !== name || part.hidden) return;
     rows = rows.concat(more.rows);
     const state = `${name} ${rows.length} ${more.running}`;
     if (state !== drawn) drawCurves(curves, name, rows, more.running);
