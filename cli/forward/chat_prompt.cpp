@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/chat/chat_template.hpp"
 #include "engine/examples/example_format.hpp"
 #include "engine/examples/message_reader.hpp"
 #include "engine/tokenizer/tokenizer_folder.hpp"
@@ -79,23 +78,21 @@ engine::Conversation conversation_of(const std::string& json, const std::string&
   return conversation;
 }
 
-ChatPrompt chat_prompt(const GenerateRequest& request,
-                       const std::optional<std::filesystem::path>& folder,
-                       const planner::RunConfig& config) {
+engine::Conversation conversation_of(const GenerateRequest& request) {
+  if (request.conversation) return conversation_of(request.prompt, *request.conversation);
+  engine::Conversation conversation;
+  conversation.messages.push_back(engine::chat_message("user", request.prompt));
+  return conversation;
+}
+
+engine::ChatTemplate open_chat(const std::optional<std::filesystem::path>& folder,
+                               const planner::RunConfig& config) {
   if (!folder ||
       !std::holds_alternative<engine::TokenizerFolder>(engine::find_tokenizer(*folder))) {
     throw BadRequest("--chat: needs the tokenizer of the model's folder, and " + config.model +
                      " has none: give a model folder, or leave --chat out");
   }
-  const engine::ChatTemplate chat =
-      engine::chat_template_of(*folder, config.chat_template, config.date_string);
-  engine::Conversation conversation;
-  if (request.conversation) {
-    conversation = conversation_of(request.prompt, *request.conversation);
-  } else {
-    conversation.messages.push_back(engine::chat_message("user", request.prompt));
-  }
-  return {.text = chat.render_prompt(conversation), .turn_end = chat.turn_end()};
+  return engine::chat_template_of(*folder, config.chat_template, config.date_string);
 }
 
 }  // namespace sluice::cli

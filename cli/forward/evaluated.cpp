@@ -86,6 +86,7 @@ Evaluated open_evaluated(ForwardSubject& subject) {
     opened.stride = config.seq_len;
     opened.dataset =
         profiler::text_of(subject.data_config(), amount_shown("cutting text into tokens"));
+    if (const auto chat = opened.dataset->chat()) subject.tell_of_template(chat->sources);
     opened.windows = std::make_unique<engine::DatasetWindows>(*opened.dataset);
     opened.tokens = opened.dataset->tokens();
     opened.vocabulary = opened.dataset->vocabulary();

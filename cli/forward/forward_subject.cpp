@@ -9,7 +9,6 @@
 #include "cli/shown/prediction_table.hpp"
 #include "cli/words/parse_run.hpp"
 #include "engine/backends/backend.hpp"
-#include "engine/chat/kept_template.hpp"
 #include "engine/datasets/usable_tokenizer.hpp"
 #include "engine/forward/forward_weights.hpp"
 #include "engine/model_files/model_folder.hpp"
@@ -135,6 +134,13 @@ planner::RunConfig ForwardSubject::data_config() {
     data.chat_template.reset();
   }
   return data;
+}
+
+void ForwardSubject::tell_of_template(const engine::ChatSources& sources) {
+  const auto named = data_config().chat_template;
+  const engine::CheckpointFacts* trained = facts();
+  if (!named || states("template") || trained == nullptr) return;
+  engine::tell_of_unkept_template(*named, sources, trained->template_sha256);
 }
 
 const engine::StateSource& ForwardSubject::open_weights(const planner::ModelShape& shape) {

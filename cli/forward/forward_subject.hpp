@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/words/verbs.hpp"
+#include "engine/chat/kept_template.hpp"
 #include "engine/execution/device.hpp"
 #include "engine/model_files/checkpoint.hpp"
 #include "engine/model_files/tokenizer_place.hpp"
@@ -39,6 +40,9 @@ class ForwardSubject {
   [[nodiscard]] planner::Request resolve();
   /// The config by which data are read: with the tokenizer and the chat template of the run.
   [[nodiscard]] planner::RunConfig data_config();
+  /// Tells whether the template of data_config(), whose sources these are, is another than the run
+  /// trained with, where the run does not keep it.
+  void tell_of_template(const engine::ChatSources& sources);
   /// Creates a device and loads the weights to where `graph` keeps them, showing a bar. They come
   /// from the model's folder, or from the checkpoint (for a run, its newest intact one). Throws
   /// BadRequest if there are none.
@@ -58,6 +62,8 @@ class ForwardSubject {
   /// The tokenizer; null if every byte is a token. Throws BadRequest if a model with weights has no
   /// tokenizer.
   [[nodiscard]] std::unique_ptr<engine::Tokenizer> open_tokenizer();
+  /// Whether the command line states the path, be it by another program's name for it.
+  [[nodiscard]] bool states(const std::string& path) const;
   /// Facts of the checkpoint; null if the subject is a model folder or name.
   [[nodiscard]] const engine::CheckpointFacts* facts();
 
@@ -65,8 +71,6 @@ class ForwardSubject {
   const engine::StateSource& open_weights(const planner::ModelShape& shape);
   /// The checkpoint of the run or of its folder; null if the subject is a model folder or name.
   const engine::Checkpoint* checkpoint();
-  /// Whether the command line states the path, be it by another program's name for it.
-  [[nodiscard]] bool states(const std::string& path) const;
 
   std::string word_;
   planner::RunArguments request_;

@@ -63,18 +63,38 @@ std::vector<std::int32_t> ids_in(const std::filesystem::path& file) {
   return ids;
 }
 
+/// Refuses two prompts, and none where no conversation is asked for.
+void require_one_prompt(const RunArguments& arguments) {
+  std::vector<std::string> given;
+  for (const char* flag : {"--messages", "--prompt", "--prompt-file"}) {
+    if (arguments.value(flag)) given.emplace_back(flag);
+  }
+  if (given.size() > 1) {
+    const bool whole = given.front() == "--messages";
+    throw BadRequest(given.front() + ": is given beside " + given.back() + ", and " +
+                     (whole ? "is the whole conversation, whose last message is the question"
+                            : "each is a whole prompt") +
+                     ": keep one of them");
+  }
+  if (!given.empty() || arguments.has("--chat")) return;
+  throw BadRequest(
+      "prompt: give --prompt TEXT, --prompt-file FILE or --messages FILE, or --chat alone to "
+      "write messages one by one");
+}
+
 }  // namespace
 
 ForwardVerb generate_verb() {
   using Takes = planner::VerbFlag::Takes;
   return {
       "generate",
-      "sluice generate MODEL|RUNDIR --prompt TEXT [--chat] [--max-new-tokens N] [--temperature T] "
+      "sluice generate MODEL|RUNDIR --prompt TEXT|--chat [--max-new-tokens N] [--temperature T] "
       "[flags]",
       {{"--prompt", Takes::value, "text to continue"},
        {"--prompt-file", Takes::value, "file with the text to continue"},
        {"--chat", Takes::nothing,
-        "the prompt is a message: render it with the model's chat template"},
+        "the prompt is a message: render it with the model's chat template; without a prompt, "
+        "messages are lines of stdin, and the conversation goes on"},
        {"--messages", Takes::value,
         "file with a conversation to answer, as JSON: a list of messages, or an object with "
         "messages and tools; renders it as --chat does"},
@@ -98,12 +118,14 @@ GenerateRequest read_generate_request(const RunArguments& arguments) {
   const auto text = arguments.value("--prompt");
   const auto file = arguments.value("--prompt-file");
   request.conversation = arguments.value("--messages");
-  if (text.has_value() + file.has_value() + request.conversation.has_value() != 1) {
-    throw BadRequest("prompt: give --prompt TEXT, --prompt-file FILE or --messages FILE");
-  }
+  require_one_prompt(arguments);
+  request.talk = !text && !file && !request.conversation;
   request.chat = request.conversation || arguments.has("--chat");
-  request.prompt =
-      text ? *text : text_of_file(file ? *file : request.conversation.value(), request.chat);
+  if (text) {
+    request.prompt = *text;
+  } else if (!request.talk) {
+    request.prompt = text_of_file(file ? *file : request.conversation.value(), request.chat);
+  }
   request.new_tokens = count_of(arguments, "--max-new-tokens", request.new_tokens);
   if (request.new_tokens < 1) throw BadRequest("--max-new-tokens: must be at least 1");
   constexpr double kHottest = 100;

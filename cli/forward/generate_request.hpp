@@ -17,6 +17,8 @@ struct GenerateRequest {
   /// File that the prompt's conversation comes from; none where the prompt is a text.
   std::optional<std::string> conversation;
   bool chat = false;  ///< Whether a chat template renders the prompt.
+  /// Whether the prompts are messages from stdin, each answered in its turn.
+  bool talk = false;
   std::int64_t new_tokens = 128;
   engine::SamplerSettings sampler;
   std::vector<std::string> stops;

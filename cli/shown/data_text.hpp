@@ -1,4 +1,4 @@
-// Summary of a run's data, as text and as JSON.
+// Summary of a run's data as text.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,5 @@ namespace sluice::cli {
 [[nodiscard]] std::string data_text(const engine::DataSummary& summary,
                                     const std::optional<engine::PackedSequences>& packed,
                                     LearntMarks marks);
-/// Everything that `sluice data --json` prints: one JSON object (docs/schemas/data.schema.json).
-[[nodiscard]] std::string data_json(const engine::DataSummary& summary,
-                                    const std::optional<engine::PackedSequences>& packed);
 
 }  // namespace sluice::cli

@@ -4,20 +4,10 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 namespace sluice::cli {
 
-/// Number of documents of `from` to `to` tokens, both included.
-struct LengthBin {
-  std::int64_t from = 0, to = 0, documents = 0;
-  friend bool operator==(const LengthBin&, const LengthBin&) = default;
-};
-
-/// Bins whose bounds double (1, 2 to 3, 4 to 7, ...), from that of the shortest document to that of
-/// the longest; documents without a token lie in a bin of their own.
-[[nodiscard]] std::vector<LengthBin> length_bins(std::span<const std::int64_t> lengths);
-/// The bins as lines with bars; empty without documents.
+/// Numbers of documents by their lengths as lines with bars; empty without documents.
 [[nodiscard]] std::string length_histogram(std::span<const std::int64_t> lengths);
 
 }  // namespace sluice::cli

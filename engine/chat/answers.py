@@ -22,6 +22,7 @@ class Answers:
         self.prompts = False  # Whether the template writes a header when asked for one.
         self.header = ""  # What stands before an answer and is not learnt.
         self.ends = ("", "")  # What ends the assistant's turn: in the middle, and at the end.
+        self.bare = False  # Whether a turn in the middle has no end: what follows opens the next one.
         self._look()
 
     def _look(self):
@@ -44,7 +45,9 @@ class Answers:
             self.header = header if header.strip() else ""
         if last is not None:
             inside = (middle or "").partition(MARK)[2]
-            self.ends = (self._end(inside, common(inside, behind)), self._end(behind, len(behind)))
+            self.bare = self._opens(inside, behind, alone or "")
+            end = "" if self.bare else self._end(inside, common(inside, behind))
+            self.ends = (end, self._end(behind, len(behind)))
 
     def _boundary(self, text, at):
         """The start of the special token within which `at` lies, else `at`."""
@@ -59,6 +62,16 @@ class Answers:
         if found and not behind[: found.start()].strip():
             return behind[: found.end()]
         return behind[:usual]
+
+    def _opens(self, inside, behind, alone):
+        """Whether the one special token behind an answer in the middle is the header of the question that follows, while an
+        answer at the end has a token of its own."""
+        between, asked, _ = inside.partition("one")
+        found = list(self.special.finditer(between))
+        end = self.special.match(behind.lstrip())
+        if not asked or len(found) != 1 or not end or end.group() == found[0].group():
+            return False
+        return not between[: found[0].start()].strip() and alone.partition("one")[0].endswith(between[found[0].start() :])
 
     def turn_end(self):
         """The special token that ends the assistant's turns."""

@@ -121,7 +121,9 @@ std::string ChatTemplate::name() const { return parts_->sources.name; }
 
 std::string ChatTemplate::canonical() const {
   return "renderer " + std::to_string(kRendererVersion) + ", jinja2 " + parts_->known.jinja2 +
-         ", template " + planner::sha256_hex(parts_->load);
+         ", template " + planner::sha256_hex(parts_->load) +
+         // Earlier renderers took the next question's token for the end of such an answer.
+         (parts_->known.bare ? ", bare answers" : "");
 }
 
 std::vector<Rendered> ChatTemplate::render(std::span<const Conversation> conversations) const {

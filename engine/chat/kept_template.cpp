@@ -6,6 +6,7 @@
 #include "planner/files/hash.hpp"
 #include "planner/files/whole_file.hpp"
 #include "sim/error.hpp"
+#include "sim/warning.hpp"
 
 namespace sluice::engine {
 
@@ -35,6 +36,21 @@ bool keeps_template(const path& folder, const std::optional<std::string>& sha256
   } catch (const BadRequest&) {
     return false;
   }
+}
+
+void tell_of_unkept_template(const std::string& name, const ChatSources& sources,
+                             const std::optional<std::string>& sha256) {
+  if (!sha256) {
+    return sim::note(
+        "template: " + name +
+        " is read as it is now: the run keeps no copy of the one that it trained with");
+  }
+  const std::string now = sources_sha256(sources);
+  if (now == *sha256) return;
+  constexpr std::size_t kShown = 12;
+  sim::warn("template: the text of " + name + " has changed since the run trained with it (" +
+            sha256->substr(0, kShown) + ", now " + now.substr(0, kShown) +
+            "): put the old text back, or name another template");
 }
 
 }  // namespace sluice::engine

@@ -24,4 +24,10 @@ void keep_template(const ChatSources& sources, const std::filesystem::path& fold
 [[nodiscard]] bool keeps_template(const std::filesystem::path& folder,
                                   const std::optional<std::string>& sha256);
 
+/// Tells of a template that a run names and does not keep, which is read as it is now: a warning
+/// where `sha256`, that of the sources which the run trained with, is another, and a note where the
+/// run recorded none, as those before version 0.2.0. Says nothing where they are equal.
+void tell_of_unkept_template(const std::string& name, const ChatSources& sources,
+                             const std::optional<std::string>& sha256);
+
 }  // namespace sluice::engine

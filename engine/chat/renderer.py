@@ -107,6 +107,7 @@ class Renderer:
             "reads": sorted(template.names & known),
             "missing": missing,
             "turn_end": answers.turn_end(),
+            "bare": answers.bare,
             "refusal": answers.refusal,
             "earlier": earlier_description(template),
         }

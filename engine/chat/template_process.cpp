@@ -79,6 +79,7 @@ LoadedTemplate TemplateProcess::load(const std::string& request, const std::stri
               .reads = names_in(reply, "reads"),
               .missing = names_in(reply, "missing"),
               .turn_end = text_in(reply, "turn_end"),
+              .bare = reply.at("bare").get<bool>(),
               .earlier = text_in(reply, "earlier"),
               .refusal = text_in(reply, "refusal").value_or("")};
     } catch (const json::exception&) {

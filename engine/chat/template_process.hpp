@@ -24,6 +24,9 @@ struct LoadedTemplate {
   std::set<std::string> missing;
   /// Special token behind the assistant's turns; none without.
   std::optional<std::string> turn_end;
+  /// Whether nothing ends an answer that another question follows: the token behind it begins that
+  /// question.
+  bool bare = false;
   /// Text that Sluice 0.1.0 hashed for this template; none for templates that it refused.
   std::optional<std::string> earlier;
   /// Reason why the template refuses a question with its answer; empty if it renders them.

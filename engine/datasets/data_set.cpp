@@ -5,10 +5,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "engine/examples/column_table.hpp"
 #include "engine/examples/dataset_info.hpp"
 #include "engine/examples/example.hpp"
+#include "engine/examples/row_marks.hpp"
 #include "engine/rows/row_file.hpp"
 #include "sim/error.hpp"
+#include "sim/warning.hpp"
 
 namespace sluice::engine {
 namespace {
@@ -50,6 +53,9 @@ const Json& require_row(const FirstRow& first, const DocumentRows& rows) {
 
 /// Format that the first row suggests.
 ExampleFormat suggested_format(const Json& row, const std::string& where) {
+  if (const auto table = column_table(row)) {
+    throw BadRequest("data: " + where + ": " + table->reason);
+  }
   const auto guessed = guessed_format(row);
   if (!guessed || guessed->kind != DataFormat::jsonl) {
     if (const auto other = other_kind_of_data(row)) {
@@ -89,6 +95,28 @@ ExampleFormat format_of_prompt(const Json& row, const DataEntry& entry) {
   return texts;
 }
 
+/// Warns of columns that other programs give to a template, and no format reads unless they are
+/// named.
+void warn_of_unread(const Json& row, const DocumentRows& rows) {
+  const ExampleFormat& format = rows.format;
+  if (!format.conversations()) return;
+  const auto unread = [&](const char* column, const std::string& read) {
+    const auto found = row.find(column);
+    const auto other = row.find(read);
+    return found != row.end() && is_filled(*found) && read != column &&
+           (other == row.end() || !is_filled(*other));
+  };
+  const std::string begin = "data: " + rows.name + ": the column ";
+  for (const char* column : {"system_prompt", "system_message"}) {
+    if (!unread(column, format.system)) continue;
+    sim::warn(begin + column + " is not read: say columns: {system: " + column +
+              "} to begin each conversation with it");
+  }
+  if (unread("functions", format.tools)) {
+    sim::warn(begin + "functions is not read: give the template tools instead");
+  }
+}
+
 void settle_format(const DataEntry& entry, const Dataset& dataset, DocumentRows& rows) {
   auto format = stated_format(entry, dataset);
   FileForm& form = rows.files.form;
@@ -120,6 +148,7 @@ void settle_format(const DataEntry& entry, const Dataset& dataset, DocumentRows&
                      "FIELD}");
   }
   rows.format.only_marked = entry.only_marked;
+  if (first.row) warn_of_unread(*first.row, rows);
 }
 
 /// Number of rows that `percent` of a data set's are, rounded as Hugging Face's datasets round it.
@@ -146,7 +175,8 @@ DocumentRows find_data_set(const DataEntry& entry,
                            const std::optional<std::filesystem::path>& folder) {
   const Dataset dataset = find_dataset(entry.name, folder);
   // A registered file is whole: what its entry says of parts is of the same data on the hub.
-  const bool registered = std::filesystem::is_regular_file(dataset.data);
+  std::error_code unknown;
+  const bool registered = std::filesystem::is_regular_file(dataset.data, unknown);
   DataPart part = registered ? DataPart{} : dataset.part;
   if (entry.split) part.split = entry.split;
   if (entry.subset) part.subset = entry.subset;

@@ -124,7 +124,7 @@ class DocumentMaker {
                                    bad_.add(where, reason);
                                    return next();
                                  },
-                             .progress = progress};
+                             .progress = shown_ == nullptr ? progress : nullptr};
     read_rows(file, rows_.files.form, visitor);
   }
 
@@ -253,6 +253,8 @@ DocumentHashes DocumentRows::hashes(const DocumentTokens& tokens) const {
     text.add("tokenizer", tokenizer).add("format", format.canonical()).add("template", chat);
     // JSON alone was read when this text was fixed: its hashes stay.
     if (files.form != FileForm::json) text.add("form", to_string(files.form));
+    const bool table = files.form == FileForm::parquet || files.form == FileForm::arrow;
+    if (table) text.add("nulls", "dropped");  // They were kept within a column before.
     if (files.form == FileForm::csv && data_extension(files.files.front()) == ".tsv") {
       text.add("separator", "tab");
     }

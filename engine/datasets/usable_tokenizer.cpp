@@ -2,7 +2,9 @@
 
 #include <variant>
 
+#include "engine/tokenizer/folder_settings.hpp"
 #include "sim/error.hpp"
+#include "sim/warning.hpp"
 
 namespace sluice::engine {
 
@@ -26,7 +28,13 @@ std::optional<std::string> hub_id_of(const std::filesystem::path& folder) {
 std::optional<TokenizerFolder> usable_tokenizer(const TokenizerPlace& place) {
   if (!place.folder) return std::nullopt;
   auto found = find_tokenizer(*place.folder);
-  if (auto* tokenizer = std::get_if<TokenizerFolder>(&found)) return std::move(*tokenizer);
+  if (auto* tokenizer = std::get_if<TokenizerFolder>(&found)) {
+    if (FolderSettings(tokenizer->folder).flag("split_special_tokens", false)) {
+      sim::warn((tokenizer->folder / "tokenizer_config.json").string() +
+                ": split_special_tokens is not done here: a special token in a text is one token");
+    }
+    return std::move(*tokenizer);
+  }
   if (place.bytes) return std::nullopt;
   const NoTokenizer& none = std::get<NoTokenizer>(found);
   const auto id = none.has_files ? std::nullopt : hub_id_of(*place.folder);

@@ -66,7 +66,8 @@ std::optional<path> find_registry(const std::optional<path>& folder) {
 }
 
 Dataset of_file(const path& file) {
-  if (!std::filesystem::is_regular_file(file)) return {.data = file};
+  std::error_code unknown;  // What cannot be looked at is refused where it is read.
+  if (!std::filesystem::is_regular_file(file, unknown)) return {.data = file};
   return stated_beside(file).value_or(Dataset{.data = file});
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "engine/examples/column_table.hpp"
 #include "engine/examples/message_reader.hpp"
 #include "engine/examples/row_marks.hpp"
 
@@ -241,6 +242,7 @@ class ExampleFields {
 }  // namespace
 
 std::variant<Example, BadExample> read_example(const Json& row, const ExampleFormat& format) {
+  if (auto table = column_table(row)) return *table;
   const ExampleFields fields(row, format);
   try {
     switch (format.kind) {

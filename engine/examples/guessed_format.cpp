@@ -5,6 +5,7 @@
 
 #include "engine/examples/example.hpp"
 #include "engine/examples/message_reader.hpp"
+#include "engine/rows/split_names.hpp"
 
 namespace sluice::engine {
 namespace {
@@ -17,10 +18,16 @@ Json list_at(const Json& row, const std::string& field) {
   return found == row.end() ? Json() : list_in(*found);
 }
 
+/// The field of the first of `names` that the row has, in letters of either case; empty for none.
 template <std::size_t kSize>
 std::string first_of(const Json& row, const std::array<const char*, kSize>& names) {
   for (const char* name : names) {
     if (row.contains(name)) return name;
+  }
+  for (const char* name : names) {
+    for (const auto& [field, value] : row.items()) {
+      if (in_lower_case(field) == name) return field;
+    }
   }
   return {};
 }
@@ -36,6 +43,22 @@ std::optional<std::string> spaced_name(const Json& row) {
     if (bare != name && std::ranges::find(kKnown, bare) != kKnown.end()) return name;
   }
   return std::nullopt;
+}
+
+/// The field that holds turns under a name of its own; empty for none.
+std::string list_of_turns(const Json& row) {
+  for (const auto& [name, value] : row.items()) {
+    const Json list = list_in(value);
+    if (!list.is_array() || list.empty() || !list.front().is_object()) continue;
+    if (list.front().contains("role") || list.front().contains("from")) return name;
+  }
+  return {};
+}
+
+/// Whether a row is one turn of a conversation.
+bool is_turn(const Json& row) {
+  return (row.contains("role") && row.contains("content")) ||
+         (row.contains("from") && row.contains("value"));
 }
 
 }  // namespace
@@ -82,6 +105,10 @@ ExampleFormat settled_format(ExampleFormat format, const Json& row, bool open) {
 }
 
 std::string advice_on_fields(const Json& row) {
+  if (is_turn(row)) {
+    return "is one message of a conversation, and a row is a whole one: write the list of its "
+           "messages as {\"messages\": [...]}";
+  }
   constexpr std::size_t kMostShown = 20;
   std::string fields;
   std::size_t shown = 0;
@@ -109,7 +136,9 @@ std::string advice_on_fields(const Json& row) {
            "JSON "
            "lines";
   }
-  if (!prompt.empty() && !response.empty()) {
+  if (const std::string turns = list_of_turns(row); !turns.empty()) {
+    example = "{messages: " + turns + "}";
+  } else if (!prompt.empty() && !response.empty()) {
     example = "{prompt: " + prompt + (query.empty() ? "" : ", query: " + query) +
               ", response: " + response + "}";
   } else if (const std::string text = first_of(row, kTexts); !text.empty()) {

@@ -82,7 +82,8 @@ std::string role_of(const Json& message, const std::string& field, const Example
   for (const auto& [known, meant] : format.roles) {
     if (known == word) return meant;
   }
-  fault(role_field, "\"" + word.substr(0, 40) + "\" is not one of " + role_names(format));
+  fault(role_field, "\"" + word.substr(0, 40) + "\" is not one of " + role_names(format) +
+                        ": say what it means in the data set's roles, such as {bot: assistant}");
 }
 
 /// The text of one part of a content, if the part is a text.
@@ -272,6 +273,10 @@ Json list_in(const Json& value) {
 
 Json list_of(const Json& value, const std::string& field) {
   Json list = list_in(value);
+  if (!list.is_array() && value.is_string() &&
+      value.get_ref<const std::string&>().starts_with("[{'")) {
+    fault(field, "is Python's text of a list, not JSON: write it with json.dumps");
+  }
   if (!list.is_array()) fault(field, "must be a list of messages");
   return list;
 }

@@ -19,11 +19,14 @@ struct OtherColumn {
   const char* reason;
 };
 constexpr const char* kOtherMethod = "is preference data, which no method here learns from";
+constexpr const char* kJudged =
+    "is preference data, which no method here learns from: put the rows whose answers are good "
+    "into a file of their own, and leave it out";
 constexpr const char* kOtherMedium = "is not read: text alone is learnt";
 constexpr std::array kOtherColumns = {
-    OtherColumn{"chosen", kOtherMethod},  OtherColumn{"rejected", kOtherMethod},
-    OtherColumn{"kto_tag", kOtherMethod}, OtherColumn{"images", kOtherMedium},
-    OtherColumn{"videos", kOtherMedium},  OtherColumn{"audios", kOtherMedium}};
+    OtherColumn{"chosen", kOtherMethod}, OtherColumn{"rejected", kOtherMethod},
+    OtherColumn{"kto_tag", kJudged},     OtherColumn{"images", kOtherMedium},
+    OtherColumn{"videos", kOtherMedium}, OtherColumn{"audios", kOtherMedium}};
 
 const std::vector<std::string>& known_fields() {
   static const std::vector<std::string> kFields = {
@@ -60,15 +63,31 @@ RegistryEntry::RegistryEntry(const json& entry, std::string where)
 void RegistryEntry::refuse_other_data() const {
   const auto ranking = entry_.find("ranking");
   if (ranking != entry_.end() && !ranking->is_null() && *ranking != false) {
-    refuse("ranking", kOtherMethod);
+    refuse("ranking", kOtherMethod + advice_on_answers());
   }
   const auto columns = entry_.find("columns");
   if (columns == entry_.end() || !columns->is_object()) return;
   for (const OtherColumn& other : kOtherColumns) {
     const auto found = columns->find(other.name);
     if (found == columns->end() || found->is_null()) continue;
-    refuse(std::string("columns.") + other.name, other.reason);
+    const bool ranked =
+        other.name == std::string_view("chosen") || other.name == std::string_view("rejected");
+    refuse(std::string("columns.") + other.name,
+           other.reason + (ranked ? advice_on_answers() : std::string()));
   }
+}
+
+std::string RegistryEntry::advice_on_answers() const {
+  const auto formatting = text("formatting");
+  const std::string chosen = ": to train on the chosen answers, ";
+  if (formatting && *formatting != "alpaca") {
+    return chosen + "write each as the last message of its conversation";
+  }
+  const auto columns = entry_.find("columns");
+  const bool named = columns != entry_.end() && columns->is_object();
+  const auto field = named ? text_of(*columns, "chosen") : std::nullopt;
+  return chosen + "say \"response\": \"" + field.value_or("chosen") +
+         "\" in columns, and leave ranking, chosen and rejected out";
 }
 
 Dataset RegistryEntry::dataset(const std::filesystem::path& folder) const {

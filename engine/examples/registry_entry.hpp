@@ -31,6 +31,8 @@ class RegistryEntry {
   [[nodiscard]] ExampleFormat messages(const std::string& formatting) const;
   void set_names(const std::string& section, const Names& names) const;
   void refuse_other_data() const;
+  /// What to write instead of a ranking, to train on the answers that it prefers.
+  [[nodiscard]] std::string advice_on_answers() const;
   [[nodiscard]] std::optional<std::string> text(const std::string& field) const;
   [[noreturn]] void refuse(const std::string& field, const std::string& reason) const;
 

@@ -38,6 +38,8 @@ class ForwardSession : private TaskRunner {
                  std::unique_ptr<Device> device, PassWork& work);
 
   [[nodiscard]] Device& device() { return *device_; }
+  /// Number of passes that have run.
+  [[nodiscard]] std::int64_t passes() const { return done_; }
   /// Runs all passes up to number `last` that have not run yet; returns the number of the last that
   /// ran. `pass_done`, if set, is called on the calling thread after each pass, while later ones go
   /// on. Throws what tasks throw.

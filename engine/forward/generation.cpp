@@ -8,15 +8,20 @@ namespace sluice::engine {
 
 Generation::Generation(const planner::Job& job, std::span<const std::int32_t> prompt,
                        const GenerationSettings& settings)
-    : job_(job),
-      settings_(settings),
-      sampler_(settings.sampler),
-      tokens_(prompt.begin(), prompt.end()),
-      prompt_(std::ssize(prompt)) {
-  check(job.sequence_chunk && !prompt.empty() && settings.new_tokens >= 1 &&
-            prompt_ + settings.new_tokens <= job.seq_len,
-        "prompt and new tokens have room");
+    : job_(job), settings_(settings), sampler_(settings.sampler) {
+  check(job.sequence_chunk && settings.new_tokens >= 1, "a job of parts has tokens to add");
   tokens_.reserve(static_cast<std::size_t>(job.seq_len));
+  restart(prompt);
+}
+
+void Generation::restart(std::span<const std::int32_t> prompt) {
+  prompt_ = std::ssize(prompt);
+  check(!prompt.empty() && prompt_ + settings_.new_tokens <= job_.seq_len,
+        "prompt and new tokens have room");
+  tokens_.assign(prompt.begin(), prompt.end());
+  part_ = {};
+  chosen_.clear();
+  over_.store(false);
 }
 
 bool Generation::ends(std::int32_t token) const {
@@ -28,9 +33,10 @@ bool Generation::run(ForwardSession& session, const std::function<bool(std::int3
   const std::int64_t chunk = *job_.sequence_chunk;
   const std::int64_t passes = (prompt_ + chunk - 1) / chunk + settings_.new_tokens - 1;
   chosen_.resize(static_cast<std::size_t>(passes) + 1);
+  passes_before_ = session.passes();
   bool ended = false, refused = false;
-  session.run_to(passes, [&](std::int64_t pass) {
-    const auto token = chosen_[static_cast<std::size_t>(pass)];
+  session.run_to(passes_before_ + passes, [&](std::int64_t pass) {
+    const auto token = chosen_[static_cast<std::size_t>(pass - passes_before_)];
     if (!token || ended || refused) return;
     ended = ends(*token);
     refused = !ended && !next(*token);
@@ -54,7 +60,7 @@ void Generation::finish(std::span<const std::byte> result, std::int64_t pass) {
   const std::int32_t token =
       sampler_.next({reinterpret_cast<const float*>(result.data()), result.size() / sizeof(float)});
   tokens_.push_back(token);
-  chosen_[static_cast<std::size_t>(pass)] = token;
+  chosen_[static_cast<std::size_t>(pass - passes_before_)] = token;
   if (ends(token)) over_.store(true);
 }
 

@@ -27,6 +27,10 @@ class Generation : public PassWork {
   Generation(const planner::Job& job, std::span<const std::int32_t> prompt,
              const GenerationSettings& settings);
 
+  /// Begins anew with another prompt, which must fit as the first did; the sampler goes on. Call it
+  /// between two runs on one session.
+  void restart(std::span<const std::int32_t> prompt);
+
   /// Generates on `session`, which must have been made with this object as its work, until an end
   /// token, `new_tokens` tokens, or `next` returns false. `next` is called on the calling thread
   /// with every new token except the end token. Returns whether an end token ended the generation.
@@ -43,10 +47,11 @@ class Generation : public PassWork {
   TokenSampler sampler_;
   Device* device_ = nullptr;
   std::vector<std::int32_t> tokens_;  ///< The prompt and the tokens generated so far.
-  std::int64_t prompt_;
+  std::int64_t prompt_ = 0;
   SequencePart part_;
-  /// Token chosen in each pass (from 1); none for passes that end before the prompt does, and for
-  /// those after the end of the generation.
+  std::int64_t passes_before_ = 0;  ///< Passes that the session had run for earlier prompts.
+  /// Token chosen in each pass (from 1) of this prompt; none for passes that end before the prompt
+  /// does, and for those after the end of the generation.
   std::vector<std::optional<std::int32_t>> chosen_;
   std::atomic<bool> over_{false};
 };

@@ -19,6 +19,7 @@
 
 #include "engine/python/interpreters.hpp"
 #include "engine/python/prelude.hpp"
+#include "engine/python/process_work.hpp"
 #include "sim/error.hpp"
 
 extern char** environ;
@@ -157,6 +158,7 @@ PythonChild::Started PythonChild::start(const std::string& interpreter, const Py
   if (!hello.is_object() || !hello.contains("versions") || !hello["versions"].is_object()) {
     refuse_reply(hello_);
   }
+  said_before_ = ::lseek(errors_, 0, SEEK_END);
   return Started::yes;
 }
 
@@ -229,10 +231,22 @@ void PythonChild::exchange(std::span<const std::string> requests,
   if (take_lines(reply)) return;
   std::array<char, 1 << 16> buffer{};
   auto until = Clock::now() + limit;
+  // On a busy machine a process may wait long for its turn: behind the limit it is given as much of
+  // the processor.
+  milliseconds computed{0};
+  bool waits = false;  // Whether the limit has passed since the last reply.
+  const auto goes_on = [&] {
+    const ProcessWork work = work_of(process_);
+    if (!waits) computed = work.computed;
+    waits = true;
+    return work.busy && work.computed - computed < limit;
+  };
   for (;;) {
     const bool sends = at.request < requests.size();
     short events = 0;
     if (!ready(socket_, static_cast<short>(POLLIN | (sends ? POLLOUT : 0)), until, events)) {
+      until = Clock::now() + limit;
+      if (goes_on()) continue;
       fail("did not answer within " + seconds(limit));
     }
     if (sends && (events & POLLOUT) != 0) send_some(requests, at);
@@ -243,7 +257,9 @@ void PythonChild::exchange(std::span<const std::string> requests,
     received_.append(buffer.data(), static_cast<std::size_t>(got));
     const std::size_t before = received_.size();
     if (take_lines(reply)) return;
-    if (received_.size() < before) until = Clock::now() + limit;
+    if (received_.size() == before) continue;
+    until = Clock::now() + limit;
+    waits = false;
   }
 }
 
@@ -256,13 +272,24 @@ void PythonChild::refuse_reply(std::string_view line) {
   fail("wrote what is no reply: \"" + shown + (line.size() > 60 ? "..." : "") + "\"");
 }
 
-std::string PythonChild::last_words() const {
+std::string PythonChild::errors_from(off_t begin) const {
   std::string text(4096, '\0');
   const off_t size = ::lseek(errors_, 0, SEEK_END);
-  const ssize_t got = ::pread(errors_, text.data(), text.size(),
-                              std::max<off_t>(0, size - static_cast<off_t>(text.size())));
+  const off_t first = std::max(begin, size - static_cast<off_t>(text.size()));
+  if (size <= first) return {};
+  text.resize(static_cast<std::size_t>(size - first));
+  const ssize_t got = ::pread(errors_, text.data(), text.size(), first);
   text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, got)));
   text.erase(text.find_last_not_of(" \n") + 1);
+  return text;
+}
+
+std::string PythonChild::said() const {
+  return errors_ < 0 ? std::string() : errors_from(said_before_);
+}
+
+std::string PythonChild::last_words() const {
+  std::string text = errors_from(0);
   const std::size_t feed = text.rfind('\n');
   if (feed != std::string::npos) text.erase(0, feed + 1);
   return text;

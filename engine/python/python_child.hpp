@@ -52,10 +52,15 @@ class PythonChild {
   /// Version of one of the script's modules, as its package states it.
   [[nodiscard]] std::string version(const std::string& module) const;
 
+  /// What the process wrote to its stderr since its modules were imported, such as the warnings of
+  /// a library: the end of it, of several lines perhaps, or nothing.
+  [[nodiscard]] std::string said() const;
+
   /// What a reply tells exchange(): go_on, to wait for another reply; complete, to return.
   enum class Replies { go_on, complete };
   /// Sends lines (each one JSON text without line feeds) while it reads replies, until `reply` says
-  /// that they are complete. `limit` is the longest wait for the next reply.
+  /// that they are complete. `limit` is the longest wait for the next reply, and in processor time
+  /// where the process has work and the machine is busy with others'.
   void exchange(std::span<const std::string> requests,
                 const std::function<Replies(std::string_view)>& reply,
                 std::chrono::milliseconds limit);
@@ -79,14 +84,17 @@ class PythonChild {
   bool take_lines(const std::function<Replies(std::string_view)>& reply);
   void stop() noexcept;
   [[noreturn]] void fail(const std::string& what);
+  /// The end of what the process wrote to its stderr behind byte `begin`.
+  [[nodiscard]] std::string errors_from(off_t begin) const;
   [[nodiscard]] std::string last_words() const;
 
   std::string purpose_, interpreter_;
   std::string hello_;    ///< First line of the script: versions of its modules.
   std::string missing_;  ///< Name of a module that the interpreter tried last lacks.
   pid_t process_ = -1;
-  int socket_ = -1;  ///< Our end of the socket for requests and replies.
-  int errors_ = -1;  ///< Read end of the process's stderr.
+  int socket_ = -1;        ///< Our end of the socket for requests and replies.
+  int errors_ = -1;        ///< Read end of the process's stderr.
+  off_t said_before_ = 0;  ///< Bytes of stderr when the modules were imported.
   std::string received_;
   std::size_t searched_ = 0;  ///< Bytes of `received_` that are known to hold no line feed.
 };

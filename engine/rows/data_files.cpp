@@ -7,8 +7,10 @@
 #include <map>
 #include <set>
 #include <span>
+#include <system_error>
 #include <utility>
 
+#include "engine/rows/arrow_stream.hpp"
 #include "engine/rows/file_pattern.hpp"
 #include "engine/rows/folder_files.hpp"
 #include "engine/rows/split_names.hpp"
@@ -59,6 +61,7 @@ DataFiles in_order(std::vector<path> files, const path& data, DataNames names) {
                      " and " + file.string() + " is " + to_string(form) +
                      ": name files of one form, by a glob");
   }
+  if (out.form == FileForm::arrow) warn_of_cut_streams(out.files);
   return out;
 }
 
@@ -110,6 +113,15 @@ std::optional<DataFiles> of_glob(const path& pattern, const DataPart& part, Data
   if (files.empty()) throw BadRequest("data: no file matches " + pattern.string());
   keep_part(files, pattern, part);
   return in_order(std::move(files), pattern, names);
+}
+
+/// Refuses a path that the system cannot follow, such as a circle of links; one that leads nowhere
+/// may be a name.
+void require_passable(const path& data) {
+  std::error_code fault;
+  const std::filesystem::file_status status = std::filesystem::status(data, fault);
+  if (!fault || status.type() == std::filesystem::file_type::not_found) return;
+  throw BadRequest("data: cannot read " + data.string() + ": " + fault.message());
 }
 
 std::string first_word_of(const path& file) {
@@ -176,14 +188,16 @@ std::optional<path> cached_data_set(const std::string& hub_id) {
 }
 
 std::optional<DataFiles> find_data_files(const path& data, const DataPart& part, DataNames names) {
+  require_passable(data);
   if (std::filesystem::is_directory(data)) {
     return in_order(files_in_folder(data, part, names), data, names);
   }
   if (std::filesystem::exists(data) || std::filesystem::is_symlink(data)) {
     std::vector<path> files = {data};
     keep_part(files, data, part);
-    return DataFiles{.files = files,
-                     .form = names == DataNames::rows ? file_form(data) : FileForm::text};
+    const FileForm form = names == DataNames::rows ? file_form(data) : FileForm::text;
+    if (form == FileForm::arrow) warn_of_cut_streams(files);
+    return DataFiles{.files = files, .form = form};
   }
   if (auto found = of_glob(data, part, names)) return found;
   if (const auto snapshot = cached_data_set(data.string())) {

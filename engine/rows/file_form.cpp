@@ -103,6 +103,47 @@ bool begins_with_objects(std::string_view begin, bool whole) {
   return objects > 0;
 }
 
+/// Index behind the list or object that begins a text; none if it does not end there.
+std::optional<std::size_t> json_end(std::string_view text) {
+  std::int64_t depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (quoted && text[i] == '\\') {
+      ++i;
+    } else if (text[i] == '"') {
+      quoted = !quoted;
+    } else if (quoted) {
+      continue;
+    } else if (text[i] == '{' || text[i] == '[') {
+      ++depth;
+    } else if ((text[i] == '}' || text[i] == ']') && --depth == 0) {
+      return i + 1;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Whether a text is objects over several lines, or a list of objects, by what it begins with. One
+/// object before something else is a text: code, say.
+bool begins_with_value(std::string_view begin) {
+  const std::size_t first = begin.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return false;
+  const std::string_view text = begin.substr(first);
+  std::size_t next = text.find_first_not_of(" \t\r\n", 1);
+  if (text[0] == '[') {
+    if (next == std::string_view::npos || text[next] != '{') return false;
+    next = text.find_first_not_of(" \t\r\n", next + 1);
+  } else if (text[0] != '{') {
+    return false;
+  }
+  if (next == std::string_view::npos || text[next] != '"') return false;
+  const auto end = json_end(text);
+  if (!end) return true;
+  const JsonRow value = read_json_row(text.substr(0, *end));
+  const std::size_t behind = text.find_first_not_of(" \t\r\n", *end);
+  return value.fault.empty() && (behind == std::string_view::npos || text[behind] == '{');
+}
+
 }  // namespace
 
 const char* to_string(FileForm form) {
@@ -163,7 +204,8 @@ FileForm form_of(std::string_view begin, bool whole, const std::string& extensio
     return FileForm::json;
   }
   if (among(kCsvNames, extension)) return FileForm::csv;
-  return begins_with_objects(begin, whole) ? FileForm::json : FileForm::text;
+  if (begins_with_objects(begin, whole) || begins_with_value(begin)) return FileForm::json;
+  return FileForm::text;
 }
 
 FileForm file_form(const std::filesystem::path& file) {

@@ -227,6 +227,14 @@ std::string fault_of(std::string_view text, std::size_t at) {
   if (first != std::string_view::npos && text.substr(first).starts_with("{'")) {
     return "is Python's text of a dictionary, not JSON: write it with json.dumps";
   }
+  if (text.starts_with('\x1e')) return "begins with a record separator: remove it (tr -d '\\036')";
+  if (text.find("}{") != std::string_view::npos || text.find("} {") != std::string_view::npos) {
+    return "is not JSON (at byte " + std::to_string(at) +
+           "): where it is several objects, write each on a line of its own";
+  }
+  if (text.find("}\r{") != std::string_view::npos) {
+    return "has lines that end in a carriage return alone: convert them (tr '\\r' '\\n')";
+  }
   return "is not JSON (at byte " + std::to_string(at) + ")";
 }
 

@@ -350,6 +350,8 @@ class JsonScan {
     if (read.fault.empty() && !read.value->is_object()) {
       read.fault = read.value->is_array()
                        ? "is a list, and an example must be an object: {\"messages\": [...]}"
+                   : read.value->is_string()
+                       ? "is a text, and an example must be an object: {\"text\": \"...\"}"
                        : "an example must be an object { ... }";
     }
     if (visitor_.progress) visitor_.progress(text_.bytes_done());

@@ -5,6 +5,7 @@
 
 #include "engine/python/python_child.hpp"
 #include "sim/error.hpp"
+#include "sim/warning.hpp"
 
 namespace sluice::engine {
 namespace {
@@ -48,6 +49,10 @@ void read_table_rows(const std::filesystem::path& file, FileForm form, const Row
   };
   const std::string line = json_text(request);
   child.exchange(std::span(&line, 1), visit, kLongestWait);
+  // Who only looks at the first rows asks for no progress: it is told once.
+  if (const std::string said = child.said(); visitor.progress && !said.empty()) {
+    sim::note("data: " + file.string() + ": pyarrow says: " + said);
+  }
   if (visitor.progress) visitor.progress(size);
 }
 

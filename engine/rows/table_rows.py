@@ -22,6 +22,20 @@ def plain(value):
     return {"type": type(value).__name__}
 
 
+def without_nulls(value):
+    """A nested value without the fields that are null: a table gives each row the fields of all rows, as of tools. The
+    content of a message may be null."""
+    if isinstance(value, list):
+        return [without_nulls(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: without_nulls(each)
+        for name, each in value.items()
+        if each is not None or (name == "content" and "role" in value)
+    }
+
+
 def record_batches(path, form):
     if form == "parquet":
         file = pq.ParquetFile(path)
@@ -60,6 +74,7 @@ def send(request):
     sent = 0
     try:
         for row in rows(request["path"], request["form"]):
+            row = {name: without_nulls(each) for name, each in row.items()}
             _written.append(b'{"row":' + json.dumps(row, default=plain, separators=(",", ":")).encode() + b"}\n")
             sent += 1
             if len(_written) >= 64:

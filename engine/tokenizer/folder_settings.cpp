@@ -124,13 +124,16 @@ std::vector<json> FolderSettings::special_tokens() const {
   return tokens;
 }
 
-json FolderSettings::added_tokens(json known) const {
-  const std::vector<json> special = special_tokens();
-  std::vector<json> tokens(known.begin(), known.end());
-  std::map<std::int64_t, json> by_id;
+bool FolderSettings::states_decoder() const {
   const auto decoder = documents_->config.find("added_tokens_decoder");
-  if (decoder != documents_->config.end() && decoder->is_object()) {
-    for (const auto& [id, value] : decoder->items()) {
+  return decoder != documents_->config.end() && decoder->is_object();
+}
+
+std::vector<json> FolderSettings::numbered_tokens(const std::vector<json>& special) const {
+  std::map<std::int64_t, json> by_id;
+  if (states_decoder()) {
+    for (const auto& [id, value] : documents_->config["added_tokens_decoder"].items()) {
+      if (value.is_object() && value.value("content", json()) == "") continue;
       json token = as_token(value, false, true);
       if (id.empty() || id.size() > 9 ||
           !std::ranges::all_of(id, [](unsigned char c) { return std::isdigit(c) != 0; }) ||
@@ -149,15 +152,54 @@ json FolderSettings::added_tokens(json known) const {
       by_id[id.get<std::int64_t>()] = as_token(content, false, true);
     }
   }
+  std::vector<json> tokens;
   for (auto& [id, token] : by_id) {
     if (has_content(special, token["content"])) token["special"] = true;
     token["id"] = id;
+    tokens.push_back(std::move(token));
+  }
+  return tokens;
+}
+
+json FolderSettings::added_tokens(json known) const {
+  const std::vector<json> special = special_tokens();
+  std::vector<json> tokens(known.begin(), known.end());
+  for (const json& token : numbered_tokens(special)) {
     if (!has_content(tokens, token["content"])) tokens.push_back(token);
   }
   for (const json& token : special) {
     if (!has_content(tokens, token["content"])) tokens.push_back(token);
   }
   return tokens;
+}
+
+std::vector<json> FolderSettings::stated_tokens() const {
+  const std::vector<json> special = special_tokens();
+  std::vector<json> tokens = numbered_tokens(special);
+  for (json& token : tokens) {
+    // As in transformers, a token without a special use of added_tokens.json is normalized.
+    if (!states_decoder()) token["normalized"] = token["special"] == false;
+    token["changes"] = states_decoder();
+  }
+  for (json token : special) {
+    if (has_content(tokens, token["content"])) continue;
+    token["changes"] = false;
+    token["if_known"] = !is_additional(token["content"]);
+    tokens.push_back(std::move(token));
+  }
+  return tokens;
+}
+
+bool FolderSettings::is_additional(const json& content) const {
+  for (const json* source : {&documents_->config, &documents_->special}) {
+    const auto more = source->find("additional_special_tokens");
+    if (more == source->end() || !more->is_array()) continue;
+    for (const json& each : *more) {
+      const json token = as_token(each, true, false);
+      if (!token.is_null() && token["content"] == content) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace sluice::engine

@@ -11,8 +11,8 @@
 
 namespace sluice::engine {
 
-/// Settings of the tokenizer of a model folder without tokenizer.json, as transformers reads them
-/// from the folder's other files.
+/// Settings of the tokenizer of a model folder, as transformers reads them from the files beside
+/// its vocabulary.
 class FolderSettings {
  public:
   /// Reads tokenizer_config.json, special_tokens_map.json, added_tokens.json and, if the first
@@ -32,11 +32,23 @@ class FolderSettings {
   /// The added tokens in the form of a tokenizer.json: first `known`, those that the vocabulary's
   /// own file adds; then the others in the order of their ids; then special ones without an id.
   [[nodiscard]] nlohmann::json added_tokens(nlohmann::json known) const;
+  /// All tokens that the settings state, in the form of a tokenizer.json: those with an id in the
+  /// order of their ids, then special ones. "changes" says whether their flags hold for tokens that
+  /// are added already, too; "if_known" marks names of special tokens, which add none.
+  [[nodiscard]] std::vector<nlohmann::json> stated_tokens() const;
 
  private:
   /// JSON contents of the settings' files.
   struct Documents;
   [[nodiscard]] std::vector<nlohmann::json> special_tokens() const;
+  /// Tokens with an id, in the order of their ids; `special` are those that are special whatever
+  /// they say.
+  [[nodiscard]] std::vector<nlohmann::json> numbered_tokens(
+      const std::vector<nlohmann::json>& special) const;
+  /// Whether additional_special_tokens has a token of that text.
+  [[nodiscard]] bool is_additional(const nlohmann::json& content) const;
+  /// Whether tokenizer_config.json states the added tokens.
+  [[nodiscard]] bool states_decoder() const;
 
   std::filesystem::path folder_;
   std::shared_ptr<const Documents> documents_;

@@ -59,23 +59,30 @@ class TokenizerReader {
       const JsonStep step(each, where_,
                           "added_tokens[" + std::to_string(&each - &found->front()) + "]");
       const bool special = step.flag("special", false);
-      add(parts, {.content = step.text("content"),
-                  .special = special,
-                  .normalized = step.flag("normalized", !special),
-                  .single_word = step.flag("single_word", false),
-                  .takes_left = step.flag("lstrip", false),
-                  .takes_right = step.flag("rstrip", false)});
+      if (step.flag("if_known", false) && !knows(parts, step.text("content"))) continue;
+      add(parts,
+          {.content = step.text("content"),
+           .special = special,
+           .normalized = step.flag("normalized", !special),
+           .single_word = step.flag("single_word", false),
+           .takes_left = step.flag("lstrip", false),
+           .takes_right = step.flag("rstrip", false)},
+          step.flag("replaces", false) ? Again::replaces : Again::in_file);
     }
   }
 
+  /// How a token comes that is added already: in the file again, where the library keeps whether
+  /// it is normalized, or from a file beside it, which replaces its flags.
+  enum class Again { in_file, replaces };
+
   /// Adds a token with the id that the library gives it, whatever the file says: that of the
   /// vocabulary, else the next free one.
-  static void add(TokenizerParts& parts, AddedToken token) {
+  static void add(TokenizerParts& parts, AddedToken token, Again again) {
     if (token.content.empty()) return;
     const auto known = std::ranges::find(parts.added, token.content, &AddedToken::content);
     if (known != parts.added.end()) {
       token.id = known->id;
-      token.normalized = known->normalized;
+      if (again == Again::in_file) token.normalized = known->normalized;
       token.special = token.special || known->special;
       *known = std::move(token);
       return;
@@ -88,6 +95,12 @@ class TokenizerReader {
       for (const AddedToken& each : parts.added) token.id = std::max(token.id, each.id + 1);
     }
     parts.added.push_back(std::move(token));
+  }
+
+  /// Whether a text is a token already, of the vocabulary or added.
+  static bool knows(const TokenizerParts& parts, const std::string& content) {
+    const auto added = std::ranges::find(parts.added, content, &AddedToken::content);
+    return added != parts.added.end() || parts.model->vocabulary().contains(content);
   }
 
   TokenId id_of(const std::string& token, const TokenizerParts& parts) const {

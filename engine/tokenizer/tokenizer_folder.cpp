@@ -1,9 +1,13 @@
 #include "engine/tokenizer/tokenizer_folder.hpp"
 
+#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "engine/model_files/strict_json.hpp"
 #include "engine/model_files/written_file.hpp"
 #include "engine/tokenizer/folder_settings.hpp"
+#include "engine/tokenizer/further_tokens.hpp"
+#include "planner/files/whole_file.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -16,10 +20,32 @@ bool has(const path& folder, const char* name) {
   return std::filesystem::is_regular_file(folder / name, ignored);
 }
 
+/// The tokenizer of a tokenizer.json to which the files beside it add tokens.
+Tokenizer with_further_tokens(const path& file, const nlohmann::json& further) {
+  if (further.empty()) return Tokenizer::from_file(file);
+  constexpr int kLevels = 32;
+  nlohmann::json document =
+      parse_strict_json(planner::read_whole_file(file), file.string(), kLevels);
+  if (document.is_object()) {
+    nlohmann::json& added = document["added_tokens"];
+    if (added.is_null()) added = nlohmann::json::array();
+    if (added.is_array()) added.insert(added.end(), further.begin(), further.end());
+  }
+  return Tokenizer(read_tokenizer(document, file.string()));
+}
+
 }  // namespace
 
 std::string TokenizerFolder::hash() const {
-  if (files.size() == 1) return read_record(files.front()).sha256;
+  if (form == TokenizerForm::tokenizer_json) {
+    const std::string file = read_record(files.front()).sha256;
+    const nlohmann::json further = further_tokens(folder);
+    if (further.empty()) return file;
+    return planner::CanonicalText("sluice/tokenizer")
+        .add("tokenizer.json", file)
+        .add("further", further.dump())
+        .hash();
+  }
   planner::CanonicalText text("sluice/tokenizer");
   for (const path& file : files) {
     const FileRecord record = read_record(file);
@@ -32,7 +58,7 @@ Tokenizer TokenizerFolder::load() const {
   const std::string where = main_file().string();
   switch (form) {
     case TokenizerForm::tokenizer_json:
-      break;
+      return with_further_tokens(main_file(), further_tokens(folder));
     case TokenizerForm::vocabulary_and_merges:
       return Tokenizer(read_tokenizer(from_vocabulary_and_merges(folder), where));
     case TokenizerForm::sentencepiece:

@@ -27,7 +27,8 @@ struct TokenizerFolder {
 
   /// Path of the main file, to be named in messages: FOLDER/tokenizer.json.
   [[nodiscard]] const std::filesystem::path& main_file() const { return files.front(); }
-  /// Hash of all `files`. For a tokenizer.json it is the SHA-256 of that file. Throws
+  /// Hash of all `files`. For a tokenizer.json it is the SHA-256 of that file, and of the tokens
+  /// that the files beside it add (further_tokens()), if there are any. Throws
   /// EnvironmentError if a file cannot be read.
   [[nodiscard]] std::string hash() const;
   /// Reads the tokenizer. Throws BadRequest `FILE: FIELD: ...` if a file is malformed or holds what

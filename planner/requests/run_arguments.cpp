@@ -12,6 +12,7 @@
 #include "planner/requests/stated_paths.hpp"
 #include "planner/runs/adapter_keys.hpp"
 #include "planner/runs/foreign_keys.hpp"
+#include "planner/runs/paths.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
 
@@ -245,6 +246,12 @@ class Reader {
     std::vector<std::string> known = {"--set", "--help"};
     for (const RunFlag& flag : kRunFlags) known.emplace_back(flag.name);
     for (const VerbFlag& flag : own_) known.push_back(flag.name);
+    std::string path = name.substr(std::min<std::size_t>(name.size(), 2));
+    std::ranges::replace(path, '-', '_');
+    const std::vector<std::string> paths = run_paths();
+    if (std::ranges::find(paths, path) != paths.end()) {
+      throw BadRequest(name + ": is a key of a run without a flag: write " + path + "=VALUE");
+    }
     throw BadRequest(name + ": unknown flag" + sim::did_you_mean(name, known));
   }
 

@@ -189,6 +189,18 @@ void set_packing_kind(RunConfig& run, Text value, Text path) {
   }
 }
 
+/// A template's name or file; none for a null. Numbers, truth values, lists and maps are neither.
+std::optional<std::string> parse_template(Text value, Text path) {
+  if (is_none(value)) return std::nullopt;
+  const bool number = value.find_first_of("0123456789") != std::string::npos &&
+                      value.find_first_not_of("0123456789+-._eE") == std::string::npos;
+  const bool list = value.starts_with('[') || value.starts_with('{');
+  if (!number && !list && !says_true(value) && !says_off(value) && value != "a map") return value;
+  throw BadRequest(path + ": \"" + value +
+                   "\" is no template: give one\'s name, such as chatml, or the path of a .jinja "
+                   "file, or leave it out for the one in the model\'s folder");
+}
+
 constexpr std::array kPaths = {
     RunPath{"model", [](RunConfig& run, Text v, Text p) { run.model = parse_name(v, p); }},
     RunPath{"data", [](RunConfig& run, Text v, Text p) { run.data = parse_data(v, p); }},
@@ -214,9 +226,7 @@ constexpr std::array kPaths = {
             }},
     RunPath{"strict", [](RunConfig& run, Text v, Text p) { run.strict = parse_yes_or_no(v, p); }},
     RunPath{"template",
-            [](RunConfig& run, Text v, Text) {
-              run.chat_template = is_none(v) ? std::nullopt : std::optional(v);
-            }},
+            [](RunConfig& run, Text v, Text p) { run.chat_template = parse_template(v, p); }},
     RunPath{"date_string",
             [](RunConfig& run, Text v, Text) {
               run.date_string = is_none(v) ? std::nullopt : std::optional(v);

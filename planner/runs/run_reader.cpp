@@ -37,7 +37,9 @@ class RunReader {
   void read(const YAML::Node& node) {
     if (node.IsNull()) return;
     if (!node.IsMap()) {
-      refuse(node, "", "must hold `key: value` lines");
+      refuse(node, "",
+             std::string("must hold `key: value` lines") +
+                 (node.IsSequence() ? ": a data file is given by --data" : ""));
       refusals_.push_back(std::move(found_.front().refusal));
       return;
     }

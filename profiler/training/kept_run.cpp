@@ -48,6 +48,16 @@ planner::RunConfig data_config(const planner::RunConfig& config,
   return data;
 }
 
+void tell_of_template(const planner::RunConfig& data, const std::optional<engine::KeptModel>& kept,
+                      const engine::WindowedText& text) {
+  if (!kept || !data.chat_template) return;
+  const auto stated = stated_by(*kept).chat_template;
+  if (!stated || !same_place(*data.chat_template, *stated, data)) return;
+  const auto chat = text.chat();
+  if (!chat) return;
+  engine::tell_of_unkept_template(*data.chat_template, chat->sources, kept->facts.template_sha256);
+}
+
 bool trained_on_bytes(const path& run, const planner::RunConfig& data,
                       const std::optional<engine::KeptModel>& kept) {
   const bool unknown = !kept || !kept->facts.keeps_tokenizer;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "engine/datasets/data.hpp"
 #include "engine/model_files/kept_model.hpp"
 #include "planner/runs/run_config.hpp"
 
@@ -19,6 +20,11 @@ namespace sluice::profiler {
 /// keeps, where `kept` has them and `config` states no other template.
 [[nodiscard]] planner::RunConfig data_config(const planner::RunConfig& config,
                                              const std::optional<engine::KeptModel>& kept);
+
+/// Tells whether the chat template that a run's data were read with, by `data`, is another than the
+/// run trained with, where the run does not keep it.
+void tell_of_template(const planner::RunConfig& data, const std::optional<engine::KeptModel>& kept,
+                      const engine::WindowedText& text);
 
 /// Whether the run in a folder, which is to continue, took byte values for tokens: it keeps no
 /// tokenizer, and its model has none. Its data, which `data` states, are then read in this way

@@ -43,6 +43,38 @@ void require_same_jinja2(const engine::CheckpointFacts& facts, const RunIdentity
                    " in an environment of its own, and name its python in SLUICE_PYTHON");
 }
 
+/// Refuses another text of the chat template, or another text where the template is not kept.
+void require_same_template(const engine::CheckpointFacts& facts, const RunIdentity& identity,
+                           const path& checkpoint) {
+  if (!identity.chat) return;
+  const std::string named = identity.config.chat_template.value_or("the model's folder");
+  const std::string now = engine::sources_sha256(identity.chat->sources);
+  if (facts.template_sha256 && *facts.template_sha256 != now) {
+    throw BadRequest("--resume: " + checkpoint.string() + " is of another text of the template " +
+                     named + " (" + facts.template_sha256->substr(0, 12) + ", here " +
+                     now.substr(0, 12) +
+                     "): put the old text back to go on, or begin a run of its own");
+  }
+  if (facts.template_sha256 || !identity.config.chat_template) return;
+  throw BadRequest("--resume: " + checkpoint.string() + " is of another text (" +
+                   facts.data_sha256.substr(0, 12) + ", here " +
+                   identity.data_sha256.substr(0, 12) + "): the data, or the template " + named +
+                   ", which the run keeps no copy of, have changed since it trained; put the old "
+                   "text back to go on, or begin a run of its own");
+}
+
+/// Refuses other data than the run began with, however they have changed.
+void require_same_data(const engine::CheckpointFacts& facts, const RunIdentity& identity,
+                       const path& checkpoint) {
+  if (facts.data_sha256 == identity.data_sha256) return;
+  throw BadRequest("--resume: " + checkpoint.string() + " is of another text (" +
+                   facts.data_sha256.substr(0, 12) + ", here " +
+                   identity.data_sha256.substr(0, 12) + "): " + names_of(identity.config.data) +
+                   ", or how it is read, has changed since the run began, and going on would not "
+                   "give its bits; to train on it from these weights, begin a run with --model " +
+                   checkpoint.string());
+}
+
 void require_continues(const engine::Checkpoint& checkpoint, const RunIdentity& identity) {
   const engine::CheckpointFacts& facts = checkpoint.facts();
   const path& folder = checkpoint.folder();
@@ -50,7 +82,8 @@ void require_continues(const engine::Checkpoint& checkpoint, const RunIdentity& 
   require_same(facts.numerics_id, identity.numerics_id, folder, "numerics id");
   if (facts.data_sha256 != identity.data_sha256_of_all_windows) {
     require_same_jinja2(facts, identity, folder);
-    require_same(facts.data_sha256, identity.data_sha256, folder, "text");
+    if (facts.data_sha256 != identity.data_sha256) require_same_template(facts, identity, folder);
+    require_same_data(facts, identity, folder);
   }
   require_same(std::to_string(facts.seed), std::to_string(identity.config.seed), folder, "seed");
   if (facts.step >= identity.config.steps) {

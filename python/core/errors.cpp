@@ -1,6 +1,7 @@
 #include <pybind11/pybind11.h>
 
 #include <exception>
+#include <filesystem>
 #include <string>
 
 #include "python/core/bindings.hpp"
@@ -30,6 +31,10 @@ void bind_errors() {
     } catch (const Error& error) {
       const auto errors = pybind11::module_::import("sluice.errors");
       PyErr_SetString(errors.attr(exception_of(error.code())).ptr(), error.what());
+    } catch (const std::filesystem::filesystem_error& error) {
+      const auto errors = pybind11::module_::import("sluice.errors");
+      const std::string line = error.code().message() + ": " + error.path1().string();
+      PyErr_SetString(errors.attr("EnvironmentFailed").ptr(), line.c_str());
     }
   });
 }

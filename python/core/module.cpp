@@ -3,6 +3,7 @@
 #include <string>
 
 #include "python/core/bindings.hpp"
+#include "python/core/messages.hpp"
 #include "sim/version.hpp"
 
 PYBIND11_MODULE(_core, module) {
@@ -10,6 +11,7 @@ PYBIND11_MODULE(_core, module) {
   module.attr("version") = std::string(sluice::version());
   module.attr("commit") = std::string(sluice::commit());
   sluice::python::bind_errors();
+  sluice::python::take_messages();
   sluice::python::bind_catalogue(module);
   sluice::python::bind_runs(module);
   sluice::python::bind_simulation(module);

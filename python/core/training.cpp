@@ -17,11 +17,14 @@
 #include "planner/costs/cost_switches.hpp"
 #include "planner/requests/prediction_json.hpp"
 #include "planner/requests/run_arguments.hpp"
+#include "profiler/training/data_json.hpp"
 #include "profiler/training/data_notes.hpp"
 #include "profiler/training/run_json.hpp"
+#include "profiler/training/shown_data.hpp"
 #include "profiler/training/training_run.hpp"
 #include "python/core/bindings.hpp"
 #include "python/core/interruptible.hpp"
+#include "python/core/messages.hpp"
 #include "python/core/number_array.hpp"
 
 namespace sluice::python {
@@ -148,6 +151,20 @@ TrainOutcome train(const std::vector<std::string>& words, bool resume, bool chec
   return outcome;
 }
 
+/// The JSON of a run's data, and warnings about them.
+std::pair<std::string, std::vector<std::string>> data(const std::vector<std::string>& words,
+                                                      std::int64_t rows, bool strict) {
+  return interruptible([&](const std::stop_token&) {
+    const planner::RunArguments run = planner::parse_run(words);
+    const profiler::ShownData shown = profiler::show_data(run, rows, strict, nullptr);
+    std::vector<std::string> notes = run.config.notes;
+    for (std::string& warning : profiler::data_warnings(shown.summary)) {
+      notes.push_back(std::move(warning));
+    }
+    return std::pair(profiler::data_json(shown), std::move(notes));
+  });
+}
+
 }  // namespace
 
 }  // namespace sluice::python
@@ -155,10 +172,11 @@ TrainOutcome train(const std::vector<std::string>& words, bool resume, bool chec
 PYBIND11_MODULE(_training, module) {
   namespace py = pybind11;
   using sluice::python::TrainOutcome;
-  module.doc() = "Runs of training; use sluice.train.";
+  module.doc() = "Runs of training and their data; use sluice.train and sluice.data.";
   const py::object interpreter = py::module_::import("sys").attr("executable");
   if (!interpreter.is_none()) sluice::engine::prefer_python(interpreter.cast<std::string>());
   sluice::python::bind_errors();
+  sluice::python::take_messages();
   py::class_<TrainOutcome>(module, "TrainOutcome", "What a run came to, or what no plan fits.")
       .def_readonly("json", &TrainOutcome::json)
       .def_readonly("notes", &TrainOutcome::notes)
@@ -174,4 +192,5 @@ PYBIND11_MODULE(_training, module) {
       });
   module.def("train", &sluice::python::train, py::arg("words"), py::arg("resume"),
              py::arg("checkpoint"), py::arg("progress"));
+  module.def("data", &sluice::python::data, py::arg("words"), py::arg("rows"), py::arg("strict"));
 }

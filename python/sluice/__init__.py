@@ -17,13 +17,14 @@ from .catalogue import Machine, Model, Record, machine, machines, model, models,
 from .errors import BadRequest, DoesNotFit, EnvironmentFailed, SluiceError
 from .frames import Rows
 from .prediction import Basis, Memory, Plan, PlanResult, Prediction, Ratio, TierMemory, Waterfall, plan, predict
+from .run_data import Data, DataRow, DataSet, LeftOut, data
 from .simulation import Simulated, simulate
 from .trace import Trace, read_trace
 from .training import Step, Trained, train
 
 __all__ = [
-    "AblationResult", "Advice", "BadRequest", "Basis", "Cell", "DoesNotFit", "EnvironmentFailed", "Machine", "Memory", "Model",
+    "AblationResult", "Advice", "BadRequest", "Basis", "Cell", "Data", "DataRow", "DataSet", "DoesNotFit", "EnvironmentFailed", "LeftOut", "Machine", "Memory", "Model",
     "Plan", "PlanResult", "Prediction", "Ratio", "Record", "Rows", "Simulated", "SluiceError", "Step", "TierMemory", "Trace",
-    "Trained", "Waterfall", "__version__", "ablate", "buy", "commit", "machine", "machines", "model", "models", "plan",
+    "Trained", "Waterfall", "__version__", "ablate", "buy", "commit", "data", "machine", "machines", "model", "models", "plan",
     "plotting", "policies", "predict", "read_trace", "simulate", "support", "train",
 ]  # fmt: skip

@@ -18,6 +18,7 @@ class TrainOutcome:
     @property
     def step_times_s(self) -> npt.NDArray[np.float64]: ...
 
+def data(words: Sequence[str], rows: int, strict: bool) -> tuple[str, list[str]]: ...
 def train(
     words: Sequence[str],
     resume: bool,

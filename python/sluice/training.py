@@ -72,10 +72,11 @@ class Trained(Record):
         return f"<sluice.Trained {self.steps} steps, loss {self.loss}, in {self.run}>"
 
 
-def _engine() -> Any:
+def engine_extension(caller: str) -> Any:
+    """The extension that is built with the engine; raises ImportError, for the function `caller`, where it is not there."""
     if importlib.util.find_spec("sluice._training") is None:
         raise ImportError(
-            "sluice.train needs the engine, which this build of the module lacks: build it with "
+            f"{caller} needs the engine, which this build of the module lacks: build it with "
             "cmake --preset cpu && cmake --build build --target sluice_python and put build/python on PYTHONPATH, or with "
             "pip install . --config-settings=cmake.define.SLUICE_ENGINE=ON"
         )
@@ -101,7 +102,7 @@ def train(
 ) -> Trained:
     """Trains a run with the given or stored plan, or plans first, as ``sluice train`` does: the same bits, the same folder.
 
-    Other threads of Python run meanwhile. Ctrl-C, or what `progress` raises, ends the run behind the step that it is
+    Messages about the run and its data are Python warnings. Other threads of Python run meanwhile. Ctrl-C, or what `progress` raises, ends the run behind the step that it is
     at: it is saved, and then the exception is raised.
 
     Args:
@@ -120,7 +121,7 @@ def train(
         EnvironmentFailed: a file cannot be written, or this machine cannot train.
         ImportError: the module is built without the engine.
     """
-    extension = _engine()
+    extension = engine_extension("sluice.train")
     words = RunWords(
         run,
         {"model": model, "machine": machine, "data": data, "steps": steps, "plan": plan, "out": out, **settings},

@@ -1,6 +1,7 @@
 """A run keeps what it trained with: its config.json, tokenizer and chat template are used whatever became of the model's
 folder, the template's file and the working folder."""
 
+import hashlib
 import json
 import shutil
 
@@ -136,3 +137,37 @@ def test_a_template_for_tools_beside_the_folders_own_is_kept(run_sluice, project
     run_sluice("train", "run", "--resume", "steps=2", cwd=project)
     run_sluice("export", "run", "-o", "out", cwd=project)
     assert (project / "out/additional_chat_templates/tool_use.jinja").read_text() == OWN
+
+
+def without_facts(manifest, *names):
+    """Makes a checkpoint.json one that an earlier version wrote, which knew no such facts."""
+    body = json.loads(manifest.read_text())
+    for name in ("hash", *names):
+        body.pop(name, None)
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    manifest.write_text(json.dumps({**body, "hash": hashlib.sha256(text.encode()).hexdigest()}))
+
+
+def test_a_run_that_kept_no_template_reads_the_one_that_it_names_and_says_so(run_sluice, project, chat_flags):
+    write_chat_model(project / "model")
+    run_sluice("train", *chat_flags, "steps=2", "out=whole", cwd=project)
+    run_sluice("train", *chat_flags, "steps=1", "out=run", cwd=project)
+    (project / "run/tokenizer/chat_template.jinja").unlink()
+    words = ["generate", "run", "--chat", "--prompt", "red?", "--max-new-tokens", "2", *HOST, "--json"]
+    said = run_sluice(*words, cwd=project)
+    assert "has changed" not in said.err and "as it is now" not in said.err
+    (project / "own.jinja").write_text(OTHER)
+    changed = "template: the text of own.jinja has changed since the run trained with it"
+    other = run_sluice(*words, cwd=project)
+    assert changed in other.err and other.json()["prompt_ids"] != said.json()["prompt_ids"]
+    assert changed in run_sluice("data", "run", "--json", cwd=project).err
+    refused = run_sluice("train", "run", "--resume", "steps=2", cwd=project, exit_code=2).err
+    assert "is of another text of the template own.jinja" in refused and "put the old text back" in refused
+
+    without_facts(project / "run/checkpoints/step-1/checkpoint.json", "template_sha256", "jinja2")
+    assert "note: template: own.jinja is read as it is now" in run_sluice(*words, cwd=project).err
+    refused = run_sluice("train", "run", "--resume", "steps=2", cwd=project, exit_code=2).err
+    assert "the template own.jinja, which the run keeps no copy of" in refused
+    (project / "own.jinja").write_text(OWN)
+    run_sluice("train", "run", "--resume", "steps=2", cwd=project)
+    assert bits(project / "run") == bits(project / "whole")

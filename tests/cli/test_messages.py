@@ -110,3 +110,17 @@ def test_the_least_effort_still_finds_a_plan(run_sluice):
 
 def test_no_tokens_are_not_taken_for_none_asked_for(refuses):
     refuses(["predict", *TINY, "--policy", "resident", "--tokens", ""], "--tokens")
+
+
+def test_a_key_without_a_flag_and_a_data_file_as_a_run_are_told_how_to_be_given(refuses, tmp_path):
+    refuses(["predict", *TINY, "--template", "qwen3"], "--template: is a key of a run without a flag: write template=VALUE")
+    refuses(["predict", *TINY, "--data-format", "jsonl"], "write data_format=VALUE")
+    (tmp_path / "alpaca.json").write_text('[{"instruction": "q", "output": "a"}]')
+    refuses(["predict", "alpaca.json"], "must hold `key: value` lines: a data file is given by --data")
+
+
+def test_all_refusals_of_a_file_come_in_one_run_a_template_of_a_wrong_type_among_them(run_sluice, tmp_path):
+    (tmp_path / "r.yaml").write_text("model: bytes-2m\ntemplate: 5\nsteps: -5\ncompute: fp16\n")
+    lines = run_sluice("predict", "r.yaml", exit_code=2).err.splitlines()
+    found = [line.split(": ")[4] for line in lines if "r.yaml: line " in line]
+    assert found == ["template", "steps", "compute"]

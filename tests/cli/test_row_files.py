@@ -96,7 +96,8 @@ def test_json_files_of_every_shape_have_the_same_rows(read, tmp_path):
         (json.dumps(GOOD) + json.dumps(GOOD), ["something follows the list"]),
         (json.dumps(GOOD)[:-1], ["not closed"]),
         ("", ["holds no rows"]),
-        (json.dumps({"q": ["a", "b"], "a": ["c", "d"]}), ["its fields are q, a"]),
+        (json.dumps({"q": ["a", "b"], "a": ["c", "d"]}), ["q: holds a whole column"]),
+        (json.dumps({"q": ["a", "b"], "a": "c"}), ["its fields are q, a"]),
     ],
 )
 def test_a_json_file_of_no_shape_is_refused_as_a_whole(refused, tmp_path, text, reasons):
@@ -234,3 +235,115 @@ def test_without_pyarrow_one_line_says_how_to_install_it(refused, run_sluice, tm
     (tmp_path / "rows.parquet").write_bytes(b"PAR1" + bytes(64) + b"PAR1")
     env = {"PATH": "/nonexistent", "SLUICE_PYTHON": "/usr/bin/python3"}
     refused("rows.parquet", "pyarrow", "pip install", exit_code=4, env=env)
+
+
+def test_fields_that_only_other_rows_of_a_table_have_are_not_there(read, tokenizer, tmp_path):
+    pa = pytest.importorskip("pyarrow", reason="PyPI's pyarrow is not installed (scripts/install tests)")
+    import pyarrow.parquet
+
+    source = "{% for m in messages %}{{ m | tojson }}{% generation %}{{ m.content }}<|im_end|>{% endgeneration %}{% endfor %}"
+    (tmp_path / "t.jinja").write_text(source)
+    rows = [
+        {"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a", "tool_calls": [
+            {"type": "function", "function": {"name": f"f{i}", "arguments": {"x" if i % 2 else "y": "1"}}}]}]}
+        for i in range(4)
+    ]  # fmt: skip
+    write_jsonl(tmp_path / "rows.jsonl", rows)
+    pa.parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "rows.parquet")
+    assert pa.Table.from_pylist(rows).to_pylist() != rows
+    more = {"env": {"SLUICE_PYTHON": sys.executable}}
+    assert read("rows.parquet", "template=t.jinja", **more).texts() == read("rows.jsonl", "template=t.jinja").texts()
+
+
+def test_a_cut_arrow_stream_is_told_or_refused(run_sluice, words, refused, read, tmp_path):
+    pa = pytest.importorskip("pyarrow", reason="PyPI's pyarrow is not installed (scripts/install tests)")
+
+    env = {"SLUICE_PYTHON": sys.executable}
+    table = pa.Table.from_pylist(GOOD)
+    ends = []  # Where each batch ends.
+    with open(tmp_path / "whole.arrow", "wb") as file, pa.ipc.new_stream(file, table.schema) as out:
+        for first in range(0, 8, 4):
+            out.write_table(table.slice(first, 4))
+            file.flush()
+            ends.append(file.tell())
+    data = (tmp_path / "whole.arrow").read_bytes()
+    assert data[ends[1] :] == b"\xff\xff\xff\xff\0\0\0\0"
+    assert run_sluice(*words, "--data", "whole.arrow", env=env).err == ""
+    (tmp_path / "cut.arrow").write_bytes(data[: ends[0]])
+    said = run_sluice(*words, "--data", "cut.arrow", env=env)
+    assert "warning: data: cut.arrow lacks the marker that ends an Arrow stream" in said.err
+    assert said.json()["sets"][0]["rows_used"] == 4
+    assert "cut.arrow lacks" in run_sluice(*words, "--data", "cut.arrow", env=env).err  # Also where its tokens are in the store.
+    for end in (ends[0] + 3, ends[0] + 40, ends[1] - 1):
+        (tmp_path / "torn.arrow").write_bytes(data[:end])
+        said = run_sluice(*words, "--data", "torn.arrow", env=env, exit_code=2).err
+        assert "torn.arrow lacks" in said and "torn.arrow: pyarrow cannot read it" in said, end
+
+
+def test_what_a_reader_writes_to_stderr_is_a_note(run_sluice, words, tmp_path):
+    folder = tmp_path / "python"
+    folder.mkdir()
+    # A Python whose pyarrow warns, as libraries do of what they will drop.
+    (folder / "pyarrow").mkdir()
+    (folder / "pyarrow/__init__.py").write_text("__version__ = '0'\nclass ArrowInvalid(Exception): pass\n")
+    rows = json.dumps([{"text": f"the fox {i} " * 20} for i in range(8)])
+    (folder / "pyarrow/parquet.py").write_text(
+        "import json, warnings\n"
+        "class Schema(list):\n    pass\n"
+        "class Batch:\n"
+        f"    rows = json.loads({rows!r})\n    num_rows = 8\n    schema = []\n"
+        "    def select(self, kept): return self\n"
+        "    def slice(self, first, count): return self\n"
+        "    def to_pylist(self): return self.rows\n"
+        "class ParquetFile:\n"
+        "    schema_arrow = []\n"
+        "    def __init__(self, path): warnings.warn('soon\\ngone', FutureWarning)\n"
+        "    def iter_batches(self, **options): return [Batch()]\n"
+    )
+    python = folder / "python3"
+    python.write_text(f"#!/bin/sh\nshift\nexec {sys.executable} -E -s -c 'import sys; sys.path.insert(0, \"{folder}\"); "
+                      "sys.argv = sys.argv[2:]; exec(sys.argv.pop(1))' \"$@\"\n")
+    python.chmod(0o755)
+    (tmp_path / "rows.parquet").write_bytes(b"PAR1" + bytes(64) + b"PAR1")
+    said = run_sluice(*words, "--data", "rows.parquet", env={"SLUICE_PYTHON": str(python)})
+    assert said.json()["sets"][0]["rows_used"] == 8
+    (line,) = said.err.splitlines()
+    assert line.startswith("sluice: note: data: rows.parquet: pyarrow says: ") and "FutureWarning: soon gone" in line
+
+
+@pytest.mark.parametrize(
+    "name, data, texts",
+    [
+        ("t.json", json.dumps({"instruction": ["q", "r"], "output": ["a", "b"]}), ["instruction: holds a whole column", "orient=\"records\""]),
+        ("t.json", json.dumps({"instruction": {"0": "q", "1": "r"}, "output": {"0": "a", "1": "b"}}), ["instruction: holds a whole column"]),
+        ("t.json", json.dumps(["one", "two"]), ["is a text, and an example must be an object"]),
+        ("t.jsonl", jsonl(GOOD).decode().replace("\n", "\r"), ["carriage return alone", "tr '\\r' '\\n'"]),
+        ("t.csv", "messages\n" + "".join('"' + str(each["messages"]) + '"\n' for each in GOOD), ["Python's text of a list", "json.dumps"]),
+    ],
+)  # fmt: skip
+def test_forms_that_other_programs_write_are_named_with_what_writes_rows(refused, tmp_path, name, data, texts):
+    (tmp_path / name).write_text(data, newline="")
+    refused(name, *texts)
+
+
+def test_paths_of_every_kind_lead_to_their_file_or_are_named(read, refused, tmp_path):
+    (tmp_path / "a b" / "\u00fcn\u00ef").mkdir(parents=True)
+    (tmp_path / "a b" / "\u00fcn\u00ef" / "rows.jsonl").write_bytes(jsonl(GOOD))
+    (tmp_path / "link.jsonl").symlink_to("a b/\u00fcn\u00ef/rows.jsonl")
+    assert len(read("link.jsonl").texts()) == len(read("a b/\u00fcn\u00ef/rows.jsonl").texts()) == 8
+    (tmp_path / "circle.jsonl").symlink_to("circle.jsonl")
+    refused("circle.jsonl", "data: cannot read circle.jsonl: Too many levels of symbolic links")
+    (tmp_path / "gone.jsonl").symlink_to("nowhere.jsonl")
+    refused("gone.jsonl", "gone.jsonl", "a link to a file that is not there")
+
+
+@pytest.mark.parametrize("name", ["rows.txt", "noext"])
+@pytest.mark.parametrize(
+    "data", [json.dumps(GOOD, indent=1), json.dumps(GOOD), "\n".join(json.dumps(each, indent=2) for each in GOOD)], ids=["list", "line", "objects"]
+)  # fmt: skip
+def test_json_is_never_learnt_as_text_unless_asked(read, run_sluice, words, tmp_path, name, data):
+    (tmp_path / name).write_text(data)
+    assert len(read(name).texts()) == 8 and read(name).all["sets"][0]["format"] == "messages"
+    assert run_sluice(*words, "--data", name, "data_format=text").json()["sets"][0]["format"] == "text"
+    (tmp_path / name).write_text(json.dumps(GOOD[0], indent=1) + "\nand so it goes on in words\n" * 40)
+    assert run_sluice(*words, "--data", name).json()["sets"][0]["format"] == "text"

@@ -208,3 +208,25 @@ def test_tools_and_thoughts_are_kept_for_the_template(run_sluice, tmp_path, read
     rows = [chat("q", "a", reasoning_content=None, tool_calls=[], name=None)] * 4
     write_jsonl(tmp_path / "rows.jsonl", rows)
     assert read("rows.jsonl").learnt() == [f"a{END}"] * 4
+
+
+@pytest.mark.parametrize(
+    "row, texts",
+    [
+        ({"conversation": chat("q", "a")["messages"]}, ["columns: {messages: conversation}"]),
+        ({"Question": "q", "Answer": "a"}, ["columns: {prompt: Question, response: Answer}"]),
+        ({"role": "user", "content": "q"}, ["one message of a conversation", '{"messages": [...]}']),
+        ({"messages": [{"role": "Bot", "content": "q"}]}, ['"Bot" is not one of', "roles", "{bot: assistant}"]),
+    ],
+)
+def test_the_way_out_is_named(refused, tmp_path, row, texts):
+    write_jsonl(tmp_path / "rows.jsonl", [row] * 4)
+    refused("rows.jsonl", *texts)
+
+
+def test_columns_that_other_programs_give_to_a_template_are_told(run_sluice, words, read, tmp_path):
+    write_jsonl(tmp_path / "rows.jsonl", [{**chat("q", "a"), "system_prompt": "be kind", "functions": [{"name": "f"}]}] * 4)
+    said = run_sluice(*words, "--data", "rows.jsonl").err
+    assert "the column system_prompt is not read: say columns: {system: system_prompt}" in said
+    assert "the column functions is not read" in said
+    assert "be kind" in read("rows.jsonl", "columns.system=system_prompt").texts()[0]

@@ -261,3 +261,12 @@ def test_an_answer_written_twice_is_ambiguous_and_left_out(tmp_path):
     source = "{% for m in messages %}{{ m.content }}{% endfor %}{{ messages[-1].content }}{{ messages | length }}"
     (found,) = drive(folder_with(tmp_path, source), [turns("a", "b", "c", "d")])
     assert "cannot be told apart" in found["error"]
+
+
+def test_a_token_that_opens_the_next_question_ends_no_answer(tmp_path):
+    metharme = (
+        "{{ bos_token }}{% for m in messages %}{{ {'system': '<|system|>', 'user': '<|user|>', 'assistant': '<|model|>'}[m.role] + m.content }}"
+        "{% endfor %}{% if add_generation_prompt %}<|model|>{% else %}{{ eos_token }}{% endif %}"
+    )
+    (found,) = drive(folder_with(tmp_path, metharme), [turns("one?", "yes", "two?", "no")])
+    assert learnt_of(found) == ["yes", "no</s>"]

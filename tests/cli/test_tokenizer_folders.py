@@ -194,5 +194,52 @@ def test_the_hash_covers_every_file_that_decides_the_ids(tmp_path, learnt):
     hashes.append(hash_of())
     assert len(set(hashes)) == 3
     train(tmp_path / "tokenizer.json", "words", ["a few words to learn"])
+    assert hash_of() not in hashes  # <x> is a token here, too.
+    (tmp_path / "added_tokens.json").unlink()
     assert hash_of() == hashlib.sha256((tmp_path / "tokenizer.json").read_bytes()).hexdigest()
     assert drive(tmp_path, ["few"])[0]["ids"] != []
+
+
+@pytest.mark.parametrize("case", ["decoder", "flags", "normalized", "added_tokens", "additional", "named"])
+def test_tokens_that_stand_beside_tokenizer_json_are_added_to_its(tmp_path, case):
+    train(tmp_path / "tokenizer.json", "gpt2", ["a few words to learn, <|im_end|> and </s> among them"] * 9)
+    document = json.loads((tmp_path / "tokenizer.json").read_text())
+    document["added_tokens"] = [token("<|im_end|>", id=0, special=True)] if case in ("flags", "normalized") else []
+    # In the vocabulary, and no added token: pieces are cut apart before they are looked up.
+    vocab = document["model"]["vocab"]
+    for content in ("<|im_start|>", "<|im_end|>", "</s>"):
+        vocab.setdefault(content, len(vocab))
+    if document["added_tokens"]:
+        document["added_tokens"][0]["id"] = vocab["<|im_end|>"]
+    if case == "normalized":
+        document["normalizer"] = {"type": "Lowercase"}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+    library = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    size = len(vocab)
+    config = {}
+    if case == "decoder":
+        stated = {str(vocab["<|im_end|>"]): token("<|im_end|>", special=True), str(size): token("<new>"), str(size + 1): token("w\u00f6r", normalized=True)}
+        config["added_tokens_decoder"] = stated
+        library.add_special_tokens([AddedToken(**stated[str(vocab["<|im_end|>"])])])
+        library.add_tokens([AddedToken(**each) for each in list(stated.values())[1:]])
+    elif case == "flags":
+        config["added_tokens_decoder"] = {str(vocab["<|im_end|>"]): token("<|im_end|>", special=True, rstrip=True)}
+        library.add_special_tokens([AddedToken("<|im_end|>", rstrip=True, normalized=False, special=True)])
+    elif case == "normalized":
+        config["added_tokens_decoder"] = {str(vocab["<|im_end|>"]): token("<|im_end|>", special=True, normalized=True)}
+        library.add_special_tokens([AddedToken("<|im_end|>", normalized=True, special=True)])
+    elif case == "added_tokens":
+        (tmp_path / "added_tokens.json").write_text(json.dumps({"<new>": size, "<|im_end|>": vocab["<|im_end|>"]}))
+        library.add_tokens([AddedToken("<|im_end|>", normalized=True), AddedToken("<new>", normalized=True)])
+    elif case == "additional":
+        special = {"additional_special_tokens": ["<|im_start|>", {"content": "<|im_end|>", "rstrip": True}]}
+        (tmp_path / "special_tokens_map.json").write_text(json.dumps(special))
+        library.add_special_tokens(["<|im_start|>", AddedToken("<|im_end|>", rstrip=True, normalized=False)])
+    else:
+        config.update(eos_token="</s>", pad_token="<absent>")  # What no vocabulary has does not become a token.
+        library.add_special_tokens(["</s>"])
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    texts = ["<|IM_END|> a <|im_END|>", "<|im_start|>user\nw\u00f6rds<|im_end|>\n a</s> b<new>c <absent>", *TEXTS[:60]]
+    compare(tmp_path, texts, library)
+    run = subprocess.run([str(DRIVER), "--hash", str(tmp_path)], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() != hashlib.sha256((tmp_path / "tokenizer.json").read_bytes()).hexdigest()

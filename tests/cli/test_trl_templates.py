@@ -117,3 +117,22 @@ def test_the_text_and_the_marks_are_those_of_transformers(tmp_path, expected, fi
     if all("error" in answer for answer in expected[file.stem]):
         pytest.skip("the template takes parts of images and texts alone, and transformers refuses texts too")
     assert compared >= 5
+
+
+SHIPPED = {"qwen2.5": "qwen2_5", "qwen3": "qwen3", "qwen3_nothink": "qwen3_instruct_2507", "llama3.1": "llama3_1", "llama3.2": "llama3_2"}
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_shipped_template_writes_tools_calls_and_results_as_the_one_whose_name_it_bears(tmp_path, name):
+    (named,) = [file for file in FILES if file.stem == SHIPPED[name]]
+    shipped = REPOSITORY / "engine" / "chat" / "templates" / f"{name}.jinja"
+    lines = [{"messages": messages, "variables": variables} for messages, variables in CONVERSATIONS]
+    ours, theirs = (drive(folder_with(tmp_path, file.read_text(), TOKENS), lines) for file in (shipped, named))
+    for line, one, other in zip(lines, ours, theirs):
+        assert ("error" in one) == ("error" in other)
+        if "error" in one:
+            continue
+        assert text_of(one) == text_of(other)
+        if "enable_thinking" not in line["variables"]:  # There ours also learns the thought that a prompt begins with.
+            assert learnt_of(one) == learnt_of(other)
+    assert sum("error" not in each for each in ours) >= 6

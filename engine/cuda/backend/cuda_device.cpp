@@ -3,7 +3,6 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
 #include "engine/cuda/backend/cuda_queues.hpp"
@@ -16,6 +15,7 @@
 #include "engine/execution/task_operands.hpp"
 #include "engine/memory/parallel_memory.hpp"
 #include "sim/units_text.hpp"
+#include "sim/warning.hpp"
 
 namespace sluice::engine {
 
@@ -28,10 +28,9 @@ namespace {
 const planner::Job& on_usable_device(const planner::Job& job, const CudaDeviceSettings& settings) {
   require_usable_device();
   require_room(settings.arenas, settings.capacity);
-  if (settings.world.size > 1) {
-    require_gpus(settings.world);
-    check_cuda(cudaSetDevice(settings.world.rank), "the device");
-  }
+  if (settings.world.size > 1) require_gpus(settings.world);
+  // Devices of other ranks may have been made on this thread before.
+  check_cuda(cudaSetDevice(settings.world.rank), "the device");
   return job;
 }
 
@@ -124,12 +123,10 @@ void CudaDevice::stage() {
   to_device_ = std::make_unique<StagedCopies>(stream(LaneKind::h2d));
   to_host_ = std::make_unique<StagedCopies>(stream(LaneKind::d2h));
   if (host_.refusal().empty()) return;
-  std::fprintf(stderr,
-               "sluice: %s of host memory cannot be pinned (%s): copies are staged and slower than "
-               "predicted; raise the locked-memory limit (ulimit -l), or set --pinned to what can "
-               "be pinned, so that it is planned for\n",
-               planner::format_bytes(Bytes(std::ssize(host_.bytes()))).c_str(),
-               host_.refusal().c_str());
+  sim::warn(planner::format_bytes(Bytes(std::ssize(host_.bytes()))) +
+            " of host memory cannot be pinned (" + host_.refusal() +
+            "): copies are staged and slower than predicted; raise the locked-memory limit "
+            "(ulimit -l), or set --pinned to what can be pinned, so that it is planned for");
 }
 
 void CudaDevice::join(const RankLinks& links) {

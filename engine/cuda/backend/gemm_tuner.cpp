@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <set>
 
 #include "engine/cuda/backend/cuda_device.hpp"
@@ -14,6 +13,7 @@
 #include "engine/cuda/runtime/device_query.hpp"
 #include "planner/files/file_descriptor.hpp"
 #include "sim/error.hpp"
+#include "sim/warning.hpp"
 
 namespace sluice::engine {
 namespace {
@@ -52,9 +52,7 @@ GemmTableId gemm_table_id() {
           .workspace = kGemmWorkspace};
 }
 
-void announce_on_stderr(const std::string& line) {
-  std::fprintf(stderr, "sluice: %s\n", line.c_str());
-}
+void announce_on_stderr(const std::string& line) { sim::tell(line); }
 
 GemmTable ensure_gemm_table(const planner::Job& job, const planner::Store& store,
                             const GemmAnnounce& announce) {

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <optional>
+#include <thread>
+#include <vector>
 
 #include "sim/error.hpp"
 #include "tests/engine/scratch_folder.hpp"
@@ -96,6 +99,25 @@ TEST(PythonChild, OneThatDiesSaysWhyInOneLine) {
 TEST(PythonChild, OneThatHangsIsEnded) {
   PythonChild child(script("next(requests())\nwhile True:\n    time.sleep(1)\n"));
   EXPECT_NE(failed_with([&] { (void)child.ask("{}", milliseconds(50)); }).find("did not answer"),
+            std::string::npos);
+}
+
+TEST(PythonChild, OneThatComputesIsGivenItsTimeOnABusyMachine) {
+  // While others have the processors, it has computed less than the limit when that has passed.
+  PythonChild slow(
+      script("next(requests())\nend = time.process_time() + 0.2\n"
+             "while time.process_time() < end:\n    pass\nreply({})\nflush()\n"));
+  std::vector<std::jthread> others;
+  for (unsigned i = 0; i < 4 * std::max(1U, std::thread::hardware_concurrency()); ++i) {
+    others.emplace_back([](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+      }
+    });
+  }
+  EXPECT_EQ(slow.ask("{}", milliseconds(400)), "{}");
+  others.clear();
+  PythonChild endless(script("next(requests())\nwhile True:\n    pass\n"));
+  EXPECT_NE(failed_with([&] { (void)endless.ask("{}", milliseconds(50)); }).find("did not answer"),
             std::string::npos);
 }
 

@@ -135,6 +135,11 @@ TEST(RunYaml, RefusesNamingTheLineAndTheNearestKey) {
   EXPECT_REFUSED(read("optimiser: {lr: 1}\n"), "did you mean \"optimizer");
   EXPECT_REFUSED(read("set: {machine.h2dd: 1 GB/s}\n"), "did you mean \"h2d\"");
   EXPECT_REFUSED(read("optimizer: 3\n"), "optimizer: must be a map");
+  for (const std::string value : {"5", "-1.5", "true", "no", "[a]", "{a: b}"}) {
+    EXPECT_REFUSED(read("model: m\ntemplate: " + value + "\n"), "line 2: template: ");
+  }
+  EXPECT_EQ(read("template: null\n").chat_template, std::nullopt);
+  EXPECT_EQ(read("template: 2024.jinja\n").chat_template, "2024.jinja");
 }
 
 TEST(RunArguments, FlagsAndOverridesComeAfterTheFile) {

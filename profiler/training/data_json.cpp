@@ -1,9 +1,10 @@
+#include "profiler/training/data_json.hpp"
+
 #include <nlohmann/json.hpp>
 
-#include "cli/shown/data_text.hpp"
-#include "cli/shown/length_histogram.hpp"
+#include "profiler/training/length_bins.hpp"
 
-namespace sluice::cli {
+namespace sluice::profiler {
 namespace {
 
 using nlohmann::ordered_json;
@@ -13,10 +14,12 @@ ordered_json set_json(const engine::DataSetSummary& set) {
                       {"files", ordered_json::array()},
                       {"format", set.format},
                       {"weight", set.weight},
+                      {"num_samples", nullptr},
                       {"rows_read", set.rows_read},
                       {"rows_used", set.rows_used},
                       {"left_out", ordered_json::array()},
                       {"replaced_surrogates", set.replaced_surrogates}};
+  if (set.num_samples) out["num_samples"] = *set.num_samples;
   for (const auto& file : set.files) out["files"].push_back(file.string());
   for (const engine::LeftOutRows& rows : set.left_out) {
     out["left_out"].push_back(
@@ -42,8 +45,8 @@ ordered_json row_json(const engine::ShownRow& row, bool several) {
 
 }  // namespace
 
-std::string data_json(const engine::DataSummary& summary,
-                      const std::optional<engine::PackedSequences>& packed) {
+std::string data_json(const ShownData& data) {
+  const auto& [summary, packed] = data;
   ordered_json out;
   out["version"] = 1;
   out["sets"] = ordered_json::array();
@@ -77,4 +80,4 @@ std::string data_json(const engine::DataSummary& summary,
   return out.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace sluice::cli
+}  // namespace sluice::profiler
