@@ -16,7 +16,7 @@ UnitMemory unit_memory(const Job& job, const UnitPlan& unit, std::int64_t rounds
   UnitMemory memory;
   const bool sliced = unit.resident == Extent::slice;
   if (unit.state == Tier::hbm) {
-    // Of the weights in compute all slices are resident, unless they are gathered for each use.
+    // All slices of the weights in compute are resident, unless they are gathered for each use.
     memory.resident = sliced ? state : state - job.weight_element() * slice + weights;
   } else {
     memory.host_state = state;

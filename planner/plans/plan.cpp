@@ -6,7 +6,6 @@
 #include "planner/models/group_tree.hpp"
 #include "planner/models/slices.hpp"
 #include "planner/plans/disk_block.hpp"
-#include "planner/plans/plan_ranks.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

@@ -44,7 +44,8 @@ enum class Staging {
 /// How much of weights that live in HBM each of several ranks holds.
 enum class Extent {
   whole,  ///< All of them, gathered once after their update.
-  slice,  ///< Its slice; all are gathered for each use, into the buffers of streamed weights.
+  slice,  ///< The rank's slice; all slices are gathered for each use, into the buffers of streamed
+          ///< weights.
 };
 
 /// Choices of a plan for one unit. `keep` and `keep_tier` have no effect on embedding and head.
@@ -242,5 +243,14 @@ const char* to_string(Executor executor);
 const char* to_string(When when);
 const char* to_string(Staging staging);
 const char* to_string(Extent extent);
+
+/// Numbers of ranks that can share a step of `job`, in ascending order: of the numbers whose ranks
+/// each hold a complete part of the tree of groups (admissible_ranks), those that divide the
+/// micro-batches, so that all ranks compute as many.
+[[nodiscard]] std::vector<std::int64_t> ranks_of(const Job& job);
+
+/// Throws BadRequest naming the field that does not go with the plan's number of ranks, and where
+/// the number itself is not admissible, the numbers that are.
+void validate_ranks(const Plan& plan, const Job& job);
 
 }  // namespace sluice::planner

@@ -1,10 +1,9 @@
-#include "planner/plans/plan_ranks.hpp"
-
 #include <algorithm>
 #include <string>
 
 #include "planner/models/group_tree.hpp"
 #include "planner/models/slices.hpp"
+#include "planner/plans/plan.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

@@ -12,7 +12,7 @@
 
 #include "engine/model_files/checkpoint.hpp"
 #include "planner/models/slices.hpp"
-#include "planner/plans/plan_ranks.hpp"
+#include "planner/plans/plan.hpp"
 #include "planner/plans/random_plan.hpp"
 #include "tests/engine/run_plan.hpp"
 

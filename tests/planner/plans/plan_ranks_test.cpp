@@ -1,6 +1,4 @@
 // Numbers of ranks that plans may have, and what goes with them.
-#include "planner/plans/plan_ranks.hpp"
-
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "planner/models/slices.hpp"
+#include "planner/plans/plan.hpp"
 #include "planner/plans/plan_file.hpp"
 #include "planner/plans/random_plan.hpp"
 #include "tests/planner/refusal.hpp"
