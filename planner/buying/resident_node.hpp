@@ -29,7 +29,7 @@ struct ResidentNode {
   bool fits = false;
   Bytes needed{0}, capacity{0};  ///< Bytes of memory that one GPU needs, and bytes that it has.
   Seconds least{0}, step{0}, most{0};
-  double tokens_per_s = 0;  ///< By `step`.
+  double tokens_per_s = 0;  ///< Tokens over `step`.
   std::string limit = {};   ///< What bounds the node's step: "compute" or "nvlink".
 };
 
