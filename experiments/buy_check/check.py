@@ -17,10 +17,10 @@ QUESTIONS = json.loads((pathlib.Path(__file__).parent / "questions.json").read_t
 TOLERANCE = 0.02
 
 
-def output(command):
-    """The command's standard output; None where nothing fits (exit code 3) or it refuses the parts (2)."""
+def output(command, refusal=None):
+    """The command's standard output; None where nothing fits (exit code 3), or it ends with the code `refusal`."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode in (2, 3):
+    if done.returncode in (3, refusal):
         return None
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}: exit {done.returncode}\n{done.stderr}")
@@ -61,7 +61,7 @@ def builds_of(sluice, drawn, priced):
             if module not in names:
                 continue
             flags = ["--gpu", gpu, "--cpu", cpu["name"], "--ram", f"{count}x{module}", "--ssd", f"{drives}x {drive.removeprefix('ssd ')}"]
-            if output([sluice, "machines", "show", *flags]) is None:
+            if output([sluice, "machines", "show", *flags], refusal=2) is None:
                 continue
             usd = priced[f"gpu {gpu}"]["buy_usd"] + priced[f"cpu {cpu['name']}"]["buy_usd"]
             usd += drives * priced[drive]["buy_usd"] + count * priced[module]["buy_usd"]
@@ -117,15 +117,14 @@ def compared(question, rows, builds):
 
 def answered(sluice, question, names, priced, rent, seconds):
     """The advice for a question with the prices of drawn parts, and how long it took."""
-    job = ["--model", question["model"], "--seq-len", str(question["seq_len"]), "--batch-size", str(question["batch_size"]),
-           "--tokens", question["tokens"]]
+    job = ["--model", question["model"], "--seq-len", str(question["seq_len"]), "--batch-size", str(question["batch_size"])]
     with tempfile.TemporaryDirectory() as folder:
         prices = pathlib.Path(folder) / "prices.yaml"
         machines = rent if question.get("cloud") else {}
         prices.write_text(json.dumps({"prices": machines, "parts": {name: priced[name] for name in names}}, default=str))
         start = time.monotonic()
-        advice = output([sluice, "buy", *job, "--prices", str(prices), "--budget", str(question["budget"]), *(["--seconds", seconds] if seconds else []),
-                         *question.get("flags", []), "--json"])
+        limits = ["--tokens", question["tokens"], "--budget", str(question["budget"]), *(["--seconds", seconds] if seconds else [])]
+        advice = output([sluice, "buy", *job, "--prices", str(prices), *limits, *question.get("flags", []), "--json"])
         return job, json.loads(advice), time.monotonic() - start
 
 

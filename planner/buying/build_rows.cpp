@@ -1,8 +1,10 @@
 #include "planner/buying/build_rows.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <mutex>
+#include <tuple>
 #include <utility>
 
 #include "planner/buying/advice_text.hpp"
@@ -41,6 +43,8 @@ std::string name_of(const BuildOffer& offer) {
 /// Searches allowed for rows of the answer once the builds are known, and how many one with the
 /// disk counts for.
 constexpr int kDeepSearches = 8, kDiskCounts = 4;
+/// Number of builds nearly as fast as the fastest within a budget that are searched at length.
+constexpr std::size_t kNearest = 3;
 
 /// Plans a job on builds: briefly while they are compared, and at the usual depth those that matter
 /// to the answer.
@@ -95,7 +99,8 @@ class BuildPlanner {
 
  private:
   static std::vector<FoundBuild*> to_deepen(std::vector<FoundBuild>& builds,
-                                            const std::vector<double>& budgets) {
+                                            std::vector<double> budgets) {
+    if (budgets.empty()) budgets.push_back(std::numeric_limits<double>::infinity());
     std::vector<FoundBuild*> order;
     const auto add = [&](FoundBuild* one) {
       if (one != nullptr && std::ranges::find(order, one) == order.end()) order.push_back(one);
@@ -107,6 +112,19 @@ class BuildPlanner {
         if (fastest == nullptr || one.step < fastest->step) fastest = &one;
       }
       add(fastest);
+      if (fastest == nullptr) continue;
+      // A brief search may be so far from what a longer one finds.
+      constexpr double kNear = 1.06;
+      std::vector<FoundBuild*> near;
+      for (FoundBuild& one : builds) {
+        const bool is_near = one.offer.usd <= budget && one.step <= fastest->step * kNear;
+        if (is_near) near.push_back(&one);
+      }
+      std::ranges::stable_sort(near, {}, [](const FoundBuild* one) {
+        return std::tuple(-one->offer.memory.count(), one->step);
+      });
+      if (near.size() > kNearest) near.resize(kNearest);
+      for (FoundBuild* one : near) add(one);
     }
     // Dearest first, which on the front is fastest first.
     for (auto one = builds.rbegin(); one != builds.rend(); ++one) {

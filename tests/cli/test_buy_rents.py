@@ -110,3 +110,16 @@ def test_parts_are_keys_of_a_run_file(run_sluice, job, tmp_path):
     run.write_text(sizes + "gpu: rtx-5090\n")
     other = run_sluice("predict", run, "--json").json()
     assert other["profile_hash"] not in ("", whole["profile_hash"])
+
+
+def test_a_slow_slot_is_slower_and_a_larger_batch_is_said_before_hardware(run_sluice, tmp_path):
+    """FIELD C4: sixteen lanes, eight, and a cable."""
+    config = tmp_path / "wide.json"
+    wide = {"hidden_size": 512, "intermediate_size": 1024, "num_hidden_layers": 8, "num_attention_heads": 8, "num_key_value_heads": 8}
+    config.write_text(json.dumps({**TINY, **wide, "head_dim": 64, "vocab_size": 1024}))
+    run = ["--model", config, "--seq-len", "128", "--batch-size", "4", "--loss-chunk", "64", "--hbm", "750 MiB", "--residency", "host"]
+    links = ("26 GB/s", "13 GB/s", "2.8 GB/s")
+    steps = [run_sluice("predict", *run, "--machine", "rtx-4090", "--link", link, "--json").json()["step_s"] for link in links]
+    assert steps == sorted(steps) and steps[-1] > 2 * steps[0]
+    verdict = "\n".join(run_sluice("buy", *run, "--machines", "rtx-4090", "--link", "2.8 GB/s", "--json").json()["verdict"])
+    assert "Before hardware: compute waits" in verdict and "sequences on, compute sets the bound" in verdict

@@ -153,7 +153,7 @@ ATTENTION = ["--batch-size", "1", "--seq-len", "512", "--head-dim", "64"]
         (["fit", "kernels", "few.csv", "--kind", "gemm", "--train", "far.txt", "-o", "k.json"], ["far.txt: line 1: row 9"]),
         (["cost", "--machine", "h200"], ["say which kernel"]),
         (["cost", "gemm", "--m", "1", "--n", "1", "--k", "1"], ["--machine is missing"]),
-        (["cost", "gemm", "--machine", "h20", "--m", "1", "--n", "1", "--k", "1"], ['did you mean "h200"']),
+        (["cost", "gemm", "--machine", "h2000", "--m", "1", "--n", "1", "--k", "1"], ['did you mean "h200"']),
         (["cost", "gemm", "--machine", "h200", "--m", "1", "--n", "1"], ["--k is missing"]),
         (["cost", "gemm", "--machine", "h200", "--m", "0", "--n", "1", "--k", "1"], ["--m: 0 must be positive"]),
         (["cost", "gemm", "--machine", "h200", "--m", str(2**63 - 1), "--n", "1", "--k", "1"], ["--m: ", "must be at most"]),

@@ -124,7 +124,7 @@ TEST(Catalogue, RefusesUnknownNamesWithTheNearestOrTheFix) {
   EXPECT_REFUSED(find_model("qwen25-7b"), "did you mean \"qwen2.5-7b\"");
   EXPECT_REFUSED(find_model("nobody/no-model"), "hf download nobody/no-model config.json");
   EXPECT_REFUSED(find_model("missing/config.json"), "there is no file missing/config.json");
-  EXPECT_REFUSED(find_machine("h20"), "did you mean \"h200\"");
+  EXPECT_REFUSED(find_machine("h2000"), "did you mean \"h200\"");
   EXPECT_REFUSED(find_machine("./missing.json"), "there is no file ./missing.json");
 }
 
