@@ -146,9 +146,8 @@ class TokensThatFailOnce : public TokenSource {
 
 TEST_P(CudaRanks, ARankThatFailsEndsAllWithItsError) {
   const planner::Job job = grouped_job();
-  // Each rank reads the sequences of all ranks, to count targets; the failure is in the second
-  // step.
-  TokensThatFailOnce tokens(job.model.vocab, GetParam() * GetParam() + 2);
+  // Each rank reads a whole step at once, to count targets: the failure is in the second step.
+  TokensThatFailOnce tokens(job.model.vocab, GetParam() + 2);
   const auto session = open_ranks(job, planner::random_plan(job, 1, GetParam()), tokens);
   try {
     session->run_to(kRankSteps);
