@@ -240,6 +240,7 @@ class GlooRank::MeshControl : public Control {
     });
     lengths[static_cast<std::size_t>(rank)] = length;
     std::vector<std::string> texts;
+    texts.reserve(lengths.size());
     for (const std::uint64_t each : lengths) texts.emplace_back(each, '\0');
     mesh_.exchange(kTexts, [&](int peer) {
       return Mesh::Parcel{std::as_bytes(std::span(text)),

@@ -59,6 +59,7 @@ std::string listed(const std::vector<std::string>& names) {
 /// Names of files without their folders, in order.
 std::vector<std::string> names_of(const std::vector<path>& files) {
   std::vector<std::string> names;
+  names.reserve(files.size());
   for (const path& file : files) names.push_back(file.filename().string());
   std::ranges::sort(names, comes_before);
   return names;
@@ -173,6 +174,7 @@ std::optional<CardConfig> meant_config(std::vector<CardConfig> configs, const Da
   const auto usual = std::ranges::find(configs, true, &CardConfig::is_default);
   if (usual != configs.end()) return *usual;
   std::vector<std::string> names;
+  names.reserve(configs.size());
   for (const CardConfig& each : configs) names.push_back(each.name);
   throw BadRequest("data: " + (folder / "README.md").string() + " states several subsets (" +
                    listed(names) + "): name one, as in data={path: ..., subset: " + names.front() +

@@ -47,6 +47,7 @@ class SharedTokens : public TokenSource {
 
 std::vector<HeldRank> held_by(const std::vector<std::unique_ptr<RankSession>>& ranks) {
   std::vector<HeldRank> held;
+  held.reserve(ranks.size());
   for (const auto& each : ranks) {
     held.push_back({each->links.world().rank, each->device.get(), each->disk.get()});
   }
@@ -112,14 +113,14 @@ Session::Session(const planner::Job& job, const planner::StepGraph& graph, Sessi
 
 Session::Session(const planner::Job& job, const planner::StepGraph& graph,
                  std::unique_ptr<Device> device, TokenSource& tokens,
-                 StepRunner::LearningRate learning_rate, const InitialWeights& weights,
+                 const StepRunner::LearningRate& learning_rate, const InitialWeights& weights,
                  Observer* observer, const DiskPlace& place)
     : Session(job, graph, one_rank(std::move(device), observer), tokens, learning_rate, weights,
               place) {}
 
 Session::Session(const planner::Job& job, const planner::StepGraph& graph,
                  std::unique_ptr<Device> device, TokenSource& tokens,
-                 StepRunner::LearningRate learning_rate, const LoadedState& state,
+                 const StepRunner::LearningRate& learning_rate, const LoadedState& state,
                  Observer* observer, const DiskPlace& place)
     : Session(job, graph, one_rank(std::move(device), observer), tokens, learning_rate, state,
               place) {}

@@ -45,11 +45,11 @@ class Session {
   /// starts with initial `weights` or is loaded from `state`, which need not outlive the call.
   /// `place`: where the disk file goes.
   Session(const planner::Job& job, const planner::StepGraph& graph, std::unique_ptr<Device> device,
-          TokenSource& tokens, StepRunner::LearningRate learning_rate,
+          TokenSource& tokens, const StepRunner::LearningRate& learning_rate,
           const InitialWeights& weights, Observer* observer = nullptr, const DiskPlace& place = {});
   Session(const planner::Job& job, const planner::StepGraph& graph, std::unique_ptr<Device> device,
-          TokenSource& tokens, StepRunner::LearningRate learning_rate, const LoadedState& state,
-          Observer* observer = nullptr, const DiskPlace& place = {});
+          TokenSource& tokens, const StepRunner::LearningRate& learning_rate,
+          const LoadedState& state, Observer* observer = nullptr, const DiskPlace& place = {});
   /// Sessions of a graph of several ranks. If one rank fails, all end, and what it threw is
   /// rethrown. Throws BadRequest naming the first process whose job or other agreed fact differs
   /// from the first rank's.

@@ -127,7 +127,8 @@ bool PlanFinder::is_enough(const Request& request, const TimedPlan& best, Search
     if (one.on_disk != on_disk || one.peak != peak_of(request) || one.hbm != request.machine().hbm)
       return false;
     if (on_disk) {
-      const double memory = one.host.count() / static_cast<double>(host.count());
+      const double memory =
+          static_cast<double>(one.host.count()) / static_cast<double>(host.count());
       return memory < kLikeMemory && memory > 1 / kLikeMemory;
     }
     if (one.host < host) return false;
