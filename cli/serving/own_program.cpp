@@ -64,6 +64,7 @@ ProgramOutput run_own_program(const std::vector<std::string>& words) {
   std::vector<std::string> all{"sluice"};
   all.insert(all.end(), words.begin(), words.end());
   std::vector<char*> arguments;
+  arguments.reserve(all.size() + 1);
   for (std::string& word : all) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   Pipe out, errors;
