@@ -48,7 +48,7 @@ def test_bash_completes_options_of_the_verb(completed, run_sluice):
 
 
 def test_bash_completes_names_of_the_catalogue(completed):
-    assert completed("predict", "--machine", "rtx-50") == ["rtx-5000-ada", "rtx-5080", "rtx-5090"]
+    assert completed("predict", "--machine", "rtx-50") == ["rtx-5000-ada", "rtx-5060-ti", "rtx-5070-ti", "rtx-5080", "rtx-5090"]
     assert "qwen3-8b" in completed("predict", "--model", "qwen3")
     assert completed("predict", "--residency", "") == ["auto", "host"]
     assert "h200" in completed("machines", "h2")
