@@ -4,8 +4,10 @@
 #include <gloo/rendezvous/store.h>
 #include <gloo/transport/tcp/device.h>
 #include <gloo/transport/unbound_buffer.h>
+#include <pthread.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -21,6 +23,16 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kBetweenLooks{5};
 /// Time within which a rank that ends because of another one says on the board that it is alive.
 constexpr std::chrono::seconds kSayWithin{1};
+
+/// Lets writes of this thread, and of threads that it starts, to a peer that is gone fail with an
+/// error: Gloo does not keep the system from ending the process by SIGPIPE. The signal stays
+/// blocked, because one that is pending would be delivered as soon as it is not.
+void block_pipe_signal() {
+  sigset_t pipe;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
+}
 
 /// Key under which a board has the first failure: the rank's number, a space, the line.
 constexpr const char* kFailureKey = "failure";
@@ -88,6 +100,7 @@ class GlooRank::Mesh {
         board_(board),
         patience_(settings.patience),
         context_(world.rank, world.size) {
+    block_pipe_signal();
     try {
       gloo::transport::tcp::attr address;
       address.hostname = settings.address;
@@ -112,6 +125,7 @@ class GlooRank::Mesh {
   /// Exchanges parcels with all peers, as `parcel` returns them by rank, and returns when all have
   /// arrived. Calls with the same `slot` must not overlap, and all ranks must make the same ones.
   void exchange(std::uint64_t slot, const std::function<Parcel(int peer)>& parcel) {
+    block_pipe_signal();
     std::vector<Transfer> transfers;
     for (int i = 1; i < world_.size; ++i) {
       const int peer = (world_.rank + i) % world_.size;
@@ -131,6 +145,7 @@ class GlooRank::Mesh {
 
   [[nodiscard]] std::optional<RankFailure> failure() const { return posted_failure(board_); }
   void fail(const std::string& reason) noexcept {
+    block_pipe_signal();
     try {
       post_failure(board_, rank_failed(world_.rank, reason));
       context_.closeConnections();

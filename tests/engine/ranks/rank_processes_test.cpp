@@ -62,6 +62,9 @@ class RankProcesses {
     int status = 0;
     if (process > 0) waitpid(process, &status, 0);
     process = 0;
+    if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL) {
+      return "ended by signal " + std::to_string(WTERMSIG(status));
+    }
     std::ifstream file(file_of(rank));
     return {std::istreambuf_iterator<char>(file), {}};
   }
