@@ -55,6 +55,7 @@ HostDevice::HostDevice(const planner::Job& job, const HostDeviceSettings& settin
   map_blas_buffers();
   for (std::size_t unit = 0; unit < planner::unit_count(job.model); ++unit) {
     spans_.push_back(adamw_spans(planner::unit_tensors(job.model, unit)));
+    padded_.push_back(planner::unit_padded_size(job.model, unit));
   }
 }
 

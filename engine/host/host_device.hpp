@@ -68,7 +68,10 @@ class HostDevice : public Device {
   void sum_norms(const BoundTask& task) const;
   void update(const BoundTask& task, const AdamWStep& step);
 
-  [[nodiscard]] std::int64_t padded_of(int unit) const;
+  /// Elements of a unit's parameter vector, padding included.
+  [[nodiscard]] std::int64_t padded_of(int unit) const {
+    return padded_[static_cast<std::size_t>(unit)];
+  }
   [[nodiscard]] Weights weights_of(const BoundAccess& access) const;
   [[nodiscard]] RecordView record_of(const BoundTask& task) const;
   [[nodiscard]] LossArguments loss_arguments(const BoundTask& task) const;
@@ -81,6 +84,7 @@ class HostDevice : public Device {
   SequencePart part_;
   /// For each unit, the ranges of its parameter vector with and without weight decay.
   std::vector<std::vector<AdamWSpan>> spans_;
+  std::vector<std::int64_t> padded_;  ///< By unit.
   MappedMemory device_;
   MappedMemory host_;
   ThreadPool pool_;       ///< Workers of the cpu lane.

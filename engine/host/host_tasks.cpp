@@ -121,10 +121,6 @@ void HostDevice::recompute(const BoundTask& task) const {
                              workspace_of(task));
 }
 
-std::int64_t HostDevice::padded_of(int unit) const {
-  return planner::unit_padded_size(job_.model, static_cast<std::size_t>(unit));
-}
-
 void HostDevice::backward(const BoundTask& task) const {
   const BoundAccess& access = task.access(Role::gradient);
   clear_behind(task, access, padded_of(task.unit));

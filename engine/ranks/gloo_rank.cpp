@@ -4,13 +4,18 @@
 #include <gloo/rendezvous/store.h>
 #include <gloo/transport/tcp/device.h>
 #include <gloo/transport/unbound_buffer.h>
+#include <pthread.h>
 
 #include <algorithm>
+#include <condition_variable>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <mutex>
 #include <thread>
 
+#include "engine/ranks/process_mark.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -21,6 +26,16 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kBetweenLooks{5};
 /// Time within which a rank that ends because of another one says on the board that it is alive.
 constexpr std::chrono::seconds kSayWithin{1};
+
+/// Lets writes of this thread, and of threads that it starts, to a peer that is gone fail with an
+/// error: Gloo does not keep the system from ending the process by SIGPIPE. The signal stays
+/// blocked, because one that is pending would be delivered as soon as it is not.
+void block_pipe_signal() {
+  sigset_t pipe;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
+}
 
 /// Key under which a board has the first failure: the rank's number, a space, the line.
 constexpr const char* kFailureKey = "failure";
@@ -88,11 +103,13 @@ class GlooRank::Mesh {
         board_(board),
         patience_(settings.patience),
         context_(world.rank, world.size) {
+    block_pipe_signal();
     try {
       gloo::transport::tcp::attr address;
       address.hostname = settings.address;
       std::shared_ptr<gloo::transport::Device> device = gloo::transport::tcp::CreateDevice(address);
       BoardStore store(board, patience_);
+      board.post(mark_of(world.rank), own_process_mark());
       context_.setTimeout(patience_);
       context_.connectFullMesh(store, device);
     } catch (const gloo::Exception& error) {
@@ -100,7 +117,18 @@ class GlooRank::Mesh {
       throw EnvironmentError(std::string("ranks cannot connect by ") + settings.address + ": " +
                              error.what());
     }
+    watch_ = std::thread([this] { watch(); });
   }
+  ~Mesh() {
+    {
+      const std::lock_guard lock(mutex_);
+      ends_ = true;
+    }
+    woken_.notify_all();
+    if (watch_.joinable()) watch_.join();
+  }
+  Mesh(const Mesh&) = delete;  // Its thread points back at it.
+  Mesh& operator=(const Mesh&) = delete;
 
   [[nodiscard]] World world() const { return world_; }
 
@@ -112,16 +140,19 @@ class GlooRank::Mesh {
   /// Exchanges parcels with all peers, as `parcel` returns them by rank, and returns when all have
   /// arrived. Calls with the same `slot` must not overlap, and all ranks must make the same ones.
   void exchange(std::uint64_t slot, const std::function<Parcel(int peer)>& parcel) {
+    block_pipe_signal();
     std::vector<Transfer> transfers;
     for (int i = 1; i < world_.size; ++i) {
       const int peer = (world_.rank + i) % world_.size;
       transfers.push_back({.peer = peer, .in = nullptr, .out = nullptr});
       guard(peer, transfers, [&] { return start(slot, parcel(peer), transfers.back()); });
     }
+    const Watched watched(*this, transfers);
     // Receives first: a peer that is late to receive must not be taken for one that is lost.
     for (Transfer& each : transfers) {
       if (!each.in) continue;
       guard(each.peer, transfers, [&] { return each.in->waitRecv(patience_); });
+      const std::lock_guard lock(mutex_);
       each.in.reset();
     }
     for (Transfer& each : transfers) {
@@ -131,6 +162,7 @@ class GlooRank::Mesh {
 
   [[nodiscard]] std::optional<RankFailure> failure() const { return posted_failure(board_); }
   void fail(const std::string& reason) noexcept {
+    block_pipe_signal();
     try {
       post_failure(board_, rank_failed(world_.rank, reason));
       context_.closeConnections();
@@ -145,6 +177,63 @@ class GlooRank::Mesh {
     int peer;
     std::unique_ptr<Buffer> in, out;
   };
+
+  /// Scope in which the watch looks at `transfers`.
+  class Watched {
+   public:
+    Watched(Mesh& mesh, std::vector<Transfer>& transfers) : mesh_(mesh), transfers_(transfers) {
+      const std::lock_guard lock(mesh_.mutex_);
+      mesh_.active_.push_back(&transfers_);
+    }
+    ~Watched() {
+      const std::lock_guard lock(mesh_.mutex_);
+      std::erase(mesh_.active_, &transfers_);
+    }
+    Watched(const Watched&) = delete;  // Each registration has one end.
+    Watched& operator=(const Watched&) = delete;
+
+   private:
+    Mesh& mesh_;
+    std::vector<Transfer>& transfers_;
+  };
+
+  static std::string mark_of(int rank) { return "process-" + std::to_string(rank); }
+
+  /// Posts the end of a peer that this rank waits for once it has been gone for long enough that
+  /// what it sent has arrived; `gone` counts for how many looks, by rank.
+  void post_ends(std::vector<int>& gone) const {
+    constexpr int kGoneFor = 10;
+    for (const std::vector<Transfer>* transfers : active_) {
+      for (const Transfer& each : *transfers) {
+        int& times = gone[static_cast<std::size_t>(each.peer)];
+        times = each.in && is_gone(board_.find(mark_of(each.peer)).value_or("")) ? times + 1 : 0;
+        if (times >= kGoneFor) post_failure(board_, rank_ended(each.peer));
+      }
+    }
+  }
+
+  /// Ends what this rank waits for once any rank has failed or is gone: Gloo does not report every
+  /// connection that closes.
+  void watch() {
+    constexpr std::chrono::milliseconds kEvery{100};
+    std::vector<int> gone(static_cast<std::size_t>(world_.size));
+    std::unique_lock lock(mutex_);
+    while (!woken_.wait_for(lock, kEvery, [this] { return ends_; })) {
+      if (active_.empty()) continue;
+      try {
+        post_ends(gone);
+        if (!posted_failure(board_)) continue;
+      } catch (const EnvironmentError&) {
+        continue;  // The board cannot be written; patience ends the waits.
+      }
+      for (const std::vector<Transfer>* transfers : active_) {
+        for (const Transfer& each : *transfers) {
+          if (each.in) each.in->abortWaitRecv();
+          if (each.out) each.out->abortWaitSend();
+        }
+      }
+    }
+  }
 
   bool start(std::uint64_t slot, const Parcel& parcel, Transfer& transfer) {
     if (!parcel.in.empty()) {
@@ -219,6 +308,11 @@ class GlooRank::Mesh {
   Board& board_;
   std::chrono::milliseconds patience_;
   gloo::rendezvous::Context context_;
+  std::mutex mutex_;  ///< Guards active_, the receives in it, and ends_.
+  std::condition_variable woken_;
+  std::vector<std::vector<Transfer>*> active_;  ///< What this rank waits for.
+  bool ends_ = false;
+  std::thread watch_;
 };
 
 class GlooRank::MeshControl : public Control {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <fstream>
 #include <functional>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "engine/ranks/gloo_rank.hpp"
+#include "engine/ranks/process_mark.hpp"
 #include "tests/engine/scratch_folder.hpp"
 
 namespace sluice::engine::test {
@@ -62,6 +64,9 @@ class RankProcesses {
     int status = 0;
     if (process > 0) waitpid(process, &status, 0);
     process = 0;
+    if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL) {
+      return "ended by signal " + std::to_string(WTERMSIG(status));
+    }
     std::ifstream file(file_of(rank));
     return {std::istreambuf_iterator<char>(file), {}};
   }
@@ -171,6 +176,28 @@ TEST(ProcessesOfOneRank, AreRefusedButTheFirst) {
                   " has rank 0 already: give each rank a number of its own, and each start a new "
                   "folder");
   }
+}
+
+TEST(ProcessMark, TellsAProcessThatHasEnded) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string mark = own_process_mark();
+    _exit(write(ends[1], mark.data(), mark.size()) == std::ssize(mark) && pause() == 0 ? 0 : 1);
+  }
+  std::string mark(500, '\0');
+  mark.resize(static_cast<std::size_t>(read(ends[0], mark.data(), mark.size())));
+  EXPECT_FALSE(is_gone(own_process_mark()));
+  EXPECT_FALSE(is_gone(mark));
+  kill(child, SIGKILL);
+  while (!is_gone(mark)) usleep(1000);  // A zombie is gone.
+  waitpid(child, nullptr, 0);
+  EXPECT_TRUE(is_gone(mark));
+  EXPECT_FALSE(is_gone("another-boot/pid:[1] 1 5"));
+  EXPECT_FALSE(is_gone(""));
+  close(ends[0]);
+  close(ends[1]);
 }
 
 TEST(Board, KeepsTheFirstText) {
