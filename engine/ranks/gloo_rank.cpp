@@ -156,7 +156,10 @@ class GlooRank::Mesh {
       each.in.reset();
     }
     for (Transfer& each : transfers) {
-      if (each.out) guard(each.peer, transfers, [&] { return each.out->waitSend(patience_); });
+      if (!each.out) continue;
+      guard(each.peer, transfers, [&] { return each.out->waitSend(patience_); });
+      const std::lock_guard lock(mutex_);
+      each.out.reset();
     }
   }
 
@@ -206,7 +209,9 @@ class GlooRank::Mesh {
     for (const std::vector<Transfer>* transfers : active_) {
       for (const Transfer& each : *transfers) {
         int& times = gone[static_cast<std::size_t>(each.peer)];
-        times = each.in && is_gone(board_.find(mark_of(each.peer)).value_or("")) ? times + 1 : 0;
+        times = (each.in || each.out) && is_gone(board_.find(mark_of(each.peer)).value_or(""))
+                    ? times + 1
+                    : 0;
         if (times >= kGoneFor) post_failure(board_, rank_ended(each.peer));
       }
     }
@@ -262,7 +267,7 @@ class GlooRank::Mesh {
     if (Clock::now() - begin < patience_ * 9 / 10) throw post_failure(board_, lost(peer));
     std::vector<int> missing;
     for (const Transfer& each : transfers) {
-      if (each.in) missing.push_back(each.peer);
+      if (each.in || each.out) missing.push_back(each.peer);
     }
     throw post_failure(board_, silent(peer, missing));
   }
@@ -308,7 +313,7 @@ class GlooRank::Mesh {
   Board& board_;
   std::chrono::milliseconds patience_;
   gloo::rendezvous::Context context_;
-  std::mutex mutex_;  ///< Guards active_, the receives in it, and ends_.
+  std::mutex mutex_;  ///< Guards active_, the buffers in it, and ends_.
   std::condition_variable woken_;
   std::vector<std::vector<Transfer>*> active_;  ///< What this rank waits for.
   bool ends_ = false;
