@@ -84,7 +84,7 @@ class HostDevice : public Device {
   SequencePart part_;
   /// For each unit, the ranges of its parameter vector with and without weight decay.
   std::vector<std::vector<AdamWSpan>> spans_;
-  std::vector<std::int64_t> padded_;  ///< By unit.
+  std::vector<std::int64_t> padded_;  ///< Padded number of parameters of each unit.
   MappedMemory device_;
   MappedMemory host_;
   ThreadPool pool_;       ///< Workers of the cpu lane.

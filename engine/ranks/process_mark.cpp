@@ -26,7 +26,7 @@ std::string house() {
 
 /// When process `number` started, in the system's ticks; none if it has ended, also where its
 /// parent has not asked for its end (a zombie).
-std::optional<std::string> start_of(const std::string& number) {
+std::optional<std::string> process_start(const std::string& number) {
   constexpr int kFieldsToStart = 19;  // From the state, which follows the name in parentheses.
   const std::string status = text_of_file("/proc/" + number + "/stat");
   const std::size_t name_end = status.rfind(')');
@@ -43,7 +43,7 @@ std::optional<std::string> start_of(const std::string& number) {
 
 std::string own_process_mark() {
   const std::string number = std::to_string(getpid());
-  return house() + ' ' + number + ' ' + start_of(number).value_or("");
+  return house() + ' ' + number + ' ' + process_start(number).value_or("");
 }
 
 bool is_gone(const std::string& mark) {
@@ -51,7 +51,7 @@ bool is_gone(const std::string& mark) {
   std::string where, number, start;
   words >> where >> number >> start;
   if (where != house() || start.empty()) return false;
-  return start_of(number) != start;
+  return process_start(number) != start;
 }
 
 }  // namespace sluice::engine

@@ -184,10 +184,10 @@ TEST(ProcessMark, TellsAProcessThatHasEnded) {
   const pid_t child = fork();
   if (child == 0) {
     const std::string mark = own_process_mark();
-    _exit(write(ends[1], mark.data(), mark.size()) == std::ssize(mark) && pause() == 0 ? 0 : 1);
+    _exit(::write(ends[1], mark.data(), mark.size()) == std::ssize(mark) && pause() == 0 ? 0 : 1);
   }
   std::string mark(500, '\0');
-  mark.resize(static_cast<std::size_t>(read(ends[0], mark.data(), mark.size())));
+  mark.resize(static_cast<std::size_t>(::read(ends[0], mark.data(), mark.size())));
   EXPECT_FALSE(is_gone(own_process_mark()));
   EXPECT_FALSE(is_gone(mark));
   kill(child, SIGKILL);
