@@ -92,7 +92,7 @@ BuyRequest request_of(const planner::RunArguments& asked, std::vector<double>& b
   return request;
 }
 
-/// What the verb prints, and its exit code.
+/// Text that `sluice buy` prints, and the exit code that it ends with.
 struct Answer {
   std::string text;
   ExitCode code = ExitCode::done;

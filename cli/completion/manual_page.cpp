@@ -25,7 +25,7 @@ std::string roff(const std::string& text) {
   return (escaped.starts_with('.') || escaped.starts_with('\'') ? "\\&" : "") + escaped;
 }
 
-/// What a verb's help says before its options, a paragraph for each line.
+/// The introduction of a verb's help, which ends where its options begin, as a paragraph a line.
 std::string introduction(const DescribedVerb& verb) {
   std::string text;
   std::istringstream lines(verb.help);

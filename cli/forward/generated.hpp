@@ -21,8 +21,8 @@ struct Generated {
   Seconds prompt_time{0}, took{0};
 };
 
-/// What turns tokens into text: the tokenizer, without special tokens, or bytes where it is null.
-/// The tokenizer must outlive it.
+/// A function that turns token ids into text by the tokenizer, leaving special tokens out; ids are
+/// bytes where `tokenizer` is null. The tokenizer must outlive the function.
 [[nodiscard]] engine::GeneratedText::Decode decoder_of(const engine::Tokenizer* tokenizer);
 
 /// Runs a generation on its session; with `show`, prints the text as it comes, and a line feed.
@@ -32,7 +32,7 @@ struct Generated {
 /// Warns where prompt and new tokens go beyond the positions that the model was made for.
 void warn_of_positions(const planner::ModelShape& model, std::int64_t prompt, std::int64_t more);
 
-/// What was generated, as JSON and as a line.
+/// The result of a generation as the JSON of `sluice generate --json`, and as one line of text.
 [[nodiscard]] sim::Json result_json(const Generated& result,
                                     const std::vector<std::int32_t>& prompt,
                                     const std::string& weights_from);

@@ -11,7 +11,7 @@
 
 namespace sluice::cli {
 
-/// What a talk is held with; all of it must outlive the talk.
+/// Model, request and texts of a conversation on the standard input; all must outlive talk().
 struct Talk {
   ForwardSubject& subject;
   const GenerateRequest& request;
@@ -20,10 +20,11 @@ struct Talk {
   const std::vector<std::int32_t>& ends;  ///< Tokens that end an answer.
 };
 
-/// Answers each line of stdin as the user's next message, with all turns before it, until the end
-/// of stdin or /exit; /clear begins anew. On a terminal it asks for each line, and a fault of one
-/// message does not end the talk; elsewhere it throws BadRequest. Where the turns no longer fit,
-/// the first ones are left out, which is told. Returns the exit code.
+/// Holds a conversation: answers each line of stdin as the user's next message, with all turns
+/// before it. It lasts until stdin ends or a line is /exit; the line /clear begins a new one. On a
+/// terminal each line is asked for, and a message that is refused does not end the conversation;
+/// elsewhere the refusal is thrown as BadRequest. Where the turns no longer fit the context, the
+/// first ones are left out, with a warning. Returns the exit code.
 int talk(const Talk& talk);
 
 }  // namespace sluice::cli

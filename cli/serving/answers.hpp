@@ -25,14 +25,15 @@ class Answers {
   /// parts` print them with --json, and the names of `policies`.
   [[nodiscard]] std::string catalogue() const;
 
-  /// What `sluice predict --json` prints for the run. Throws BadRequest.
+  /// The run's prediction as the JSON of `sluice predict --json`. Throws BadRequest.
   [[nodiscard]] std::string prediction(const Query& query);
 
   /// The timeline of the run's predicted step (step_timeline), or an object without tasks where the
   /// run does not fit. Throws BadRequest.
   [[nodiscard]] std::string timeline(const Query& query);
 
-  /// What `sluice buy --json` prints for the run, within about `seconds`. Throws BadRequest.
+  /// Advice on machines for the run as the JSON of `sluice buy --json`, within about `seconds`.
+  /// Throws BadRequest.
   [[nodiscard]] std::string advice(const Query& query, int seconds);
 
  private:

@@ -7,7 +7,7 @@
 
 namespace sluice::cli {
 
-/// What a request says of itself before its path is looked at.
+/// Method and headers by which a request is let in or refused before its path is looked at.
 struct RequestOrigin {
   std::string method;  ///< Such as "GET".
   std::string host;    ///< The Host header; empty where there is none.

@@ -69,7 +69,8 @@ std::int64_t total(Control& control, std::int64_t number) {
   return sum;
 }
 
-/// What the ranks found first: in the earliest unit, and there in the earliest micro-batch.
+/// The first value that is not finite on any rank: that of the earliest unit, and there of the
+/// earliest micro-batch; none where all are finite.
 std::optional<NotFinite> first_of_ranks(Control& control, const std::optional<NotFinite>& found) {
   std::optional<std::pair<std::size_t, std::int64_t>> first;
   const std::string own =

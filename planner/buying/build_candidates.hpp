@@ -15,7 +15,7 @@
 
 namespace sluice::planner {
 
-/// What planning a job on one build found.
+/// Outcome of planning a job on one build: its step, or what the build lacks.
 struct BuildTrial {
   std::optional<Seconds> step;  ///< The step; none where the job does not fit.
   /// Host memory that the job needs on builds of this GPU that lend no drives; none where host

@@ -60,7 +60,7 @@ class BuildPlanner {
     return run_on(config_, request_, to_text(offer.parts), lent(config_, offer, parameters_));
   }
 
-  /// What planning the job on the build found. May be called from several threads at a time.
+  /// Plans the job on the build. May be called from several threads at a time.
   [[nodiscard]] BuildTrial plan(const BuildOffer& offer, SearchDepth depth) {
     const auto found = finder_.find(run_of(offer), depth);
     BuildTrial trial;

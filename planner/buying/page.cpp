@@ -1,6 +1,7 @@
 #include "planner/buying/page.hpp"
 
 #include "planner/buying/advice_text.hpp"
+#include "planner/files/html_text.hpp"
 #include "sim/units_text.hpp"
 
 namespace sluice::planner {
@@ -76,29 +77,6 @@ std::string rows_html(const BuyReport& report) {
 }
 
 }  // namespace
-
-std::string html_text(const std::string& text) {
-  std::string out;
-  for (const char letter : text) {
-    switch (letter) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += letter;
-    }
-  }
-  return out;
-}
 
 std::string advice_page(const BuyReport& report, const BuyRequest& request) {
   std::string page =

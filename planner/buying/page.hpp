@@ -13,9 +13,6 @@ namespace sluice::planner {
 /// plot of cost against time with intervals; rented machines beside them; all rows.
 [[nodiscard]] std::string advice_page(const BuyReport& report, const BuyRequest& request);
 
-/// `text` with the characters that HTML gives a meaning to written as entities.
-[[nodiscard]] std::string html_text(const std::string& text);
-
 /// SVG of cost against time on logarithmic axes: of machines to buy their price, of rented ones the
 /// rent of a run, with the 90 % interval of the time. Empty where no row has a cost.
 [[nodiscard]] std::string cost_plot(const BuyReport& report);

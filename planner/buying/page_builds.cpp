@@ -5,6 +5,7 @@
 #include "planner/buying/choice.hpp"
 #include "planner/buying/page.hpp"
 #include "planner/catalogue/composed_machine.hpp"
+#include "planner/files/html_text.hpp"
 
 namespace sluice::planner {
 namespace {

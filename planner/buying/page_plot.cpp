@@ -3,6 +3,7 @@
 
 #include "planner/buying/advice_text.hpp"
 #include "planner/buying/page.hpp"
+#include "planner/files/html_text.hpp"
 
 namespace sluice::planner {
 namespace {

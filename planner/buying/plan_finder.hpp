@@ -81,7 +81,7 @@ class PlanFinder {
   /// A search of the request; `shortage` becomes what plans without the disk lack, where it shows.
   [[nodiscard]] std::variant<Planned, Infeasible> search_for(
       const Request& request, std::optional<Infeasible>& shortage) const;
-  /// What find() finds, without the store.
+  /// The trial that find() returns, made anew instead of taken from the store.
   [[nodiscard]] Trial tried(const Request& request, SearchDepth depth) const;
   /// Notes what the trial taught, for settle().
   void learn(const Request& request, SearchDepth depth, const Trial& trial);

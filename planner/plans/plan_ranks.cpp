@@ -23,7 +23,7 @@ std::string listed(const std::vector<std::int64_t>& numbers) {
   return text;
 }
 
-/// What plans of several ranks cannot have in this version.
+/// Refuses fields that plans of several ranks cannot have in this version, by name.
 void refuse_with_ranks(const Plan& plan, const Job& job) {
   const auto refuse = [&plan](bool found, const std::string& field, const std::string& fix) {
     require_for_ranks(!found, field,

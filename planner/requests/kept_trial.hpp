@@ -11,7 +11,7 @@
 
 namespace sluice::planner {
 
-/// What trying plans on one machine found, and what it taught.
+/// Outcome of trying plans for a job on one machine, and the shortage that it showed.
 struct Trial {
   /// The best plan with its step and memory peaks, or what lacks.
   std::variant<TimedPlan, Infeasible> found;

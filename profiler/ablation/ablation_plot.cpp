@@ -4,32 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "planner/files/html_text.hpp"
 #include "profiler/ablation/ablation_files.hpp"
 
 namespace sluice::profiler {
 namespace {
 
 using AllCells = std::vector<std::optional<CellResult>>;
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char letter : text) {
-    switch (letter) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      default:
-        out += letter;
-    }
-  }
-  return out;
-}
 
 /// Distance of an axis's ticks: the smallest of 1, 2, 5, 10, 20, ... that makes at most six steps
 /// up to `most`.
@@ -58,7 +39,7 @@ std::string shortened(const std::string& text, std::size_t most) {
 
 /// A tooltip with the whole text, where it was shortened.
 std::string whole_if_cut(const std::string& text, std::size_t most) {
-  return shortened(text, most) == text ? "" : "<title>" + escaped(text) + "</title>";
+  return shortened(text, most) == text ? "" : "<title>" + planner::html_text(text) + "</title>";
 }
 
 }  // namespace
@@ -86,7 +67,8 @@ std::string ablation_plot(const Experiment& experiment, const AllCells& cells) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" "
       "font-size=\"12\" role=\"img\">\n<title>{}</title>\n<rect width=\"100%\" height=\"100%\" "
       "fill=\"#fff\"/>\n<text x=\"8\" y=\"20\" font-size=\"14\" fill=\"#222\">{}</text>\n",
-      kLabel + kBars + 40, height, escaped(title), escaped(shortened(title, kTitleLetters)));
+      kLabel + kBars + 40, height, planner::html_text(title),
+      planner::html_text(shortened(title, kTitleLetters)));
   for (double value = 0; value <= end * 1.0001; value += tick) {
     svg += fmt::format(
         "<line x1=\"{0:.1f}\" y1=\"{1}\" x2=\"{0:.1f}\" y2=\"{2}\" stroke=\"#ddd\"/>"
@@ -99,11 +81,11 @@ std::string ablation_plot(const Experiment& experiment, const AllCells& cells) {
     const int middle = top + kRow / 2 - 3;
     svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\" fill=\"#222\">{}{}</text>\n",
                        kLabel - 8, middle + 4, whole_if_cut(cell.name, kNameLetters),
-                       escaped(shortened(cell.name, kNameLetters)));
+                       planner::html_text(shortened(cell.name, kNameLetters)));
     if (cell.status != CellStatus::fits) {
       svg += fmt::format("<text x=\"{}\" y=\"{}\" fill=\"#a33\">{}{}</text>\n", kLabel + 6,
                          middle + 4, whole_if_cut(cell.reason, kReasonLetters),
-                         escaped(shortened(cell.reason, kReasonLetters)));
+                         planner::html_text(shortened(cell.reason, kReasonLetters)));
       continue;
     }
     const CellPrediction& p = *cell.prediction;

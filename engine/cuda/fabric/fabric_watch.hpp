@@ -13,7 +13,8 @@
 
 namespace sluice::engine {
 
-/// What a fabric watch looks at and does; all functions must be safe to call from its thread.
+/// The functions by which a fabric watch sees a rank's collectives and ends them. It calls all of
+/// them from its own thread.
 struct WatchedFabric {
   int rank = 0;  ///< The rank that watches its collectives.
   /// An error that the communicators found, in one line; none if all is well.

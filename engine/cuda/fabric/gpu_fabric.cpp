@@ -74,7 +74,7 @@ std::optional<std::string> why_no_gpu_fabric(int ranks) {
   return std::nullopt;
 }
 
-/// What exists once ranks are connected.
+/// The communicators of a rank and their watch, made once all ranks are there.
 struct GpuFabric::Connection {
   Connection(const RankLinks& links, const FabricMemory& memory, CUstream_st* stream,
              const GpuFabricSettings& settings)

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "planner/files/html_text.hpp"
 #include "tests/planner/buying.hpp"
 
 namespace sluice::planner {

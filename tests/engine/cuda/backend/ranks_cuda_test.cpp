@@ -5,6 +5,7 @@
 #include "planner/layout/laid_out.hpp"
 #include "planner/models/slices.hpp"
 #include "planner/plans/random_plan.hpp"
+#include "tests/engine/cuda/backend/training_job.hpp"
 #include "tests/engine/cuda/fabric/gpus.hpp"
 #include "tests/planner/step_jobs.hpp"
 
@@ -16,25 +17,11 @@ using cuda::testing::why_not_on_gpus;
 constexpr std::uint64_t kRankSeed = 11;
 constexpr std::int64_t kRankSteps = 3;
 
-/// A job in four groups of two micro-batches.
+/// The job with eight micro-batches in four groups.
 planner::Job grouped_job() {
-  planner::Job job;
-  planner::ModelShape& shape = job.model;
-  shape.family = planner::Family::qwen2;
-  shape.layers = 3;
-  shape.hidden = 128;
-  shape.intermediate = 320;
-  shape.heads = 2;
-  shape.kv_heads = 1;
-  shape.head_dim = 64;
-  shape.vocab = 256;
-  shape.qkv_bias = true;
-  job.seq_len = 64;
+  planner::Job job = training_job();
   job.batch_size = 8;
-  job.micro_batch = 1;
   job.groups = 4;
-  job.loss_chunk = 32;
-  job.optimizer.lr = 5e-3;
   return job;
 }
 

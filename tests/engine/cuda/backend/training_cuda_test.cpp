@@ -7,6 +7,7 @@
 #include "engine/training/session.hpp"
 #include "planner/layout/laid_out.hpp"
 #include "planner/plans/random_plan.hpp"
+#include "tests/engine/cuda/backend/training_job.hpp"
 #include "tests/engine/cuda/kernel_test.hpp"
 #include "tests/planner/step_jobs.hpp"
 
@@ -14,26 +15,6 @@ namespace sluice::engine {
 namespace {
 
 constexpr std::uint64_t kSeed = 11;
-
-planner::Job training_job() {
-  planner::Job job;
-  planner::ModelShape& shape = job.model;
-  shape.family = planner::Family::qwen2;
-  shape.layers = 3;
-  shape.hidden = 128;
-  shape.intermediate = 320;
-  shape.heads = 2;
-  shape.kv_heads = 1;
-  shape.head_dim = 64;
-  shape.vocab = 256;
-  shape.qkv_bias = true;
-  job.seq_len = 64;
-  job.batch_size = 4;
-  job.micro_batch = 1;
-  job.loss_chunk = 32;
-  job.optimizer.lr = 5e-3;
-  return job;
-}
 
 struct Outcome {
   std::vector<double> losses, norms, balances;

@@ -177,7 +177,8 @@ TEST_P(GpuFabricTest, AGatherNeedsNoMultiprocessor) {
                 pattern_of(peer, 0, 0, kBytes));
     }
   });
-  if (!by_copy_engines) GTEST_SKIP() << "copy engines do not gather here (see the note)";
+  if (!by_copy_engines)
+    GTEST_SKIP() << "copy engines cannot gather here, for the reason that is printed above";
 }
 
 TEST_P(GpuFabricTest, ARankThatFailsEndsAllAndLeavesNoStreamWaiting) {
