@@ -151,7 +151,7 @@ def test_an_unknown_model_names_the_nearest(refuses):
 
 def test_an_unknown_machine_names_the_nearest(refuses):
     words = ["--model", "bytes-2m", "--seq-len", "64", "--batch-size", "2"]
-    refuses(["predict", *words, "--machine", "h20O"], "h200")
+    refuses(["predict", *words, "--machine", "h20O0"], "h200")
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,8 @@ def test_a_chats_greedy_answer_is_that_of_transformers(run_sluice, validate, mad
 
 def test_what_cannot_be_answered_is_refused(refuses, made, tmp_path):
     words = ["generate", str(made / "model"), "--dry-run"]
-    refuses([*words, "--messages", "x.json", "--prompt", "y"], "give --prompt TEXT, --prompt-file FILE or --messages FILE")
+    refuses([*words, "--messages", "x.json", "--prompt", "y"], "--messages: is given beside --prompt", "keep one of them")
+    refuses(words, "give --prompt TEXT, --prompt-file FILE or --messages FILE")
     for text, reason in (("[", "is not JSON"), ("[]", "must be a list of messages"), ('["x"]', "messages[0]: must be an object with a role"),
                          ('{"messages": [{"content": "x"}]}', "messages[0]")):  # fmt: skip
         (tmp_path / "x.json").write_text(text)

@@ -129,7 +129,8 @@ TEST(Example, ABadRowIsToldByItsField) {
             "row: history[0]: must be a [question, answer] pair of texts");
   EXPECT_EQ(told(DataFormat::messages, R"({"messages":[{"role":"judge","content":"x"}]})"),
             "row: messages[0].role: \"judge\" is not one of user, assistant, system, tool, "
-            "developer, ipython");
+            "developer, ipython: say what it means in the data set's roles, such as {bot: "
+            "assistant}");
   EXPECT_EQ(told(DataFormat::messages, R"({"messages":[{"role":"assistant","content":""}]})"),
             "row: messages[0].content: is empty");
   EXPECT_EQ(told(DataFormat::messages, R"({"messages":[{"role":"user","content":null}]})"),

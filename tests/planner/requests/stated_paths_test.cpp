@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <string>
 
 namespace sluice::planner {
 namespace {
@@ -12,7 +13,10 @@ using std::filesystem::path;
 
 class StatedPaths : public ::testing::Test {
  protected:
-  StatedPaths() : folder_(path(::testing::TempDir()) / "stated_paths") {
+  StatedPaths()
+      : folder_(path(::testing::TempDir()) /
+                ("stated_paths_" +
+                 std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()))) {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_ / "rows");
     for (const char* name : {"a.jsonl", "own.jinja", "mask.npy", "qwen3", "bytes-2m"}) {
