@@ -41,9 +41,8 @@ MoreMemory ordered(const Request& request, const Memory& memory) {
 }  // namespace
 
 MemoryOrder memory_in_modules(const Request& request) {
-  return [&request](const ResolvedMachine&, const Memory& memory) {
-    return ordered(request, memory);
-  };
+  return
+      [&request](const ResolvedMachine&, const Memory& memory) { return ordered(request, memory); };
 }
 
 }  // namespace sluice::planner
