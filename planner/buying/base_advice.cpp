@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "planner/buying/advice_text.hpp"
 #include "planner/buying/row_maker.hpp"
 #include "planner/buying/upgrade_worth.hpp"
 #include "planner/buying/upgrades.hpp"
@@ -13,6 +14,7 @@
 #include "planner/explanation/batch_that_hides_link.hpp"
 #include "planner/explanation/machine_resources.hpp"
 #include "planner/machines/profile_file.hpp"
+#include "planner/policies/run_job.hpp"
 #include "planner/predictions/timed_plan.hpp"
 #include "planner/requests/larger_micro_batch.hpp"
 #include "planner/requests/request.hpp"
@@ -269,10 +271,32 @@ std::vector<std::pair<std::string, Variant>> nudges(const ResolvedMachine& machi
   return all;
 }
 
+/// The sentence on state on the drives of a machine whose host memory is short; empty where they
+/// do not help, and where the run says what of them it may take.
+std::string drives_text(const RunConfig& config, const BuyRequest& request, PlanFinder& finder,
+                        const Infeasible& lacking) {
+  const auto parts =
+      config.machine.ends_with(".json") ? std::nullopt : find_composition(config.machine);
+  if (!parts || config.limits.disk || !host_needed(lacking)) return "";
+  const Bytes drives(find_ssd(parts->ssd.kind).size.count() * parts->ssd.count);
+  const auto left = left_on_drives(drives, parameter_count(to_job(config).model));
+  if (!left) return "";
+  const Request run = run_on(config, request, config.machine, left);
+  const auto found = finder.find(run);
+  finder.settle();
+  const auto* plan = std::get_if<TimedPlan>(&found);
+  if (plan == nullptr) return "";
+  const BuyRow row = make_row_of(run, request, plan->plan, RowKind::machine, request.owned);
+  return "Before hardware: with state on its drives the job fits on " + config.machine +
+         " as it is: " + time_text(row) + " (--disk " + std::to_string(left->count() >> 30) +
+         "GiB, which " + to_text(parts->ssd) +
+         " leaves beside the model's folder and two checkpoints).";
+}
+
 /// Says what a larger micro-batch or batch would do before any order does.
 void say_batches(BuyReport& report, const Request& run, const Prediction& p) {
   if (const auto larger = larger_micro_batch(run)) {
-    report.batches.push_back("Before hardware: " + to_text(*larger) + ".");
+    report.before_hardware.push_back("Before hardware: " + to_text(*larger) + ".");
   }
   constexpr double kMuch = 0.1;
   const double waits = to_seconds(p.stalls.at(Stall::weights) + p.stalls.at(Stall::gradient) +
@@ -281,7 +305,7 @@ void say_batches(BuyReport& report, const Request& run, const Prediction& p) {
   if (waits < kMuch) return;
   const auto batch = batch_bound_by_compute(run);
   if (!batch || *batch <= run.job().batch_size) return;
-  report.batches.push_back(
+  report.before_hardware.push_back(
       "Before hardware: compute waits " + std::to_string(std::lround(100 * waits)) +
       " % of the step for the link; from a batch of " + std::to_string(*batch) +
       " sequences on, compute sets the bound (sluice plan says what such steps take).");
@@ -300,6 +324,10 @@ void add_base(BuyReport& report, const RunConfig& config, const BuyRequest& requ
   if (!rented) {
     const auto before = add_upgrades(report, config, request, finder, base, run.predictor, found);
     judge_upgrades(report, request, before, run.predictor.job().tokens());
+  }
+  if (const auto* lacking = std::get_if<Infeasible>(&found)) {
+    const std::string text = drives_text(config, request, finder, *lacking);
+    if (!text.empty()) report.before_hardware.push_back(text);
   }
   if (own == nullptr) return;
   say_batches(report, run, run.predictor.predict(own->plan).prediction);

@@ -1,7 +1,9 @@
 // What to change about one machine: orders, a larger batch, and what its step depends on.
 #pragma once
 
-#include "planner/buying/buy.hpp"
+#include "planner/buying/plan_finder.hpp"
+#include "planner/buying/report.hpp"
+#include "planner/runs/run_config.hpp"
 
 namespace sluice::planner {
 

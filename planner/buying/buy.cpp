@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "planner/buying/advice.hpp"
+#include "planner/buying/advice_text.hpp"
 #include "planner/buying/base_advice.hpp"
 #include "planner/buying/break_even.hpp"
 #include "planner/buying/choice.hpp"
@@ -26,6 +27,24 @@ void set_beside_base(BuyReport& report) {
     if (!both || row.machine == report.base || row.kind == RowKind::resident_node) continue;
     row.beside_base = ratio_interval(row.errors, base->errors);
   }
+}
+
+/// What is asked, as a sentence.
+std::string question_of(const RunConfig& config, const BuyRequest& request) {
+  const Job job = to_job(config);
+  std::string text = "Asked: train all weights of " + config.model + ", sequences of " +
+                     std::to_string(job.seq_len) + " tokens, " + std::to_string(job.batch_size) +
+                     " a step";
+  if (request.tokens) text += ", on " + decimal(*request.tokens / 1e6, 0) + " million tokens a run";
+  if (request.use.runs_per_month) {
+    text += ", " + decimal(*request.use.runs_per_month, 1) + " runs a month";
+  }
+  if (request.days) text += ", in " + decimal(*request.days, 0) + " days";
+  if (request.budget_usd) text += ", within " + dollars(*request.budget_usd);
+  if (request.use.usd_per_kwh) {
+    text += ", electricity at " + decimal(*request.use.usd_per_kwh, 2) + " USD a kWh";
+  }
+  return text + ".";
 }
 
 }  // namespace
@@ -62,7 +81,8 @@ const char* to_string(EngineOnGpu engine) {
 
 BuyReport advise(const RunConfig& config, const BuyRequest& request, PlanFinder& finder,
                  std::vector<BuyRow> rows, const BuildCounts& builds) {
-  BuyReport report{.rows = std::move(rows), .builds = builds};
+  BuyReport report{
+      .question = question_of(config, request), .rows = std::move(rows), .builds = builds};
   for (BuyRow& row : report.rows) {
     row.within_budget.reset();
     if (row.cost && request.budget_usd) row.within_budget = *row.cost <= *request.budget_usd;
