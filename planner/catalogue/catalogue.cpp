@@ -53,7 +53,14 @@ MachineProfile machine_of_several(const CountedMachine& many) {
                      "\" are not known: several GPUs are taken of a catalogue machine (sluice "
                      "machines); a profile file states its own `devices` and `fabric`");
   }
-  return with_several_gpus(find_machine(many.machine), *parts, many.gpus);
+  // Of a measured build its node's host counts, and parts that differ are replaced in that.
+  const Build* near = find_build(many.machine.substr(0, many.machine.find(" + ")));
+  if (near == nullptr || !near->profile) {
+    return with_several_gpus(find_machine(many.machine), *parts, many.gpus);
+  }
+  MachineProfile one = with_node_host(machine_of(*near), near->name);
+  if (near->parts != *parts) one = with_parts(one, near->parts, *parts);
+  return with_several_gpus(std::move(one), *parts, many.gpus);
 }
 
 bool looks_like_path(const std::string& name) {

@@ -57,26 +57,6 @@ void set_node_host(MachineProfile& machine, const sim::JsonObject& json) {
   }
 }
 
-/// Gives `machine` the host of a whole node where the catalogue's profile of its build knows only a
-/// GPU's share of one.
-void set_measured_host(MachineProfile& machine, const Composition& parts) {
-  for (const CatalogueFile& file : catalogue_parts_files()) {
-    if (file.name != "nodes") continue;
-    const sim::JsonDocument parsed = sim::parse_json(file.text, "catalogue parts nodes");
-    for (const auto& json : sim::JsonObject(parsed, "catalogue parts nodes").objects("nodes")) {
-      for (const std::string& name : json.texts("builds")) {
-        const Build* build = find_build(name);
-        check(build != nullptr, "a node stands for a build");
-        if (build->parts.gpu != parts.gpu || build->parts.cpu != parts.cpu ||
-            build->parts.ram != parts.ram) {
-          continue;
-        }
-        return set_node_host(machine, json);
-      }
-    }
-  }
-}
-
 void multiply(Fact& fact, std::int64_t by) {
   fact.value *= static_cast<double>(by);
   fact.deviation *= static_cast<double>(by);
@@ -127,11 +107,22 @@ void set_lanes(MachineProfile& machine, const GpuPart& gpu, std::int64_t lanes) 
 
 }  // namespace
 
+MachineProfile with_node_host(MachineProfile profile, const std::string& name) {
+  for (const CatalogueFile& file : catalogue_parts_files()) {
+    if (file.name != "nodes") continue;
+    const sim::JsonDocument parsed = sim::parse_json(file.text, "catalogue parts nodes");
+    for (const auto& json : sim::JsonObject(parsed, "catalogue parts nodes").objects("nodes")) {
+      const auto names = json.texts("builds");
+      if (std::ranges::find(names, name) != names.end()) set_node_host(profile, json);
+    }
+  }
+  return profile;
+}
+
 MachineProfile with_several_gpus(MachineProfile one, const Composition& parts, std::int64_t gpus) {
   const GpuPart& gpu = find_gpu(parts.gpu);
   const CpuPart& cpu = find_cpu(parts.cpu);
   const std::int64_t sockets = cpu.server ? (gpus + kGpusOfSocket - 1) / kGpusOfSocket : 1;
-  set_measured_host(one, parts);
   set_sockets(one, sockets);
   set_lanes(one, gpu, lanes_of(gpu, cpu, parts.ssd, gpus, sockets));
   one.fabric = fabric_of(gpu, gpus, BytesPerSecond(one.h2d.value));

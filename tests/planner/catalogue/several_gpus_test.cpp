@@ -59,9 +59,11 @@ TEST(SeveralGpus, ServersHaveASocketForEachFour) {
   EXPECT_EQ(eight.cores.value, 128);
   EXPECT_EQ(eight.dram.value, 2 * four.dram.value);
   EXPECT_EQ(eight.update.at(96).value, 2 * four.update.at(48).value);
-  // A memory kit of one's own is composed, as it is for one GPU.
-  EXPECT_EQ(find_machine("4x-h100-sxm + 16x64 GiB DDR5-4800").host.value,
-            find_machine("h100-sxm + 16x64 GiB DDR5-4800").host.value);
+  // A memory kit of one's own goes into that host.
+  const MachineProfile more = find_machine("4x-h100-sxm + 16x64 GiB DDR5-4800");
+  EXPECT_EQ(more.name, "4x-h100-sxm + 16x64 GiB DDR5-4800");
+  EXPECT_EQ(more.cores.value, 64);
+  EXPECT_GT(more.host.value, 1.9 * four.host.value);
 }
 
 TEST(SeveralGpus, PartsAreReplacedBehindTheNumber) {
