@@ -12,8 +12,8 @@ import subprocess
 import sys
 import tempfile
 
-# Parts of every Linux system, which wheels do not bring.
-SYSTEM = {"libc6", "libgcc-s1", "libstdc++6", "zlib1g"}
+from library_licences import write_licences
+
 CUDA_VERSION = "+cu13"
 CUDA_NEEDS = [
     "nvidia-cublas>=13,<14",
@@ -22,33 +22,6 @@ CUDA_NEEDS = [
     "nvidia-cuda-nvrtc>=13,<14",
     "nvidia-cuda-cupti>=13,<14",
 ]
-
-
-def libraries(file):
-    """Paths of the shared libraries that an executable or extension needs, theirs included."""
-    lines = subprocess.run(["ldd", file], capture_output=True, text=True, check=True).stdout.splitlines()
-    return {line.split("=>")[1].split()[0] for line in lines if "=> /" in line}
-
-
-def package(library):
-    """The Debian package that a library's file belongs to."""
-    # Links of the root and of alternatives lead to the file; packages may list it with or without /usr.
-    paths = [pathlib.Path(library).resolve()]
-    paths.append(pathlib.Path(str(paths[0]).removeprefix("/usr")))
-    for path in paths:
-        found = subprocess.run(["dpkg-query", "-S", path], capture_output=True, text=True)
-        if found.returncode == 0:
-            return found.stdout.split(":")[0]
-    sys.exit(f"wheel_contents: {paths[0]} belongs to no package, so its licence is unknown")
-
-
-def add_licences(info, build):
-    """Writes the licences of all libraries of the program and the module into the folder `info`."""
-    files = [build / "bin" / "sluice", *(build / "python" / "sluice").glob("_*.so")]
-    folder = info / "licenses" / "libraries"
-    folder.mkdir(parents=True)
-    for name in sorted({package(library) for file in files for library in libraries(file)} - SYSTEM):
-        (folder / f"{name}.txt").write_bytes(pathlib.Path(f"/usr/share/doc/{name}/copyright").read_bytes())
 
 
 def need_cuda(info):
@@ -69,7 +42,8 @@ def main():
         subprocess.run([sys.executable, "-m", "wheel", "unpack", wheel, "-d", unpacked], check=True, stdout=sys.stderr)
         (root,) = pathlib.Path(unpacked).iterdir()
         (info,) = root.glob("*.dist-info")
-        add_licences(info, pathlib.Path(build))
+        files = [f"{build}/bin/sluice", *pathlib.Path(build, "python", "sluice").glob("_*.so")]
+        write_licences(files, info / "licenses" / "libraries")
         if kind == "cuda":
             need_cuda(info)
         subprocess.run([sys.executable, "-m", "wheel", "pack", root, "-d", to], check=True, stdout=sys.stderr)
