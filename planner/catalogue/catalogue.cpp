@@ -53,7 +53,7 @@ MachineProfile machine_of_several(const CountedMachine& many) {
                      "\" are not known: several GPUs are taken of a catalogue machine (sluice "
                      "machines); a profile file states its own `devices` and `fabric`");
   }
-  // Of a measured build its node's host counts, and parts that differ are replaced in that.
+  // A measured build has its node's host; parts that differ are replaced in that.
   const Build* near = find_build(many.machine.substr(0, many.machine.find(" + ")));
   if (near == nullptr || !near->profile) {
     return with_several_gpus(find_machine(many.machine), *parts, many.gpus);
