@@ -24,6 +24,7 @@
 #include "planner/files/whole_file.hpp"
 #include "planner/plans/plan_words.hpp"
 #include "planner/requests/prediction_json.hpp"
+#include "planner/requests/run_devices.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "profiler/report/tune_report.hpp"
 #include "profiler/tuning/sweep.hpp"
@@ -206,6 +207,7 @@ int run_autotune(const Arguments& arguments) {
   planner::RunArguments request = parse_run(arguments, kUsage, autotune_flags());
   const bool json = request.has("--json");
   const Printer print(json);
+  planner::require_one_device(request.config, "sluice autotune");
   if (request.config.backend) engine::require_backend(*request.config.backend);
   std::vector<std::string> swept;
   if (const auto fields = request.value("--sweep")) swept = profiler::parse_sweep(*fields);

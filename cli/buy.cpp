@@ -21,6 +21,7 @@
 #include "planner/buying/page.hpp"
 #include "planner/files/whole_file.hpp"
 #include "planner/requests/kept_answer.hpp"
+#include "planner/requests/run_devices.hpp"
 #include "sim/error.hpp"
 #include "sim/message_line.hpp"
 #include "sim/units_text.hpp"
@@ -162,6 +163,7 @@ int run_buy(const Arguments& arguments) {
        {"--own", Takes::nothing, "the run's machine is yours: only orders for it cost"},
        {"--html", Takes::value, "also write the advice on the first budget to FILE, as one page"},
        {"--json", Takes::nothing, "one JSON object (docs/schemas/buy.schema.json)"}});
+  planner::require_one_device(asked.config, "sluice buy");
   std::vector<double> budgets;
   const BuyRequest request = request_of(asked, budgets);
   const planner::Store store = planner::Store::of_user();

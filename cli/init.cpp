@@ -12,6 +12,7 @@
 #include "planner/catalogue/store.hpp"
 #include "planner/files/whole_file.hpp"
 #include "planner/policies/run_job.hpp"
+#include "planner/requests/run_devices.hpp"
 #include "planner/runs/data_file.hpp"
 #include "profiler/training/traced_steps.hpp"
 #include "sim/error.hpp"
@@ -34,6 +35,7 @@ constexpr Comment kComments[] = {
      "Sequences that go through a layer at once; changes bits, never the loss's "
      "meaning."},
     {"groups", "Groups of micro-batches whose gradients are added up by a fixed tree."},
+    {"devices", "GPUs of one host that share each step."},
     {"loss_chunk", "Tokens whose logits exist at one time."},
     {"mlp_chunk", "Tokens that pass an MLP at one time: matters to micro-batches of more."},
     {"router_aux_loss_coef", "Weight of the loss that evens out the tokens of experts, or off."},
@@ -153,6 +155,7 @@ int run_init(const Arguments& arguments) {
     throw BadRequest("-o: " + path.string() + " exists already: name another, or give --force");
   }
   if (const auto free = run.value("--free")) {
+    planner::require_one_device(config, "--free");
     const ProgressLine progress;
     const planner::ChosenSizes chosen =
         planner::choose_sizes(planner::resolve(config), planner::parse_free_sizes(*free),

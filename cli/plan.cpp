@@ -66,6 +66,19 @@ std::string batch_line(const PlanReport& report, const planner::Request& run) {
          "; --hide-link finds the batch at which no copy is waited for\n";
 }
 
+/// What several devices gain, and from how many tokens a step on they pay.
+std::string devices_line(const planner::DevicesPay& pay) {
+  if (!pay.speed) return "devices      one device does not hold this run\n";
+  const std::int64_t half = pay.devices / 2;
+  const std::string times =
+      fmt::format("more than {}{} times", half, pay.devices % 2 == 0 ? "" : ".5");
+  return fmt::format(
+      "devices      {} do {:.2f} times what one does; {} {}\n", pay.devices, *pay.speed, times,
+      pay.pays_from   ? fmt::format("from {} tokens a step on", *pay.pays_from)
+      : pay.cut_short ? std::string("from a number of tokens that time did not find")
+                      : fmt::format("at no number up to {} tokens a step", pay.most_tried));
+}
+
 std::string tables(const PlanReport& report, const planner::Request& run,
                    const planner::RunConfig& asked) {
   const planner::Prediction& prediction = report.planned.best.prediction;
@@ -76,6 +89,7 @@ std::string tables(const PlanReport& report, const planner::Request& run,
   }
   text += search_line(report);
   text += explanation_table(report.explanation) + batch_line(report, run);
+  if (report.devices) text += devices_line(*report.devices);
   if (report.sizes) text += sizes_table(*report.sizes, asked);
   if (report.link) text += link_table(*report.link);
   for (const planner::ParetoFront& front : report.fronts) text += front_table(front);

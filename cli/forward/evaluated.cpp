@@ -75,7 +75,7 @@ bool is_dataset(const planner::RunConfig& config) {
 
 Evaluated open_evaluated(ForwardSubject& subject) {
   planner::RunConfig& config = subject.config();
-  config.groups = 1;  // Nothing adds up gradients.
+  config.groups = config.devices = 1;  // Nothing adds up gradients.
   Evaluated opened;
   if (is_dataset(config)) {
     if (subject.request().has("--stride")) {

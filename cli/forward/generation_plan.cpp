@@ -50,7 +50,8 @@ Seconds prompt_time(const GenerationPlan& plan) {
 
 void set_sizes(planner::RunConfig& config, std::int64_t tokens) {
   config.seq_len = tokens;
-  config.batch_size = config.micro_batch = config.groups = 1;
+  config.batch_size = config.micro_batch = config.devices = 1;
+  config.groups = 1;
   config.packing = planner::Packing::stream;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "planner/costs/cost_key.hpp"
+#include "planner/models/slices.hpp"
 #include "planner/plans/disk_state.hpp"
 
 namespace sluice::planner {
@@ -23,22 +24,25 @@ double fastest_copy(const ProfileCostModel& costs, CopyDirection direction,
 }
 
 void add_fastest_update(const Job& job, const ProfileCostModel& costs,
-                        const std::vector<std::int64_t>& sizes, FastestRates& fastest) {
+                        const std::vector<std::int64_t>& sizes, std::int64_t ranks,
+                        FastestRates& fastest) {
   fastest.update_cores = std::numeric_limits<double>::infinity();
   const auto& rates = costs.profile().update;
   const std::int64_t most_profiled = rates.empty() ? 1 : rates.rbegin()->first;
   const auto most =
       std::max<std::int64_t>(most_profiled, static_cast<std::int64_t>(costs.profile().cores.value));
-  for (std::int64_t threads = 1; threads <= most; ++threads) {
+  for (std::int64_t each = 1; each <= std::max<std::int64_t>(1, most / ranks); ++each) {
+    const std::int64_t threads = each * ranks;
     fastest.update_of.push_back(0);
     for (const std::int64_t size : sizes) {
       Work work;
-      work.parameters = size;
+      work.parameters = slice_parameters(size, ranks) * ranks;
       work.threads = threads;
-      const double rate = costs.cpu_update(cpu_update_key(job, threads, size), work).cap.count();
+      const CostKey key = cpu_update_key(job, threads, work.parameters);
+      const double rate = costs.cpu_update(key, work).cap.count() / static_cast<double>(ranks);
       fastest.update = std::max(fastest.update, rate);
       fastest.update_of.back() = std::max(fastest.update_of.back(), rate);
-      fastest.update_cores = std::min(fastest.update_cores, static_cast<double>(threads) / rate);
+      fastest.update_cores = std::min(fastest.update_cores, static_cast<double>(each) / rate);
     }
   }
 }
@@ -63,22 +67,26 @@ std::vector<std::int64_t> disk_sizes(const Job& job, const std::vector<std::int6
 
 }  // namespace
 
-FastestRates fastest_rates(const Job& job, const ProfileCostModel& costs) {
+FastestRates fastest_rates(const Job& job, const ProfileCostModel& costs, std::int64_t ranks) {
   std::vector<std::int64_t> units;  // One block stands for all, which are equal.
   for (const std::size_t unit : {std::size_t{0}, std::size_t{1}, unit_count(job.model) - 1}) {
     units.push_back(unit_padded_size(job.model, unit));
   }
+  std::vector<std::int64_t> copied = units;
+  if (ranks > 1) {
+    for (const std::int64_t size : units) copied.push_back(slice_parameters(size, ranks));
+  }
   FastestRates fastest;
   fastest.h2d =
-      fastest_copy(costs, CopyDirection::h2d, copied_sizes(units, job.weight_element().count()));
+      fastest_copy(costs, CopyDirection::h2d, copied_sizes(copied, job.weight_element().count()));
   fastest.d2h = fastest_copy(costs, CopyDirection::d2h,
-                             copied_sizes(units, job.gradient_wire_element().count()));
+                             copied_sizes(copied, job.gradient_wire_element().count()));
   if (costs.profile().disk_read.value > 0 && costs.profile().disk_write.value > 0) {
     const std::vector<std::int64_t> sizes = disk_sizes(job, units);
     fastest.disk_read = fastest_copy(costs, CopyDirection::disk_read, sizes);
     fastest.disk_write = fastest_copy(costs, CopyDirection::disk_write, sizes);
   }
-  add_fastest_update(job, costs, units, fastest);
+  add_fastest_update(job, costs, units, ranks, fastest);
   return fastest;
 }
 

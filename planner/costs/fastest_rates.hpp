@@ -18,6 +18,9 @@ struct FastestRates {
   /// Parameters/s of the fastest CPU update with i + 1 threads, at index i.
   std::vector<double> update_of;
 };
-[[nodiscard]] FastestRates fastest_rates(const Job& job, const ProfileCostModel& costs);
+/// The fastest rates of a job; with several `ranks` those of one of them, which update at the same
+/// time: threads are those of one rank, and an update's rate is that of one rank's parameters.
+[[nodiscard]] FastestRates fastest_rates(const Job& job, const ProfileCostModel& costs,
+                                         std::int64_t ranks = 1);
 
 }  // namespace sluice::planner

@@ -16,7 +16,7 @@ class Batches {
     if (settings_.progress) settings_.progress(batch_size);
     RunConfig config = run_.config;
     config.batch_size = batch_size;
-    config.groups = std::min(config.groups, batch_size / run_.job().micro_batch);
+    config.groups = std::min(run_.job().groups, batch_size / run_.job().micro_batch);
     BatchPoint point{.batch_size = batch_size};
     const auto step = batch_size == run_.config.batch_size
                           ? step_of(run_, kCompareEffort, settings_.deadline)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "planner/costs/fabric_rates.hpp"
 #include "planner/costs/rescaled_passes.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "planner/plans/disk_state.hpp"
@@ -14,6 +15,16 @@ namespace {
 
 Bytes times(Bytes bytes, double factor) {
   return Bytes(static_cast<std::int64_t>(static_cast<double>(bytes.count()) * factor));
+}
+
+/// Gives collectives `factor` times their rates; a profile without a fabric of its own gets the one
+/// that is derived from its copies.
+void speed_up_fabric(MachineProfile& profile, double factor) {
+  profile.fabric = fabric_of(profile);
+  if (!profile.fabric) return;
+  for (auto* curve : {&profile.fabric->gather, &profile.fabric->exchange}) {
+    for (CurvePoint& point : *curve) point.rate.value *= factor;
+  }
 }
 
 }  // namespace
@@ -34,6 +45,7 @@ std::span<const MachineResource> machine_resources() {
        ResourceKind::rate,
        {"h2d", "d2h", "h2d_duplex", "d2h_duplex"}},
       {"dram", "host memory bandwidth", ResourceKind::rate, {"dram"}},
+      {kFabricResource, "rate between the GPUs", ResourceKind::rate, {}},
       {"cpu", "CPU optimizer speed", ResourceKind::rate, {"update", "cores"}},
       {kDiskResource, "disk rate", ResourceKind::rate, {"disk_read", "disk_write", "disk_both"}},
       {"hbm", "device memory", ResourceKind::hbm},
@@ -48,6 +60,11 @@ std::vector<MachineResource> resources_of(const Plan& plan) {
   if (!uses_disk(plan)) {
     std::erase_if(some, [](const MachineResource& one) {
       return one.name == std::string_view(kDiskResource);
+    });
+  }
+  if (plan.ranks == 1) {
+    std::erase_if(some, [](const MachineResource& one) {
+      return one.name == std::string_view(kFabricResource);
     });
   }
   return some;
@@ -67,6 +84,7 @@ ResolvedMachine with_more(const ResolvedMachine& machine, const MachineResource&
   for (const char* fact : resource.facts) {
     set_fact(more.profile, fact, std::to_string(factor) + "x");
   }
+  if (resource.name == std::string_view(kFabricResource)) speed_up_fabric(more.profile, factor);
   more.profile.passes = rescaled_passes(machine.profile, more.profile);
   if (resource.kind == ResourceKind::hbm) more.hbm = times(machine.hbm, factor);
   if (resource.kind == ResourceKind::host) more.host = times(machine.host, factor);
@@ -77,8 +95,12 @@ Predictor predictor_with_more(const Predictor& predictor, const Calibration& cal
                               const MachineResource& resource, double factor) {
   ResolvedMachine more = with_more(predictor.machine(), resource, factor);
   Calibration there = rescaled(calibration, predictor.machine().profile, more.profile);
-  return {predictor.job(), std::move(more), std::move(there), predictor.residency(),
-          predictor.costs().switches()};
+  return {predictor.job(),
+          std::move(more),
+          std::move(there),
+          predictor.residency(),
+          predictor.costs().switches(),
+          predictor.ranks()};
 }
 
 }  // namespace sluice::planner

@@ -27,10 +27,13 @@ struct MachineResource {
 /// Name of the resource that is the disk's rates; only plans that use the disk depend on it.
 inline constexpr const char* kDiskResource = "disk";
 
-/// All resources, in this order: compute, hbm_bandwidth, link, dram, cpu, disk, hbm, host.
+/// Name of the resource that is the rate of collectives; only plans of several ranks depend on it.
+inline constexpr const char* kFabricResource = "fabric";
+
+/// All resources, in this order: compute, hbm_bandwidth, link, dram, fabric, cpu, disk, hbm, host.
 [[nodiscard]] std::span<const MachineResource> machine_resources();
 /// Resources that a step under `plan` can depend on: all, but for the disk where the plan has
-/// nothing there.
+/// nothing there, and the fabric where it has one rank.
 [[nodiscard]] std::vector<MachineResource> resources_of(const Plan& plan);
 /// The resource whose JSON name is `name`. Throws BadRequest for an unknown name.
 [[nodiscard]] const MachineResource& machine_resource(const std::string& name);

@@ -78,7 +78,9 @@ std::vector<FrontPoint> along_memory(const Request& run, Tier tier, const std::v
   Bytes& limit = tier == Tier::hbm ? machine.hbm : machine.host;
   const auto search_within = [&](Bytes within) {
     limit = within;
-    return search(Predictor(job, machine, run.calibration, run.config.residency), quick);
+    return search(
+        Predictor(job, machine, run.calibration, run.config.residency, {}, run.predictor.ranks()),
+        quick);
   };
   const Bytes limited = limit;
   std::vector<Bytes> limits;
@@ -109,7 +111,8 @@ std::vector<FrontPoint> along_memory(const Request& run, Tier tier, const std::v
     if (deadline.is_late()) break;
     if (progress) progress(std::string("more kept within ") + format_bytes(within));
     limit = within;
-    const Predictor predictor(job, machine, run.calibration, run.config.residency);
+    const Predictor predictor(job, machine, run.calibration, run.config.residency, {},
+                              run.predictor.ranks());
     const FrontPoint* best = nullptr;
     for (const FrontPoint& point : all) {
       const bool fits = (tier == Tier::hbm ? point.hbm : point.host) <= within;
@@ -135,7 +138,7 @@ std::vector<FrontPoint> along_tokens(const Request& run, const std::vector<Plan>
   for (const std::int64_t batch : batches) {
     RunConfig other = run.config;
     other.batch_size = batch;
-    other.groups = std::min(other.groups, batch / asked.micro_batch);
+    other.groups = std::min(asked.groups, batch / asked.micro_batch);
     const bool as_asked = batch == asked.batch_size;
     const Request there = run.with(other);
     const Job& job = there.job();

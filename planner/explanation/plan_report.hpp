@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "planner/explanation/batch_that_hides_link.hpp"
+#include "planner/explanation/devices_pay.hpp"
 #include "planner/explanation/free_sizes.hpp"
 #include "planner/explanation/pareto_front.hpp"
 #include "planner/explanation/plan_explanation.hpp"
@@ -25,6 +26,7 @@ struct PlanReport {
   /// The batch size that hides the link; none where it was not asked for.
   std::optional<HiddenLink> link = {};
   std::vector<ParetoFront> fronts = {};
+  std::optional<DevicesPay> devices = {};  ///< What several devices gain; none for one.
 };
 
 /// The report as JSON text (docs/schemas/plan-result.schema.json), pretty-printed, with one newline

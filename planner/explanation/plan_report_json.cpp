@@ -67,6 +67,14 @@ Json link_json(const HiddenLink& link) {
           {"cut_short", link.cut_short}};
 }
 
+Json devices_json(const DevicesPay& pay) {
+  return {{"devices", pay.devices},
+          {"speed_over_one", pay.speed ? Json(*pay.speed) : Json(nullptr)},
+          {"pays_from_tokens", pay.pays_from ? Json(*pay.pays_from) : Json(nullptr)},
+          {"most_tokens_tried", pay.most_tried},
+          {"cut_short", pay.cut_short}};
+}
+
 Json front_json(const ParetoFront& front) {
   Json points = Json::array();
   for (const FrontPoint& point : front.points) {
@@ -111,6 +119,7 @@ std::string to_json_text(const PlanReport& report) {
     json["free"]["cut_short"] = report.sizes->cut_short;
   }
   if (report.link) json["hide_link"] = link_json(*report.link);
+  if (report.devices) json["devices"] = devices_json(*report.devices);
   if (!report.fronts.empty()) {
     json["fronts"] = Json::array();
     for (const ParetoFront& front : report.fronts) json["fronts"].push_back(front_json(front));

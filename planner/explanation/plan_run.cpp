@@ -10,6 +10,7 @@
 #include "planner/effort/search_settings.hpp"
 #include "planner/files/choice.hpp"
 #include "planner/requests/choose_plan.hpp"
+#include "planner/requests/run_devices.hpp"
 #include "planner/search/plan_space.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
@@ -37,6 +38,7 @@ class TimeShares {
   explicit TimeShares(const PlanRequest& request)
       : all_(request.seconds ? Deadline::in(*request.seconds) : Deadline{}) {
     left_ = kSearch + kExplain + (request.free ? kExtra : 0) + (request.hide_link ? kExtra : 0) +
+            (request.config.devices > 1 ? kExtra : 0) +
             kExtra * static_cast<double>(request.fronts.size());
   }
   static constexpr double kSearch = 4, kExplain = 1, kExtra = 2;
@@ -113,6 +115,9 @@ PlannedRun plan_run(const PlanRequest& request) {
   if (!request.fronts.empty() && config.policy) {
     throw BadRequest("--front: a policy has one plan; leave --policy out to search for the front");
   }
+  if (request.free) require_one_device(config, "--free");
+  if (request.hide_link) require_one_device(config, "--hide-link");
+  if (!request.fronts.empty()) require_one_device(config, "--front");
   TimeShares shares(request);
   Request run = resolve(config, Store::of_user(), request.policy);
   std::optional<ChosenSizes> sizes;
@@ -141,6 +146,11 @@ PlannedRun plan_run(const PlanRequest& request) {
     };
     report.link = batch_that_hides_link(
         run, {.progress = progress, .deadline = shares.next(TimeShares::kExtra)});
+  }
+  if (run.config.devices > 1) {
+    say("comparing with one device");
+    report.devices =
+        devices_pay(run, report.planned.best.prediction.step, shares.next(TimeShares::kExtra));
   }
   for (const FrontAxis axis : request.fronts) {
     report.fronts.push_back(pareto_front(run, axis, {report.planned.best.prediction.plan}, say,

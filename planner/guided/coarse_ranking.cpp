@@ -72,7 +72,7 @@ bool CoarseRanking::may_fit(const PlanEstimate& estimate) const {
 
 void CoarseRanking::add(PlanSketch sketch) {
   Plan plan = to_plan(sketch);
-  if (predictor_.job().model.tied_head &&
+  if (predictor_.part().model.tied_head &&
       plan.units.front().gradients != plan.units.back().gradients) {
     return;
   }

@@ -71,6 +71,13 @@ class TogetherCosts : public CostModel {
   [[nodiscard]] TaskCost data(const CostKey& key, std::int64_t tokens) const override {
     return costs_.data(key, tokens);
   }
+  [[nodiscard]] std::vector<LinkCapacity> fabric_links() const override {
+    return costs_.fabric_links();
+  }
+  [[nodiscard]] TaskCost collective(const CostKey& key, Collective operation,
+                                    Bytes bytes) const override {
+    return costs_.collective(key, operation, bytes);
+  }
   [[nodiscard]] std::string hash() const override { return costs_.hash(); }
 
  private:
@@ -91,7 +98,7 @@ std::int64_t CoarseSteps::together(const Plan& plan) const {
   const std::int64_t all = plan.micro_batches_per_round;
   const std::int64_t apart = offloads(plan) ? kApartWithCopies : kApart;
   std::int64_t most = 1;
-  const Job& job = predictor_->job();
+  const Job& job = predictor_->part();
   if (job.sequence_chunk) return 1;  // Chunks of a sequence take unequal times.
   // Micro-batches that go together are of one group.
   if (job.groups > 1 && job.micro_batches() % job.groups != 0) return 1;
@@ -109,17 +116,17 @@ std::int64_t CoarseSteps::times_fewer(const Plan& plan) const {
 }
 
 Bytes CoarseSteps::chunk(const Plan& plan) const {
-  const Bytes weights(unit_padded_size(predictor_->job().model, 1) * 2);
+  const Bytes weights(unit_padded_size(predictor_->part().model, 1) * 2);
   if (plan.copy_chunk.count() == 0) return Bytes(0);
   // Where passes are few, copies weigh more and cost less.
-  const Job& job = predictor_->job();
+  const Job& job = predictor_->part();
   const bool few = job.model.layers * job.micro_batches() < kFewPasses;
   return std::max(plan.copy_chunk, weights / (few ? 4 : 2));
 }
 
 CoarseStep CoarseSteps::step(const Plan& plan, Duration limit) const {
-  const Job& parts = predictor_->job();
-  validate(plan, parts);
+  const Job& parts = predictor_->part();
+  validate(plan, predictor_->job());
   const std::int64_t count = together(plan);
   Job job = parts;
   job.micro_batch *= count;
@@ -131,22 +138,22 @@ CoarseStep CoarseSteps::step(const Plan& plan, Duration limit) const {
   }
   coarse.copy_chunk = chunk(plan);
   const TogetherCosts costs(predictor_->costs(), parts, job);
-  GraphWriter writer(job, costs, plan.threads, GraphDetail::timing);
+  GraphWriter writer(job, costs, plan.threads, GraphDetail::timing, plan.ranks);
   StepEmitter emitter(writer, job, coarse);
   StepGraph graph = three_steps(writer, emitter);
   const Duration period = simulate_steady(graph).period(*graph.graph.period());
   if (period >= limit) return {.step = period};
   const MachineProfile& profile = predictor_->machine().profile;
   const Layout layout = lay_out(graph);
+  const Bytes host = layout.host_bytes * plan.ranks;
   const Bytes device = layout.device_bytes + outside_arena_bytes(job, profile) +
-                       page_table_bytes(predictor_->machine(), layout.host_bytes) -
-                       enlarged(plan, coarse, job);
-  return {.step = period, .hbm = device, .host = layout.host_bytes + process_bytes(profile.device)};
+                       page_table_bytes(predictor_->machine(), host) - enlarged(plan, coarse, job);
+  return {.step = period, .hbm = device, .host = host + process_bytes(profile.device)};
 }
 
 /// Bytes that larger micro-batches add to scratch and to slots.
 Bytes CoarseSteps::enlarged(const Plan& plan, const Plan& coarse, const Job& together) const {
-  const Job& parts = predictor_->job();
+  const Job& parts = predictor_->part();
   const BlockRecord record = block_record(parts), larger = block_record(together);
   const DeviceKind device = predictor_->costs().device();
   Bytes more = workspace_bytes(together, device) - workspace_bytes(parts, device);

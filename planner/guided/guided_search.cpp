@@ -67,15 +67,15 @@ void GuidedSearch::relax() {
 void GuidedSearch::prove(int relaxations) {
   bound_ = proven_->improve(relaxations);
   // The machine's bound counts the bytes of fp32 state.
-  if (predictor_.job().optimizer.state == StateType::fp32) {
+  if (predictor_.part().optimizer.state == StateType::fp32) {
     bound_ = std::max(*bound_, predictor_.bound().time);
   }
   ranking_.set_bound(*bound_);
 }
 
 Plan GuidedSearch::usual_plan() const {
-  const Job& job = predictor_.job();
-  Plan plan = uniform_plan(job, {}, 1);
+  const Job& job = predictor_.part();
+  Plan plan = predictor_.plan_of({}, 1);
   set_weight_buffers(plan, std::min<std::int64_t>(3, job.model.layers));
   plan.gradient_buffers = 2;
   plan.stream_buffers = kUsualStreams;
@@ -88,7 +88,7 @@ Plan GuidedSearch::usual_plan() const {
 /// Adds the best plan with the same records of all blocks, for mixtures make passes wait.
 void GuidedSearch::add_uniform() {
   if (ranking_.ranked().empty()) return;
-  const std::int64_t layers = predictor_.job().model.layers;
+  const std::int64_t layers = predictor_.part().model.layers;
   for (const UnitChoice& choice :
        relaxation_.record_choices(ranking_.ranked().front().plan.rounds)) {
     PlanSketch sketch = ranking_.ranked().front().sketch;
@@ -130,7 +130,7 @@ void GuidedSearch::look_at_nodes() {
   const std::int64_t affordable = ranking_.left() / kLookShare;
   for (const Node& node : nodes_) {
     if (!is_worthwhile(node)) continue;
-    const std::int64_t per_round = predictor_.job().micro_batches() / node.node.rounds;
+    const std::int64_t per_round = predictor_.part().micro_batches() / node.node.rounds;
     sketch_with(node, kFirstSlack, few_records(node));
     sketch_with(node, kFirstSlack, per_round);
     ranking_.drop_costly(affordable);

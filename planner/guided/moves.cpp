@@ -23,6 +23,10 @@ constexpr std::size_t kRepaired = 2, kSmaller = 8;
 /// an H200), whose search ends before moves of single blocks get far.
 constexpr std::int64_t kFarShare = 12;
 
+/// Sizes of the pieces that exchanges between ranks may be cut into. Smaller ones wait for
+/// barriers more than they move; a larger one holds a whole slice of most units.
+constexpr Bytes kLeastPiece{1ll << 20}, kMostPiece{1ll << 30};
+
 /// Lets `other`, tied to `moved`, make the choice nearest to its own whose gradient waits where
 /// `moved`'s does, for they share one gradient.
 void follow(UnitPlan& other, const UnitPlan& moved, const std::vector<UnitChoice>& choices) {
@@ -114,11 +118,12 @@ bool GuidedSearch::repair(std::int64_t rounds) {
 /// The plan with so many records a level down that it fits the host; none where that is not enough.
 std::optional<PlanSketch> GuidedSearch::lighter_on_host(const GuidedPlan& miss) const {
   const auto records = [this, &miss](const PlanSketch& sketch) {
-    const BlockRecord record = block_record(predictor_.job());
+    const BlockRecord record = block_record(predictor_.part());
     Bytes sum{0};
     for (const BlockCount& count : sketch.records) {
       if (count.choice.keep_tier != Tier::host) continue;
-      sum += record.kept(count.choice.keep) * count.blocks * miss.plan.micro_batches_per_round;
+      sum += record.kept(count.choice.keep) *
+             (count.blocks * miss.plan.micro_batches_per_round * miss.plan.ranks);
     }
     return sum;
   };
@@ -164,7 +169,7 @@ std::vector<PlanSketch> GuidedSearch::moves(const PlanSketch& sketch, std::int64
     }
   };
   // Moves of blocks from one choice to another.
-  const std::int64_t layers = predictor_.job().model.layers;
+  const std::int64_t layers = predictor_.part().model.layers;
   const std::int64_t far = std::max<std::int64_t>(2, layers / kFarShare);
   const auto shift = [&](std::vector<BlockCount> PlanSketch::*counts,
                          const std::vector<UnitChoice>& choices) {
@@ -195,7 +200,7 @@ std::vector<PlanSketch> GuidedSearch::moves(const PlanSketch& sketch, std::int64
     });
   }
   const std::size_t head = sketch.rest.units.size() - 1;
-  const bool tied = predictor_.job().model.tied_head;
+  const bool tied = predictor_.part().model.tied_head;
   for (const std::size_t unit : {std::size_t{0}, head}) {
     for (const UnitChoice& choice : relaxation_.residency_choices(unit, rounds)) {
       with([&](PlanSketch& moved) {
@@ -218,6 +223,15 @@ std::vector<PlanSketch> GuidedSearch::moves(const PlanSketch& sketch, std::int64
     field(&Plan::state_buffers, 0,
           {0, staged / 4, staged / 2, staged * 3 / 4, staged, staged + 2, rest.state_buffers - 1,
            rest.state_buffers + 1});
+  }
+  if (predictor_.ranks() > 1) {
+    field(&Plan::receive_buffers, 1, {1, 2, rest.receive_buffers + 1, 2 * rest.receive_buffers});
+    for (const Bytes piece : {rest.exchange_piece / 2, rest.exchange_piece * 2}) {
+      with([&](PlanSketch& moved) {
+        moved.rest.exchange_piece = piece;
+        return piece >= kLeastPiece && piece <= kMostPiece;
+      });
+    }
   }
   const std::int64_t cores = cores_of(predictor_);
   field(&Plan::threads, 1, {cores, std::max<std::int64_t>(1, cores / 2)});

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "planner/guided/guided_search.hpp"
+#include "planner/models/slices.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -29,6 +30,14 @@ std::optional<std::size_t> streamed_choice(const std::vector<UnitChoice>& choice
   return static_cast<std::size_t>(found - choices.begin());
 }
 
+/// Bytes of a plan's buffers for what other ranks send.
+Bytes received_bytes(const Predictor& predictor, const Plan& plan) {
+  const std::int64_t block =
+      slice_parameters(unit_padded_size(predictor.part().model, 1), plan.ranks);
+  const Bytes piece = std::min(plan.exchange_piece, predictor.part().gradient_element() * block);
+  return piece * ((plan.ranks - 1) * plan.receive_buffers);
+}
+
 std::int64_t parameters_of_block(const Job& job) { return unit_padded_size(job.model, 1); }
 
 /// Bytes of page tables, were all state and gradients on the host, where that is much of the
@@ -48,7 +57,7 @@ Bytes large_page_tables(const Job& job, const ResolvedMachine& machine) {
 /// Takes one of the largest records on the host to the level below. False where every record there
 /// is the least.
 bool GuidedSearch::lighten_host(PlanSketch& sketch) const {
-  const BlockRecord record = block_record(predictor_.job());
+  const BlockRecord record = block_record(predictor_.part());
   const auto held = [&record](const UnitPlan& unit) {
     return unit.keep_tier == Tier::host ? record.kept(unit.keep) : Bytes(0);
   };
@@ -94,7 +103,7 @@ std::optional<PlanSketch> GuidedSearch::smallest_records(const PlanSketch& sketc
     if (choice.unit.keep != Keep::input) continue;
     const bool device = choice.unit.keep_tier == Tier::hbm;
     smallest.records.push_back(
-        {choice.unit, device ? waiting : predictor_.job().model.layers - waiting});
+        {choice.unit, device ? waiting : predictor_.part().model.layers - waiting});
   }
   if (smallest.records.size() < 2) return std::nullopt;
   return smallest;
@@ -103,7 +112,7 @@ std::optional<PlanSketch> GuidedSearch::smallest_records(const PlanSketch& sketc
 /// Slots for the records of a block's pass, or as many as a small share of the device holds: they
 /// come and go in bursts beside whole blocks of weights.
 std::int64_t GuidedSearch::few_records(const Node& node) const {
-  const Job& job = predictor_.job();
+  const Job& job = predictor_.part();
   const std::int64_t per_round = job.micro_batches() / node.node.rounds;
   return std::clamp<std::int64_t>(
       predictor_.machine().hbm.count() / kFewRecordsShare / block_record(job).all_bytes.count(), 2,
@@ -111,7 +120,7 @@ std::int64_t GuidedSearch::few_records(const Node& node) const {
 }
 
 void GuidedSearch::sketch_node(const Node& node) {
-  const std::int64_t per_round = predictor_.job().micro_batches() / node.node.rounds;
+  const std::int64_t per_round = predictor_.part().micro_batches() / node.node.rounds;
   const std::int64_t few = few_records(node);
   for (const double slack : kRingSizes) {
     sketch_with(node, slack, few);
@@ -155,7 +164,7 @@ void GuidedSearch::sketch_with(const Node& node, double slack, std::int64_t acti
   };
   sketch(node.node);
   if (ranking_.fixed_outer_units_are_slow(node.node.rounds)) return;
-  const std::size_t head = unit_count(predictor_.job().model) - 1;
+  const std::size_t head = unit_count(predictor_.part().model) - 1;
   RelaxedNode streamed = node.node;
   streamed.embed = streamed_choice(relaxation_.residency_choices(0, node.node.rounds));
   streamed.head = streamed_choice(relaxation_.residency_choices(head, node.node.rounds));
@@ -176,7 +185,7 @@ void GuidedSearch::sketch_relaxed(RelaxedNode reserved, double slack,
 /// where the node states their number, and else none.
 Bytes GuidedSearch::slots_beyond(const PlanSketch& sketch, const RelaxedNode& node,
                                  std::int64_t slots) const {
-  const BlockRecord record = block_record(predictor_.job());
+  const BlockRecord record = block_record(predictor_.part());
   if (node.record_slots.most > slots) return record.all_bytes * slots;
   Bytes largest{0}, all{0};
   for (const BlockCount& count : sketch.records) {
@@ -184,13 +193,13 @@ Bytes GuidedSearch::slots_beyond(const PlanSketch& sketch, const RelaxedNode& no
     largest = std::max(largest, record.kept(count.choice.keep));
     all += record.kept(count.choice.keep) * count.blocks;
   }
-  const std::int64_t layers = predictor_.job().model.layers;
+  const std::int64_t layers = predictor_.part().model.layers;
   return Bytes(slots * std::max<std::int64_t>(0, largest.count() - all.count() / layers));
 }
 
 void GuidedSearch::add_near(const PlanRelaxation& relaxation, RelaxedNode reserved,
                             const Plan& usual, double slack, Bytes extra) {
-  const Job& job = predictor_.job();
+  const Job& job = predictor_.part();
   const double block = static_cast<double>(parameters_of_block(job));
   const double weight = static_cast<double>(job.weight_element().count());
   const Bytes free =
@@ -199,7 +208,7 @@ void GuidedSearch::add_near(const PlanRelaxation& relaxation, RelaxedNode reserv
                                 4 * static_cast<double>(usual.gradient_buffers));
   reserved.reserve =
       Bytes(static_cast<std::int64_t>(slack * (rings + 0.01 * static_cast<double>(free.count())))) +
-      extra + large_page_tables(job, predictor_.machine());
+      extra + large_page_tables(job, predictor_.machine()) + received_bytes(predictor_, usual);
   std::optional<PlanSketch> sketch = sketch_near(relaxation, reserved, usual);
   if (!sketch) return;
   if (offloads_records(*sketch)) {
@@ -237,7 +246,7 @@ void GuidedSearch::add_near(const PlanRelaxation& relaxation, RelaxedNode reserv
 /// step begins with them. With as many under forward passes as these take of a step, spread over
 /// all blocks, every block's update is over when its pass comes. None where nothing changes.
 std::optional<PlanSketch> GuidedSearch::some_later(const PlanSketch& sketch) const {
-  if (predictor_.job().optimizer.clip || !sketch.updates_bind) return std::nullopt;
+  if (predictor_.part().optimizer.clip || !sketch.updates_bind) return std::nullopt;
   const PassTimes& pass = predictor_.pass_times();
   const double share = pass.block_forward / (pass.block_forward + pass.block_backward);
   PlanSketch later = sketch;
@@ -282,7 +291,7 @@ std::optional<PlanSketch> GuidedSearch::sketch_near(const PlanRelaxation& relaxa
     if (!relaxed.feasible) break;
     sketch = sketch_of(relaxation, less, relaxed, usual);
   }
-  for (std::int64_t i = 0; i < predictor_.job().model.layers && over_host() > Bytes(0); ++i) {
+  for (std::int64_t i = 0; i < predictor_.part().model.layers && over_host() > Bytes(0); ++i) {
     if (!lighten_host(sketch)) break;
   }
   return sketch;

@@ -17,13 +17,13 @@ Bytes chunk_of(const Predictor& predictor, Seconds time) {
 }  // namespace
 
 std::int64_t cores_of(const Predictor& predictor) {
-  return std::max<std::int64_t>(1,
-                                static_cast<std::int64_t>(predictor.machine().profile.cores.value));
+  const auto cores = static_cast<std::int64_t>(predictor.machine().profile.cores.value);
+  return std::max<std::int64_t>(1, cores / predictor.ranks());
 }
 
 std::int64_t usual_state_slots(const Predictor& predictor) {
   // Loads, updates and stores of three blocks go on at once.
-  return std::min<std::int64_t>(3, predictor.job().model.layers);
+  return std::min<std::int64_t>(3, predictor.part().model.layers);
 }
 
 std::int64_t usual_threads(const Predictor& predictor) {
@@ -37,7 +37,7 @@ std::int64_t usual_threads(const Predictor& predictor) {
 Bytes usual_chunk(const Predictor& predictor) {
   // A few dozen chunks a block are as good as hundreds, and far fewer tasks.
   constexpr std::int64_t kMostOfBlock = 24;
-  const Job& job = predictor.job();
+  const Job& job = predictor.part();
   const std::int64_t block = 2 * unit_padded_size(job.model, 1);
   Bytes chunk =
       chunk_of(predictor, predictor.machine().profile.device == DeviceKind::cuda ? Seconds(2e-3)

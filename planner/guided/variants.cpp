@@ -44,7 +44,7 @@ void GuidedSearch::sketch_outer_units() {
   if (best.plan.rounds > 1 && usual.gradient_buffers < kSlotsOfRounds) {
     usual.gradient_buffers = kSlotsOfRounds;
   }
-  const std::size_t last = unit_count(predictor_.job().model) - 1;
+  const std::size_t last = unit_count(predictor_.part().model) - 1;
   const auto choice_of = [&](std::size_t unit) -> std::optional<std::size_t> {
     const auto choices = relaxation_.residency_choices(unit, best.plan.rounds);
     for (std::size_t i = 0; i < choices.size(); ++i) {
@@ -58,8 +58,8 @@ void GuidedSearch::sketch_outer_units() {
   const RelaxedNode here{
       .rounds = best.plan.rounds, .embed = choice_of(0), .head = choice_of(last)};
   for (const std::size_t unit : {std::size_t{0}, last}) {
-    const auto size = static_cast<double>(unit_padded_size(predictor_.job().model, unit));
-    if (size < kLargeOuterUnit * static_cast<double>(parameter_count(predictor_.job().model)))
+    const auto size = static_cast<double>(unit_padded_size(predictor_.part().model, unit));
+    if (size < kLargeOuterUnit * static_cast<double>(parameter_count(predictor_.part().model)))
       continue;
     const auto& own = unit == 0 ? here.embed : here.head;
     const std::size_t count = relaxation_.residency_choices(unit, best.plan.rounds).size();

@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "planner/graph/staged_state.hpp"
+#include "planner/graph/step_sums.hpp"
 #include "planner/graph/unit_memory.hpp"
 #include "planner/layout/memory.hpp"
 #include "planner/models/group_tree.hpp"
+#include "planner/models/slices.hpp"
 
 namespace sluice::planner {
 
@@ -31,9 +33,10 @@ struct MemoryRanges::Sums {
   bool in_order = true;
 };
 
-MemoryRanges::MemoryRanges(const Job& job, const ResolvedMachine& machine)
+MemoryRanges::MemoryRanges(const Job& job, const ResolvedMachine& machine, std::int64_t ranks)
     : job_(&job),
       machine_(&machine),
+      ranks_(ranks),
       record_(block_record(job)),
       workspace_(workspace_bytes(job, machine.profile.device)) {
   for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {
@@ -48,14 +51,15 @@ MemoryRanges::Sums MemoryRanges::sums(const Plan& plan) const {
   sum.in_order = job_->optimizer.clip.has_value();
   When staged_when = When::after;
   for (const StagedLoad& load : staged_loads(*job_, plan)) {
-    const Bytes bytes = staged_bytes(plan.units[load.unit], *job_, parameters_[load.unit]);
+    const Bytes bytes = staged_bytes(plan.units[load.unit], *job_,
+                                     slice_parameters(parameters_[load.unit], ranks_));
     sum.staged += bytes;
     if (!load.takes_record_of) sum.staged_apart += bytes;
   }
   const std::size_t head = plan.units.size() - 1;
   for (std::size_t unit = 0; unit <= head; ++unit) {
     const UnitPlan& choice = plan.units[unit];
-    const UnitMemory memory = unit_memory(*job_, choice, plan.rounds, parameters_[unit]);
+    const UnitMemory memory = unit_memory(*job_, choice, plan.rounds, parameters_[unit], ranks_);
     const bool block = unit > 0 && unit < head;
     sum.resident += memory.resident;
     sum.host += memory.host_state;
@@ -111,6 +115,15 @@ Bytes MemoryRanges::group_slots(const Plan& plan) const {
   return job_->gradient_element() * (outer * places + blocks);
 }
 
+/// Device bytes that several ranks need for what they send each other, at most.
+Bytes MemoryRanges::of_exchanges(const Plan& plan) const {
+  if (ranks_ == 1) return Bytes(0);
+  const std::int64_t largest = *std::ranges::max_element(parameters_);
+  const Bytes slice = job_->gradient_element() * slice_parameters(largest, ranks_);
+  return std::min(slice, plan.exchange_piece) * ((ranks_ - 1) * plan.receive_buffers) +
+         step_sums(*job_, ranks_).run * ranks_;
+}
+
 MemoryRange MemoryRanges::of(const Plan& plan) const {
   const Sums sum = sums(plan);
   const bool one_round = plan.rounds == 1;
@@ -128,7 +141,7 @@ MemoryRange MemoryRanges::of(const Plan& plan) const {
       sum.record_slot * plan.activation_buffers + sum.transient +
       sum.state_slot * std::max<std::int64_t>(1, plan.state_buffers) + sum.outer_state_slot +
       streams * (sum.host_records > Bytes(0) ? plan.stream_buffers : kFewestStreams) +
-      group_slots(plan);
+      group_slots(plan) + of_exchanges(plan);
   // Gradients of a single round come as its records go; with several rounds the slots for those on
   // their way to updates come on top.
   const Bytes at_loss =
@@ -138,7 +151,7 @@ MemoryRange MemoryRanges::of(const Plan& plan) const {
   // before other units use the slots.
   const Bytes at_norm = std::max(sum.host_gradients - sum.swept_gradients,
                                  sum.host_gradients - sum.rotating_gradients + sum.stage * slots);
-  const Bytes host = sum.host + std::max(at_loss, at_norm);
+  const Bytes host = (sum.host + std::max(at_loss, at_norm)) * ranks_;
   const Bytes tables = page_table_bytes(*machine_, host);
   return {.hbm_at_least = always + tables + std::max(at_forward, sum.staged + sum.waiting),
           .hbm_at_most = always + tables + at_forward + sum.rebuilt + sum.staged_apart +

@@ -28,8 +28,10 @@ struct MemoryRange {
 /// once.
 class MemoryRanges {
  public:
-  /// Computes the sizes that plans share; `job` and `machine` must outlive the object.
-  MemoryRanges(const Job& job, const ResolvedMachine& machine);
+  /// Computes the sizes that plans share; `job` and `machine` must outlive the object. For plans of
+  /// several `ranks`, `job` is the part of each (part_of_rank): device memory is that of one rank,
+  /// host memory that of all.
+  MemoryRanges(const Job& job, const ResolvedMachine& machine, std::int64_t ranks = 1);
   /// Bounds on the memory peaks of `plan`, which must not use the disk.
   [[nodiscard]] MemoryRange of(const Plan& plan) const;
 
@@ -37,9 +39,11 @@ class MemoryRanges {
   struct Sums;  ///< Sums over a plan's units of bytes by content.
   [[nodiscard]] Sums sums(const Plan& plan) const;
   [[nodiscard]] Bytes group_slots(const Plan& plan) const;
+  [[nodiscard]] Bytes of_exchanges(const Plan& plan) const;
 
   const Job* job_;
   const ResolvedMachine* machine_;
+  std::int64_t ranks_;
   BlockRecord record_;
   std::vector<std::int64_t> parameters_;  ///< Parameters of each unit, padding included.
   Bytes workspace_{0};

@@ -27,6 +27,7 @@ constexpr std::array kNumbers = {
     PlanNumber{"checkpoint_interval", &Plan::checkpoint_interval},
     PlanNumber{"rounds", &Plan::rounds},
     PlanNumber{"micro_batches_per_round", &Plan::micro_batches_per_round},
+    PlanNumber{"receive_buffers", &Plan::receive_buffers},
     PlanNumber{"threads", &Plan::threads},
 };
 
@@ -62,8 +63,9 @@ constexpr std::array kUnitFields = {
 };
 
 [[noreturn]] void refuse_name(const std::string& name) {
-  std::vector<std::string> known = {"copy_chunk", "copy_chunk_bytes", "disk_buffer",
-                                    "disk_buffer_bytes"};
+  std::vector<std::string> known = {"copy_chunk",     "copy_chunk_bytes",
+                                    "disk_buffer",    "disk_buffer_bytes",
+                                    "exchange_piece", "exchange_piece_bytes"};
   for (const PlanNumber& number : kNumbers) known.emplace_back(number.name);
   for (const UnitField& field : kUnitFields) known.emplace_back(field.name);
   throw BadRequest("plan." + name + ": unknown field of a plan" + sim::did_you_mean(name, known));
@@ -134,6 +136,10 @@ void set_field(Plan& plan, const std::string& name, const std::string& value) {
     plan.copy_chunk = parse_bytes(value, where);
     return;
   }
+  if (name == "exchange_piece" || name == "exchange_piece_bytes") {
+    plan.exchange_piece = parse_bytes(value, where);
+    return;
+  }
   if (name == "disk_buffer" || name == "disk_buffer_bytes") {
     plan.disk_buffer = parse_bytes(value, where);
     return;
@@ -167,7 +173,7 @@ void apply_plan_overrides(Plan& plan, const Job& job,
       if (name.starts_with("layers[") == single) set_field(plan, name, value);
     }
   }
-  const std::int64_t micro_batches = job.micro_batches();
+  const std::int64_t micro_batches = job.micro_batches() / plan.ranks;
   if (pinned.contains("rounds") && !pinned.contains("micro_batches_per_round")) {
     if (plan.rounds >= 1) plan.micro_batches_per_round = micro_batches / plan.rounds;
   } else if (pinned.contains("micro_batches_per_round") && !pinned.contains("rounds")) {

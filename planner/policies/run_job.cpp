@@ -18,6 +18,16 @@ void add_if_missing(std::vector<Refusal>& missing, std::int64_t value, const cha
                                 ": N in RUN.yaml"});
 }
 
+/// Refuses fewer micro-batches than devices, each of which has a group of its own.
+void require_micro_batches(std::int64_t devices, const Job& job) {
+  if (devices == 1 || job.micro_batch < 1 || job.batch_size % job.micro_batch != 0) return;
+  if (devices <= job.micro_batches()) return;
+  throw BadRequest("devices: " + std::to_string(devices) +
+                   " need as many micro-batches, and a step has " +
+                   std::to_string(job.micro_batches()) +
+                   ": set devices to at most that, raise batch_size or lower micro_batch");
+}
+
 }  // namespace
 
 std::vector<Refusal> missing_sizes(const RunConfig& config) {
@@ -54,7 +64,7 @@ Job to_job(const RunConfig& config, const std::optional<Policy>& policy,
   job.seq_len = stated.seq_len;
   job.batch_size = stated.batch_size;
   job.micro_batch = stated.micro_batch;
-  job.groups = stated.groups;
+  job.groups = stated.groups.value_or(stated.devices);
   job.loss_chunk = stated.loss_chunk;
   job.mlp_chunk = stated.mlp_chunk;
   job.compute = stated.compute;
@@ -70,6 +80,7 @@ Job to_job(const RunConfig& config, const std::optional<Policy>& policy,
     if (!machine) machine = to_machine(config);
     job = policy->sized(std::move(job), machine->profile);
   }
+  if (!stated.groups) require_micro_batches(stated.devices, job);
   validate(job);
   return job;
 }

@@ -143,7 +143,7 @@ class MachineLimits {
 
 }  // namespace
 
-PassTimes pass_times(const Job& job, const CostModel& costs) {
+PassTimes pass_times(const Job& job, const CostModel& costs, std::int64_t ranks) {
   const auto of = [&](Pass pass, std::size_t unit) {
     return alone(costs.compute(compute_key(job, pass, unit), work_of(job, pass, unit)));
   };
@@ -156,10 +156,24 @@ PassTimes pass_times(const Job& job, const CostModel& costs) {
   times.embed_backward = of(Pass::embed_backward, 0);
   times.recompute_input = of(Pass::block_recompute_input, 1);
   times.recompute_selective = of(Pass::block_recompute_selective, 1);
-  times.embed_norm = of(Pass::norm, 0);
-  times.once = times.embed_norm + of(Pass::norm, head) +
-               of(Pass::norm, 1) * static_cast<double>(job.model.layers);
-  if (job.model.tied_head) times.once += of(Pass::combine, 0);
+  // What a rank does to its slice of a unit's gradient, once a step.
+  const auto once = [&](Pass pass, std::size_t unit) {
+    if (ranks == 1) return of(pass, unit);
+    const std::int64_t slice = slice_parameters(unit_padded_size(job.model, unit), ranks);
+    const Work work = slice_work(job, pass, ranks, slice);
+    const TaskCost cost = costs.compute(slice_key(job, pass, ranks, slice), work);
+    // Sums over ranks are made in pieces, so that the latency of one is not that of a slice's.
+    return pass == Pass::sum_ranks ? cost.amount / cost.cap : alone(cost);
+  };
+  times.embed_norm = once(Pass::norm, 0);
+  times.once = times.embed_norm + once(Pass::norm, head) +
+               once(Pass::norm, 1) * static_cast<double>(job.model.layers);
+  if (job.model.tied_head) times.once += once(Pass::combine, 0);
+  if (ranks > 1) {
+    times.once += once(Pass::sum_ranks, 0) * (job.model.tied_head ? 2.0 : 1.0) +
+                  once(Pass::sum_ranks, head) +
+                  once(Pass::sum_ranks, 1) * static_cast<double>(job.model.layers);
+  }
   if (job.groups > 1) {
     const double embeds = job.model.tied_head ? 2 : 1;
     times.group_sums = (of(Pass::sum_groups, 0) * embeds + of(Pass::sum_groups, head) +
@@ -192,14 +206,13 @@ Bound bound_of(const Job& job, const ProfileCostModel& costs, const ResolvedMach
 
 Bound bound_of_ranks(const Job& job, std::int64_t ranks, const CostModel& costs) {
   const Job part = part_of_rank(job, ranks);
-  const PassTimes times = pass_times(part, costs);
+  const PassTimes times = pass_times(part, costs, ranks);
   const Seconds passes =
       times.embed_forward + times.loss + times.embed_backward +
       static_cast<double>(job.model.layers) * (times.block_forward + times.block_backward);
   Bound bound;
   bound.by = BoundBy::compute;
-  bound.time = static_cast<double>(part.micro_batches()) * passes + times.group_sums +
-               times.once / static_cast<double>(ranks);
+  bound.time = static_cast<double>(part.micro_batches()) * passes + times.group_sums + times.once;
   bound.each[static_cast<std::size_t>(bound.by)] = bound.time;
   return bound;
 }

@@ -31,8 +31,9 @@ struct PassTimes {
   Seconds once{0};
   Seconds group_sums{0};  ///< Seconds of adding up the sums of all groups of micro-batches.
 };
-/// Seconds of the passes of the job's step by `costs`.
-[[nodiscard]] PassTimes pass_times(const Job& job, const CostModel& costs);
+/// Seconds of the passes of the job's step by `costs`; with several `ranks` of those of one rank,
+/// whose part (part_of_rank) `job` is: once a step it also adds up the ranks' sums of its slices.
+[[nodiscard]] PassTimes pass_times(const Job& job, const CostModel& costs, std::int64_t ranks = 1);
 
 /// A time of a step that no plan beats, and what sets it.
 struct Bound {
@@ -67,7 +68,7 @@ struct Bound {
                              const ResolvedMachine& machine, Residency residency);
 
 /// The bound by compute alone of a step that `ranks` ranks share: all passes of a rank's
-/// micro-batches and sums of its groups, and 1 / ranks of what is done once a step.
+/// micro-batches and sums of its groups, and what it does once a step (pass_times).
 [[nodiscard]] Bound bound_of_ranks(const Job& job, std::int64_t ranks, const CostModel& costs);
 
 }  // namespace sluice::planner

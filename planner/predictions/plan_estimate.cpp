@@ -6,6 +6,7 @@
 #include "planner/costs/profile_rates.hpp"
 #include "planner/graph/record.hpp"
 #include "planner/graph/staged_state.hpp"
+#include "planner/models/slices.hpp"
 
 namespace sluice::planner {
 
@@ -23,12 +24,13 @@ struct PlanEstimator::Amounts {
 
 PlanEstimator::PlanEstimator(const Predictor& predictor)
     : predictor_(&predictor),
-      record_(block_record(predictor.job())),
-      memory_(predictor.job(), predictor.machine()) {
-  const ModelShape& shape = predictor.job().model;
+      record_(block_record(predictor.part())),
+      memory_(predictor.part(), predictor.machine(), predictor.ranks()) {
+  const ModelShape& shape = predictor.part().model;
   for (std::size_t unit = 0; unit < unit_count(shape); ++unit) {
     const bool repeated = unit_at(shape, unit).kind == UnitKind::block && unit > 1;
     parameters_.push_back(repeated ? parameters_[1] : unit_padded_size(shape, unit));
+    slices_.push_back(slice_parameters(parameters_[unit], predictor.ranks()));
   }
   const Bytes large(parameters_[1] * 4);
   const ProfileCostModel& costs = predictor.costs();
@@ -39,7 +41,7 @@ PlanEstimator::PlanEstimator(const Predictor& predictor)
 }
 
 PlanEstimator::Amounts PlanEstimator::amounts(const Plan& plan) const {
-  const Job& job = predictor_->job();
+  const Job& job = predictor_->part();
   const PassTimes& pass = predictor_->pass_times();
   const ProfileCostModel& costs = predictor_->costs();
   const double micro = static_cast<double>(job.micro_batches());
@@ -58,7 +60,8 @@ PlanEstimator::Amounts PlanEstimator::amounts(const Plan& plan) const {
   };
   for (std::size_t unit = 0; unit <= head; ++unit) {
     const UnitPlan& choice = plan.units[unit];
-    const auto n = static_cast<double>(parameters_[unit]);
+    const auto n = static_cast<double>(slices_[unit]);
+    const auto whole = static_cast<double>(parameters_[unit]);
     const bool block = unit > 0 && unit < head;
     if (block) {
       const Seconds again = choice.keep == Keep::all         ? Seconds(0)
@@ -80,15 +83,15 @@ PlanEstimator::Amounts PlanEstimator::amounts(const Plan& plan) const {
       sum.h2d += weight * n;
     }
     if (stages_state(choice)) {
-      const auto staged = staged_bytes(choice, job, parameters_[unit]);
+      const auto staged = staged_bytes(choice, job, slices_[unit]);
       sum.h2d += static_cast<double>(staged.count());
       sum.d2h += 12 * n;
       sum.copies += 2 * copies_of(12 * n) + 4;
     }
     if (rotates_gradient(choice)) sum.h2d += wire * n;
     if (stores_gradient(choice)) {
-      sum.d2h += n * ((rotates_under_backward(choice) ? 0 : wire) + 4 * (rounds - 1));
-      sum.h2d += n * 4 * (rounds - 1);
+      sum.d2h += n * (rotates_under_backward(choice) ? 0 : wire) + whole * 4 * (rounds - 1);
+      sum.h2d += whole * 4 * (rounds - 1);
       sum.copies += copies_of(4 * n) * (2 * plan.rounds - 1);
     }
     if (choice.executor == Executor::cpu) {
@@ -97,8 +100,8 @@ PlanEstimator::Amounts PlanEstimator::amounts(const Plan& plan) const {
       if (choice.when == When::after) sum.blocking_parameters += n;
     } else {
       Work work;
-      work.parameters = parameters_[unit];
-      work.streamed = Bytes(28 * parameters_[unit]);
+      work.parameters = slices_[unit];
+      work.streamed = Bytes(28 * slices_[unit]);
       work.kernels = 1;
       const TaskCost cost =
           costs.compute(CostKey{"update/device/" + std::to_string(work.parameters)}, work);
@@ -111,18 +114,23 @@ PlanEstimator::Amounts PlanEstimator::amounts(const Plan& plan) const {
   // The ring still holds up to weight_buffers blocks at each reversal between passes.
   const double reversals = static_cast<double>(
       std::min<std::int64_t>(plan.weight_buffers, static_cast<std::int64_t>(streamed)));
-  const double block_bytes = weight * static_cast<double>(parameters_[1]);
+  const double block_bytes = weight * static_cast<double>(slices_[1]);
   const double loads = std::max(streamed, rounds * 2 * (streamed - reversals) + reversals);
   sum.h2d += loads * block_bytes;
   sum.copies += static_cast<std::int64_t>(loads) * copies_of(block_bytes);
   return sum;
 }
 
+double PlanEstimator::rank_update_rate(const Plan& plan) const {
+  return update_rate(predictor_->costs().profile(), plan.threads * plan.ranks).value /
+         static_cast<double>(plan.ranks);
+}
+
 PlanEstimate PlanEstimator::estimate(const Plan& plan) const {
   const Amounts sum = amounts(plan);
-  const Job& job = predictor_->job();
+  const Job& job = predictor_->part();
   PlanEstimate estimate{memory_.of(plan)};
-  const double rate = update_rate(predictor_->costs().profile(), plan.threads).value;
+  const double rate = rank_update_rate(plan);
   const double h2d = sum.h2d / h2d_rate_;
   const double d2h = sum.d2h / d2h_rate_;
   const double updates = sum.cpu_parameters / rate;

@@ -33,6 +33,8 @@ class PlanEstimator {
  private:
   struct Amounts;  ///< Bytes and seconds of one step of a plan.
   [[nodiscard]] Amounts amounts(const Plan& plan) const;
+  /// Parameters/s of the CPU updates of one rank, while all ranks update.
+  [[nodiscard]] double rank_update_rate(const Plan& plan) const;
   /// Approximate time in which the compute lane waits for updates and staged state in one step that
   /// computes for `compute`.
   [[nodiscard]] Seconds longest_wait(const Plan& plan, Seconds compute) const;
@@ -40,6 +42,7 @@ class PlanEstimator {
   const Predictor* predictor_;
   BlockRecord record_;
   std::vector<std::int64_t> parameters_;  ///< Parameters of each unit, padding included.
+  std::vector<std::int64_t> slices_;      ///< Parameters of a rank's slice of each unit.
   double h2d_rate_ = 1, d2h_rate_ = 1;
   MemoryRanges memory_;
 };

@@ -26,7 +26,7 @@ struct PassInstants {
 }  // namespace
 
 Seconds PlanEstimator::longest_wait(const Plan& plan, Seconds compute) const {
-  const Job& job = predictor_->job();
+  const Job& job = predictor_->part();
   const PassTimes& pass = predictor_->pass_times();
   const MachineProfile& profile = predictor_->machine().profile;
   const auto micro = static_cast<double>(plan.micro_batches_per_round);
@@ -38,11 +38,12 @@ Seconds PlanEstimator::longest_wait(const Plan& plan, Seconds compute) const {
                         .end = compute.count()};
   const std::size_t head = plan.units.size() - 1;
   const double weight = static_cast<double>(job.weight_element().count());
-  double rate = update_rate(predictor_->costs().profile(), plan.threads).value;
+  double rate = rank_update_rate(plan);
   const bool stages = std::any_of(plan.units.begin(), plan.units.end(), stages_state);
   if (stages && profile.dram.value > 0 && profile.update_dram.value > 0) {
     // Stores of state share the host memory with updates.
-    const double left = profile.dram.value - d2h_rate_ * profile.d2h_dram.value;
+    const double left =
+        profile.dram.value / static_cast<double>(plan.ranks) - d2h_rate_ * profile.d2h_dram.value;
     rate = std::clamp(left / profile.update_dram.value, rate / 2, rate);
   }
   // Seconds for which the ring moves state when no pass runs.
@@ -51,7 +52,7 @@ Seconds PlanEstimator::longest_wait(const Plan& plan, Seconds compute) const {
   bool gradients_stream = false;
   for (std::size_t unit = 0; unit <= head; ++unit) {
     const UnitPlan& choice = plan.units[unit];
-    const auto n = static_cast<double>(parameters_[unit]);
+    const auto n = static_cast<double>(slices_[unit]);
     gradients_stream = gradients_stream || streams_gradient(plan, choice);
     if (rotates_state(choice)) {
       const double state = 12 * n / std::min(h2d_rate_, d2h_rate_);
@@ -73,7 +74,7 @@ Seconds PlanEstimator::longest_wait(const Plan& plan, Seconds compute) const {
   }
   double loaded = 0;
   for (const StagedLoad& load : staged_loads(job, plan)) {
-    const Bytes bytes = staged_bytes(plan.units[load.unit], job, parameters_[load.unit]);
+    const Bytes bytes = staged_bytes(plan.units[load.unit], job, slices_[load.unit]);
     double from = std::max(loaded, stored_at[load.unit]);
     if (const auto block = load.takes_record_of) {
       from = std::max(from, at.backward_of(*block));

@@ -8,6 +8,7 @@
 #include "planner/graph/steady_state.hpp"
 #include "planner/graph/step_builder.hpp"
 #include "planner/layout/laid_out.hpp"
+#include "planner/models/slices.hpp"
 #include "planner/predictions/chain_bound.hpp"
 #include "planner/predictions/interval.hpp"
 #include "sim/error.hpp"
@@ -109,8 +110,9 @@ bool fits(const Memory& memory) {
 }  // namespace
 
 Predictor::Predictor(Job job, ResolvedMachine machine, Calibration calibration, Residency residency,
-                     CostSwitches switches)
+                     CostSwitches switches, std::int64_t ranks)
     : job_(std::move(job)),
+      ranks_(ranks),
       machine_(std::move(machine)),
       residency_(residency),
       taught_(!calibration.empty()),
@@ -118,11 +120,13 @@ Predictor::Predictor(Job job, ResolvedMachine machine, Calibration calibration, 
           machine_.profile, job_calibration(job_, machine_.profile, std::move(calibration)),
           switches)) {
   validate(job_);
-  pass_times_ = planner::pass_times(job_, *costs_);
+  part_ = part_of_rank(job_, ranks_);
+  pass_times_ = planner::pass_times(part_, *costs_, ranks_);
   bound_ = bound_on(machine_);
 }
 
 Bound Predictor::bound_on(const ResolvedMachine& machine) const {
+  if (ranks_ > 1) return bound_of_ranks(job_, ranks_, *costs_);
   const Bound bound = bound_of(job_, *costs_, machine, residency_);
   // Bounds of links and memory are valid for fp32 state and dense blocks only.
   return job_.executable() ? bound : only(bound, BoundBy::compute);
@@ -147,9 +151,18 @@ Predictor Predictor::with_batch(std::int64_t batch_size) const {
   Predictor other = *this;
   other.job_.batch_size = batch_size;
   other.job_.groups = std::min(other.job_.groups, other.job_.micro_batches());
+  // Fewer micro-batches than groups: each rank has one group, so that they still share a step.
+  if (other.job_.groups != job_.groups && ranks_ > 1) other.job_.groups = ranks_;
   validate(other.job_);
+  other.part_ = part_of_rank(other.job_, ranks_);
   other.bound_ = other.bound_on(other.machine_);
   return other;
+}
+
+Plan Predictor::plan_of(const UnitPlan& unit, std::int64_t rounds) const {
+  Plan plan = uniform_plan(part_, unit, rounds);
+  plan.ranks = ranks_;
+  return plan;
 }
 
 PredictedStep Predictor::predict(const Plan& plan) const {

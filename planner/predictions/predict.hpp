@@ -98,9 +98,11 @@ struct PlanScore {
 class Predictor {
  public:
   /// A predictor of plans of `job` on `machine`, with costs from its profile and `calibration`.
-  /// `switches` turns terms of the model of time off.
+  /// `switches` turns terms of the model of time off. Searches and bounds are of plans of `ranks`
+  /// ranks (Plan::ranks), which must be one of ranks_of(job).
   Predictor(Job job, ResolvedMachine machine, Calibration calibration,
-            Residency residency = Residency::automatic, CostSwitches switches = {});
+            Residency residency = Residency::automatic, CostSwitches switches = {},
+            std::int64_t ranks = 1);
 
   /// Predicts `plan`. Throws BadRequest where it is not a plan of this job. A plan that does not
   /// fit is predicted all the same, with `fits` false.
@@ -121,12 +123,20 @@ class Predictor {
   [[nodiscard]] Predictor with_batch(std::int64_t batch_size) const;
 
   [[nodiscard]] const Job& job() const { return job_; }
+  /// Number of ranks of the plans that are searched.
+  [[nodiscard]] std::int64_t ranks() const { return ranks_; }
+  /// What one rank computes of the job (part_of_rank); with one rank the job itself.
+  [[nodiscard]] const Job& part() const { return part_; }
+  /// A plan with these ranks of `rounds` rounds, which must divide a rank's micro-batches, in which
+  /// every unit has the choices of `unit`; otherwise default values.
+  [[nodiscard]] Plan plan_of(const UnitPlan& unit, std::int64_t rounds) const;
   [[nodiscard]] const ResolvedMachine& machine() const { return machine_; }
   [[nodiscard]] const ProfileCostModel& costs() const { return *costs_; }
-  /// The bound over all plans of the job on the machine.
+  /// The bound over all plans of the job with these ranks on the machine.
   [[nodiscard]] const Bound& bound() const { return bound_; }
   /// The bound over plans that take as much memory as `memory`, whether the machine has it or not.
   [[nodiscard]] Bound bound_with(const Memory& memory) const;
+  /// Times of the passes of one rank.
   [[nodiscard]] const PassTimes& pass_times() const { return pass_times_; }
   [[nodiscard]] Residency residency() const { return residency_; }
 
@@ -134,6 +144,8 @@ class Predictor {
   [[nodiscard]] Bound bound_on(const ResolvedMachine& machine) const;
 
   Job job_;
+  std::int64_t ranks_;
+  Job part_;
   ResolvedMachine machine_;
   Residency residency_;
   bool taught_;  ///< Whether the calibration holds what runs took.

@@ -18,16 +18,16 @@ std::int64_t streamed_gradients(const Plan& plan) {
 /// Adds what must follow each other where the CPU updates a unit in `update` seconds.
 void PlanRelaxation::add_chain(UseSum& use, std::size_t kind, std::int64_t rounds,
                                double update) const {
-  const Job& job = predictor_->job();
+  const Job& job = predictor_->part();
   const PassTimes& pass = predictor_->pass_times();
   const std::int64_t micro_batches = job.micro_batches() / rounds;
   const auto per_round = static_cast<double>(micro_batches);
   const double forward = per_round * pass.block_forward.count();
   const auto copy = [&](std::size_t of) {
-    return static_cast<double>((job.weight_element() * parameters_[of]).count()) / h2d_rate_;
+    return static_cast<double>((job.weight_element() * slices_[of]).count()) / h2d_rate_;
   };
   const auto store = [&](std::size_t of) {
-    return static_cast<double>((job.gradient_wire_element() * parameters_[of]).count()) / d2h_rate_;
+    return static_cast<double>((job.gradient_wire_element() * slices_[of]).count()) / d2h_rate_;
   };
   if (kind == 0) {
     use_of(use, Use::embed_wait) = update + copy(0);
@@ -49,11 +49,12 @@ void PlanRelaxation::add_chain(UseSum& use, std::size_t kind, std::int64_t round
 
 UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
                                      std::int64_t rounds) const {
-  const Job& job = predictor_->job();
-  const auto n = static_cast<double>(parameters_[kind]);
+  const Job& job = predictor_->part();
+  // Of weights and state a rank moves its slice; passes see whole vectors.
+  const auto n = static_cast<double>(slices_[kind]), whole = static_cast<double>(parameters_[kind]);
   const auto weight = static_cast<double>(job.weight_element().count());
-  const std::int64_t parameters = parameters_[kind];
-  const UnitMemory memory = unit_memory(job, placed, rounds, parameters);
+  const std::int64_t parameters = slices_[kind], ranks = predictor_->ranks();
+  const UnitMemory memory = unit_memory(job, placed, rounds, parameters_[kind], ranks);
   const auto bytes = [](Bytes value) { return static_cast<double>(value.count()); };
   const auto sum = static_cast<double>(job.gradient_element().count());
   // Rates are of fp32 state: fewer bytes take as long as fewer parameters.
@@ -70,16 +71,20 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
   if (streams) {
     // At each reversal of passes the ring still holds its share of the blocks.
     const double again = 1 - 1 / static_cast<double>(job.model.layers);
-    use_of(use, Use::h2d) += weight * n * (block ? 1 + (2 * times - 1) * again : times);
+    const double loads = block ? 1 + (2 * times - 1) * again : times;
+    use_of(use, Use::h2d) += weight * n * loads;
+    use_of(use, Use::fabric) += gathers_[kind] * loads;
     if (block) {
       use_of(use, Use::streamed) = weight * n;
       const double share = weight * n / static_cast<double>(job.model.layers);
-      use_of(use, Use::scratch) += share;
+      use_of(use, Use::scratch) += weight * whole / static_cast<double>(job.model.layers);
       if (!cpu) use_of(use, Use::refresh) = weight * n - share;
     }
   } else {
     if (cpu) use_of(use, Use::h2d) += weight * n;
+    use_of(use, Use::fabric) += gathers_[kind];
   }
+  use_of(use, Use::fabric) += exchanges_[kind];
   if (cpu) {
     use_of(use, Use::update) = static_cast<double>(updated);
     use_of(use, Use::refresh) = weight * n;
@@ -123,24 +128,28 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
   }
   if (placed.gradients == Tier::host) {
     const bool leaves = !rotates_under_backward(placed);
-    use_of(use, Use::d2h) += n * ((leaves ? wire : 0) + sum * (times - 1));
-    use_of(use, Use::h2d) += n * sum * (times - 1);
+    // A rank's own sum is whole between rounds; what leaves at the end is the slice of all sums.
+    use_of(use, Use::d2h) += n * (leaves ? wire : 0) + whole * (sum * (times - 1));
+    use_of(use, Use::h2d) += whole * sum * (times - 1);
     const auto smaller = static_cast<double>(std::min(parameters_[0], parameters_[2]));
-    const double slot = block ? n / static_cast<double>(job.model.layers) : n - smaller / 2;
-    use_of(use, Use::reloads) += (n - slot) * sum * (times - 1);
+    const double slot = block ? whole / static_cast<double>(job.model.layers) : whole - smaller / 2;
+    use_of(use, Use::reloads) += (whole - slot) * sum * (times - 1);
     if (block && rounds > 1) {
-      use_of(use, Use::streamed_gradients) = (n - slot) * sum;
-      if (leaves) use_of(use, Use::leaving_gradients) = (n - slot) * sum;
+      use_of(use, Use::streamed_gradients) = (whole - slot) * sum;
+      if (leaves) {
+        use_of(use, Use::leaving_gradients) = (whole - slot) * sum / static_cast<double>(ranks);
+      }
     }
     use_of(use, Use::host_gradients) = bytes(memory.host_gradient);
-    use_of(use, Use::host_group_sums) = group_sums * sum * n;
+    use_of(use, Use::host_group_sums) = group_sums * sum * whole;
     use_of(use, Use::group_sums) = group_sums * sum * slot;
   } else {
     if (cpu) use_of(use, Use::d2h) += n * wire;
     if (cpu && job.optimizer.clip) use_of(use, Use::late_gradients) = n * wire;
-    if (placed.when != When::backward) use_of(use, Use::waiting) = sum * n;
-    if (rounds > 1) use_of(use, Use::summed) = sum * n;
-    use_of(use, Use::group_sums) = group_sums * sum * n;
+    const double waits = waits_as_slice(ranks, rounds, placed) ? n : whole;
+    if (placed.when != When::backward) use_of(use, Use::waiting) = sum * waits;
+    if (rounds > 1) use_of(use, Use::summed) = sum * whole;
+    use_of(use, Use::group_sums) = group_sums * sum * whole;
   }
   add_slots(use, placed, kind, rounds);
   return use;
@@ -151,7 +160,7 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
 /// as large as the larger.
 void PlanRelaxation::add_slots(UseSum& use, const UnitPlan& placed, std::size_t kind,
                                std::int64_t rounds) const {
-  const Job& job = predictor_->job();
+  const Job& job = predictor_->part();
   const auto n = static_cast<double>(parameters_[kind]);
   if (kind != 1 && placed.weights == Tier::host) {
     // A tied head reads the embedding's weights at every loss; else they come back after a loss
@@ -209,28 +218,30 @@ Seconds PlanRelaxation::bound_of(const Plan& plan) const {
   UseSum sum = use_of_plan(plan);
   // Slots that the ring has beyond each block's share save as many loads as resident blocks would,
   // so they count as such.
-  const double element = static_cast<double>(predictor_->job().weight_element().count());
-  const double block = static_cast<double>(parameters_[1]) * element;
-  const double share = 1 / static_cast<double>(predictor_->job().model.layers);
+  const double element = static_cast<double>(predictor_->part().weight_element().count());
+  const double block = static_cast<double>(slices_[1]) * element;
+  const double whole = static_cast<double>(parameters_[1]) * element / block;
+  const double share = 1 / static_cast<double>(predictor_->part().model.layers);
   double& streamed = use_of(sum, Use::streamed);
   const double slots = std::min(static_cast<double>(plan.weight_buffers) * block, streamed);
   const double beyond =
       share < 1 ? std::max(0.0, (slots - share * streamed) / (1 - share)) : streamed;
   const double reversals = static_cast<double>(2 * plan.rounds - 1);
   use_of(sum, Use::h2d) -= reversals * (1 - share) * beyond;
+  use_of(sum, Use::fabric) -= reversals * (1 - share) * beyond / block * gathers_[1];
   streamed -= beyond;
-  use_of(sum, Use::resident) += beyond;
-  use_of(sum, Use::scratch) -= share * beyond;
+  use_of(sum, Use::resident) += beyond * whole;
+  use_of(sum, Use::scratch) -= share * beyond * whole;
   return time_of(sum, node_of(plan), more_slots(plan)) * (1 - 1e-9);
 }
 
 double PlanRelaxation::more_slots(const Plan& plan) const {
   const std::int64_t streamed = streamed_gradients(plan);
-  const auto layers = static_cast<double>(predictor_->job().model.layers);
+  const auto layers = static_cast<double>(predictor_->part().model.layers);
   const auto slots = static_cast<double>(std::min(plan.gradient_buffers, streamed)) -
                      static_cast<double>(streamed) / layers;
   return slots *
-         static_cast<double>((predictor_->job().gradient_element() * parameters_[1]).count());
+         static_cast<double>((predictor_->part().gradient_element() * parameters_[1]).count());
 }
 
 }  // namespace sluice::planner

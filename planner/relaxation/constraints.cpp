@@ -56,19 +56,20 @@ void PlanRelaxation::add_whole_step(Constraints& all, bool proves) const {
   add_lane(Limit::cpu, "cpu", Use::update, update);
   const bool contention = costs.switches().contention;
   // (q_h2d h2d + q_d2h d2h + q_cpu update)/Q <= T, of the host's memory.
-  if (contention && profile.dram.value > 0) {
-    put(Limit::dram, Use::h2d, profile.h2d_dram.value / profile.dram.value);
-    put(Limit::dram, Use::d2h, profile.d2h_dram.value / profile.dram.value);
-    put(Limit::dram, Use::update, profile.update_dram.value / profile.dram.value);
+  if (contention && dram_ > 0) {
+    put(Limit::dram, Use::h2d, profile.h2d_dram.value / dram_);
+    put(Limit::dram, Use::d2h, profile.d2h_dram.value / dram_);
+    put(Limit::dram, Use::update, profile.update_dram.value / dram_);
   }
   // The same of cores; where the device is the host, compute runs on them, too.
-  if (contention && profile.cores.value > 0) {
-    const double cores = profile.cores.value;
+  if (contention && cores_ > 0) {
+    const double cores = cores_;
     put(Limit::cores, Use::update, update_cores_ / cores);
     put(Limit::cores, Use::h2d, profile.copy_cores.value / cores);
     put(Limit::cores, Use::d2h, profile.copy_cores.value / cores);
     if (profile.device == DeviceKind::host) put(Limit::cores, Use::compute, 1 / cores);
   }
+  put(Limit::fabric, Use::fabric, 1);  // fabric <= T
 }
 
 /// Constraints of each part's passes, and of what precedes them in the first forward part.
@@ -104,7 +105,7 @@ void PlanRelaxation::add_passes(Constraints& all, std::int64_t rounds) const {
       if (each.from == "d2h") constraint(limit).up += each.lost;
     }
   }
-  if (!predictor_->job().optimizer.clip) return;
+  if (!predictor_->part().optimizer.clip) return;
   // With clipping t_F also has compute - forward - tail + lost(compute,cpu) update/A: the device's
   // own updates are what compute has beside its passes.
   put(Limit::first_forward, Use::compute, 1);
@@ -131,7 +132,7 @@ void PlanRelaxation::add_passes(Constraints& all, std::int64_t rounds) const {
 /// Constraints of each link in each part:
 /// down_p + lost(h2d,d2h) up_p + [F, clipping] lost(h2d,cpu) update/A <= t_p, and up_p likewise.
 void PlanRelaxation::add_lanes(Constraints& all) const {
-  const bool clip = predictor_->job().optimizer.clip.has_value();
+  const bool clip = predictor_->part().optimizer.clip.has_value();
   for (const Limit passes : kPasses) {
     Constraint& down = all[constraint_index(next(passes, 1))];
     Constraint& up = all[constraint_index(next(passes, 2))];
@@ -171,7 +172,7 @@ PlanRelaxation::Constraints PlanRelaxation::constraints(const RelaxedNode& node)
   add_whole_step(all, node.proves);
   add_cycles(all, rounds);
   add_passes(all, rounds);
-  if (predictor_->job().optimizer.clip) {
+  if (predictor_->part().optimizer.clip) {
     add_updates(all, node);
   } else {
     add_update_span(all, node);

@@ -5,7 +5,7 @@ namespace sluice::planner {
 
 /// Constraints of the seconds down_p and up_p of copies in each part.
 void PlanRelaxation::add_copies(Constraints& all, std::int64_t rounds, Bytes reserve) const {
-  const Job& job = predictor_->job();
+  const Job& job = predictor_->part();
   const auto constraint = [&all](Limit limit) -> Constraint& {
     return all[constraint_index(limit)];
   };

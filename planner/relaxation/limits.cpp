@@ -70,6 +70,7 @@ const char* to_string(Limit limit) {
                                            "cpu",
                                            "dram",
                                            "cores",
+                                           "fabric",
                                            "embed_cycle",
                                            "embed_slowed",
                                            "block_cycle",

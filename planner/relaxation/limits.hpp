@@ -100,9 +100,10 @@ enum class Use : std::uint8_t {
   host_gradients,  ///< Bytes of gradients that wait in the host's memory.
   /// With several rounds: bytes of sums of later groups of micro-batches that wait in the host's
   /// memory at a loss.
-  host_group_sums
+  host_group_sums,
+  fabric  ///< With several ranks: seconds of the collectives of a step.
 };
-inline constexpr std::size_t kUses = 39;
+inline constexpr std::size_t kUses = 40;
 /// Amounts of every use, by Use: of one unit, or summed over the units of a plan.
 using UseSum = std::array<double, kUses>;
 [[nodiscard]] inline double& use_of(UseSum& sum, Use use) {
@@ -119,6 +120,7 @@ enum class Limit : std::uint8_t {
   cpu,
   dram,
   cores,
+  fabric,  ///< With several ranks: all collectives follow each other.
   /// Cycle of the embedding, from one step to the next: its gradient is stored, the CPU updates its
   /// weights, they are copied, and then all passes come. Together they take no longer than a step.
   embed_cycle,
@@ -249,11 +251,11 @@ enum class Limit : std::uint8_t {
   gradients_many,
 };
 constexpr std::size_t constraint_index(Limit limit) { return static_cast<std::size_t>(limit); }
-inline constexpr std::size_t kLimits = 63;
+inline constexpr std::size_t kLimits = 64;
 /// Number of constraints of time, which come first in Limit.
-inline constexpr std::size_t kTimeLimits = 36;
+inline constexpr std::size_t kTimeLimits = 37;
 /// Number of constraints of time and of copies together, which come first in Limit.
-inline constexpr std::size_t kSecondLimits = 53;
+inline constexpr std::size_t kSecondLimits = 54;
 const char* to_string(Limit limit);
 /// Whether the constraint is of a cycle around the whole step (embed_cycle, embed_slowed,
 /// block_cycle). Its passes count at their sustained time, not at the shorter one after a rest.

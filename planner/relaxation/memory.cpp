@@ -7,7 +7,7 @@
 namespace sluice::planner {
 
 PlanRelaxation::DeviceFixed PlanRelaxation::device_fixed(std::int64_t rounds) const {
-  const Job& job = predictor_->job();
+  const Job& job = predictor_->part();
   const ProfileCostModel& costs = predictor_->costs();
   const auto bytes = [](Bytes value) { return static_cast<double>(value.count()); };
   const std::int64_t a_round = job.micro_batches() / rounds;
@@ -25,16 +25,17 @@ PlanRelaxation::DeviceFixed PlanRelaxation::device_fixed(std::int64_t rounds) co
   const double streams_at_loss = rounds > 1 ? 2 * per_round : per_round + 1;
   fixed.at_loss = fixed.always + stream * streams_at_loss + (rounds > 1 ? 0 : head);
   // The last block's gradient waits or has a slot; later rounds have it at the loss. The head's
-  // may be gone by then only where nothing waits for the norm.
+  // may be gone by then only where nothing waits for the norm, or where a slice of it waits.
+  const std::int64_t ranks = predictor_->ranks();
   fixed.at_backward = fixed.always;
   if (rounds == 1) {
-    fixed.at_backward += stream * per_round + block + (job.optimizer.clip ? head : 0);
+    fixed.at_backward += stream * per_round + block + (job.optimizer.clip && ranks == 1 ? head : 0);
   }
   return fixed;
 }
 
 std::int64_t PlanRelaxation::sums_at_loss(std::int64_t rounds) const {
-  const Job& job = predictor_->job();
+  const Job& job = predictor_->part();
   if (job.groups == 1 || rounds == 1) return 0;
   const std::int64_t before = std::max<std::int64_t>(1, rounds - 2);
   const std::int64_t all = job.micro_batches();
@@ -50,7 +51,7 @@ void PlanRelaxation::add_memory(Constraints& all, const RelaxedNode& node) const
     constraint.constant = beyond;
   };
   const auto hbm = static_cast<double>((predictor_->machine().hbm - node.reserve).count());
-  const Job& job = predictor_->job();
+  const Job& job = predictor_->part();
   DeviceFixed fixed = device_fixed(rounds);
   // In one round some loss, perhaps not the first, has all of the head's stack of group sums; in
   // several each slot for a gradient has slots for the sums that travel with it.
@@ -78,7 +79,8 @@ void PlanRelaxation::add_memory(Constraints& all, const RelaxedNode& node) const
   // a fixed share of the arena. It holds state and, with several rounds, records and gradients.
   // With one round these two use the same bytes one after the other, so only that one of them
   // counts which is larger where all of it is on the host.
-  const double tables = page_table_share(predictor_->machine());
+  const auto ranks = static_cast<double>(predictor_->ranks());  // Each maps the arenas of all.
+  const double tables = page_table_share(predictor_->machine()) * ranks;
   const Bytes record = block_record(job).all_bytes;
   const Bytes records = record * job.micro_batches();
   const bool mostly_records = records > job.gradient_wire_element() * parameters_[1];
@@ -127,7 +129,8 @@ void PlanRelaxation::add_memory(Constraints& all, const RelaxedNode& node) const
 
   const Bytes process = process_bytes(predictor_->costs().profile().device);
   const auto host =
-      static_cast<double>((process - predictor_->machine().host + node.host_reserve).count());
+      static_cast<double>((process - predictor_->machine().host + node.host_reserve).count()) /
+      ranks;
   // host + host_records + [r > 1] (host_gradients + host_group_sums) + fixed <= W: gradients of a
   // single round come as its records go. host + host_gradients + fixed <= W.
   hold(Limit::host_at_loss, {Use::host, Use::host_records}, host);
@@ -142,7 +145,7 @@ void PlanRelaxation::add_memory(Constraints& all, const RelaxedNode& node) const
 /// bytes wait for half of a block's on average, and likewise for stores. The first and the last
 /// tenants' copies may lie outside the pass.
 void PlanRelaxation::add_gradient_slots(Constraints& all, const RelaxedNode& node) const {
-  const Job& job = predictor_->job();
+  const Job& job = predictor_->part();
   const auto constraint = [&all](Limit limit) -> Constraint& {
     return all[constraint_index(limit)];
   };

@@ -24,7 +24,7 @@ bool is_of_several(const std::vector<double>& counts) {
 }  // namespace
 
 UseSum PlanRelaxation::base() const {
-  const Job& job = predictor_->job();
+  const Job& job = predictor_->part();
   const PassTimes& pass = predictor_->pass_times();
   const auto micro = static_cast<double>(job.micro_batches());
   const auto layers = static_cast<double>(job.model.layers);
@@ -34,6 +34,7 @@ UseSum PlanRelaxation::base() const {
       micro * (pass.loss + layers * pass.block_backward + pass.embed_backward).count() +
       (pass.once + pass.group_sums).count();
   use_of(sum, Use::compute) = use_of(sum, Use::forward) + use_of(sum, Use::tail);
+  if (job.model.tied_head) use_of(sum, Use::fabric) = exchanges_[0];
   return sum;
 }
 
@@ -76,7 +77,7 @@ std::vector<RelaxedNode> PlanRelaxation::split(const RelaxedNode& node,
     if (!nodes.empty()) return nodes;
   }
   // Slots are of one size: that of a record which may leave, or 0.
-  const BlockRecord record = block_record(predictor_->job());
+  const BlockRecord record = block_record(predictor_->part());
   std::vector<Bytes> sizes;
   if (!node.largest_record) {
     for (const UnitPlan& unit : kept_) {
@@ -90,7 +91,7 @@ std::vector<RelaxedNode> PlanRelaxation::split(const RelaxedNode& node,
   }
   // With as many slots as a block has records in a round nothing waits for one.
   const SlotRange& slots = node.record_slots;
-  const std::int64_t most = std::min(slots.most, predictor_->job().micro_batches() / node.rounds);
+  const std::int64_t most = std::min(slots.most, predictor_->part().micro_batches() / node.rounds);
   if (slots.least >= most) return split_counts(node, relaxed);
   const auto choices = record_choices(node);
   RelaxedNode fewest = node;
@@ -115,7 +116,7 @@ std::vector<RelaxedNode> PlanRelaxation::split(const RelaxedNode& node,
 std::vector<RelaxedNode> PlanRelaxation::split_gradients(const RelaxedNode& node,
                                                          const RelaxedPlan& relaxed) const {
   constexpr std::int64_t kMostSlots = 8;
-  const std::int64_t layers = predictor_->job().model.layers;
+  const std::int64_t layers = predictor_->part().model.layers;
   const std::int64_t fewest = node.gradient_slots.least;
   if (node.rounds == 1 || fewest >= std::min({node.gradient_slots.most, kMostSlots, layers})) {
     return {};
@@ -126,7 +127,7 @@ std::vector<RelaxedNode> PlanRelaxation::split_gradients(const RelaxedNode& node
     if (stores_gradient(choices[i].unit)) blocks += relaxed.residencies[i];
   }
   const auto slot =
-      static_cast<double>((predictor_->job().gradient_element() * parameters_[1]).count());
+      static_cast<double>((predictor_->part().gradient_element() * parameters_[1]).count());
   const double slots = relaxed.more_slots / slot + blocks / static_cast<double>(layers);
   const auto few = static_cast<double>(fewest);
   if (blocks <= few + kNone || slots >= few + 1 - kNone) return {};

@@ -131,7 +131,7 @@ class PlanRelaxation {
   [[nodiscard]] std::vector<RelaxedNode> split(const RelaxedNode& node,
                                                const RelaxedPlan& relaxed) const;
   /// Whether head and embedding share one gradient, which waits in one place.
-  [[nodiscard]] bool tied_head() const { return predictor_->job().model.tied_head; }
+  [[nodiscard]] bool tied_head() const { return predictor_->part().model.tied_head; }
   /// Time of a step that no execution of `plan` beats.
   [[nodiscard]] Seconds bound_of(const Plan& plan) const;
   /// The first constraint of memory that `plan` surely violates; none where no violation is proved.
@@ -238,6 +238,8 @@ class PlanRelaxation {
   /// for a block, 2 for the head.
   [[nodiscard]] UseSum residency_use(const UnitPlan& placed, std::size_t kind,
                                      std::int64_t rounds) const;
+  /// Sets the least times of collectives, with several ranks.
+  void time_collectives();
 
   const Predictor* predictor_;
   std::vector<std::int64_t> rounds_;
@@ -247,8 +249,15 @@ class PlanRelaxation {
   /// Allowed choices of where weights, gradients and state live and who updates them, for
   /// embedding, block and head.
   std::array<std::vector<UnitPlan>, 3> placed_;
-  /// Number of parameters, padding included, of embedding, block and head.
-  std::array<std::int64_t, 3> parameters_{};
+  /// Number of parameters, padding included, of embedding, block and head; and of a rank's slice of
+  /// each.
+  std::array<std::int64_t, 3> parameters_{}, slices_{};
+  /// With several ranks, of embedding, block and head: least seconds in which a rank gathers the
+  /// weights, and in which it receives the other ranks' sums of its slice of the gradient.
+  std::array<double, 3> gathers_{}, exchanges_{};
+  /// What one rank has of the host's memory traffic, in bytes/s, and of its cores; 0 where the
+  /// machine states none.
+  double dram_ = 0, cores_ = 0;
   /// The fastest rates: H and D, in bytes/s of copies to and from the device, and A, in
   /// parameters/s of CPU updates.
   double h2d_rate_ = 1, d2h_rate_ = 1, update_rate_ = 1;

@@ -58,13 +58,13 @@ void make_counts(std::vector<double>& values, double count) {
 PlanRelaxation::Program::Program(const PlanRelaxation& relaxation, const RelaxedNode& node)
     : limits_(relaxation.constraints(node)),
       fixed_(relaxation.base()),
-      layers_(static_cast<double>(relaxation.predictor_->job().model.layers)),
-      most_slots_(relaxation.predictor_->job().gradient_element() * relaxation.parameters_[1]) {
+      layers_(static_cast<double>(relaxation.predictor_->part().model.layers)),
+      most_slots_(relaxation.predictor_->part().gradient_element() * relaxation.parameters_[1]) {
   if (node.gradients_apart) {
     limits_[constraint_index(Limit::host_at_loss)]
         .weights[static_cast<std::size_t>(Use::host_gradients)] = 1;
   }
-  const std::size_t head = unit_count(relaxation.predictor_->job().model) - 1;
+  const std::size_t head = unit_count(relaxation.predictor_->part().model) - 1;
   const auto residencies = [&](std::size_t unit) {
     return relaxation.residency_choices(unit, node.rounds);
   };

@@ -19,7 +19,7 @@ double PlanRelaxation::block_passes(std::int64_t rounds) const {
   const PassTimes& pass = predictor_->pass_times();
   Seconds most{0};
   for (const UnitPlan& unit : kept_) most = std::max(most, recomputed(unit.keep, pass));
-  const std::int64_t a_round = predictor_->job().micro_batches() / rounds;
+  const std::int64_t a_round = predictor_->part().micro_batches() / rounds;
   return static_cast<double>(a_round) * (pass.block_forward + pass.block_backward + most).count();
 }
 
@@ -29,7 +29,7 @@ double PlanRelaxation::block_passes(std::int64_t rounds) const {
 /// apart.
 void PlanRelaxation::add_waits(UseSum& use, const UnitPlan& unit, std::int64_t rounds,
                                std::int64_t slots) const {
-  const Job& job = predictor_->job();
+  const Job& job = predictor_->part();
   const PassTimes& pass = predictor_->pass_times();
   const BlockRecord record = block_record(job);
   const std::int64_t micro_batches = job.micro_batches() / rounds;
@@ -57,7 +57,7 @@ void PlanRelaxation::add_waits(UseSum& use, const UnitPlan& unit, std::int64_t r
 
 /// Records that hold more than their input fill all slots of a round; inputs alone come one by one.
 std::int64_t PlanRelaxation::slots_held(Bytes kept, const RelaxedNode& node) const {
-  const Job& job = predictor_->job();
+  const Job& job = predictor_->part();
   if (kept <= block_record(job).input_bytes) return 1;
   return std::min(node.record_slots.least, job.micro_batches() / node.rounds);
 }
@@ -65,13 +65,13 @@ std::int64_t PlanRelaxation::slots_held(Bytes kept, const RelaxedNode& node) con
 Bytes PlanRelaxation::slot_bytes(const RelaxedNode& node) const {
   const Bytes largest = node.largest_record.value_or(Bytes(0));
   // Inputs alone take slots only when they come back, which may be later.
-  if (largest <= block_record(predictor_->job()).input_bytes) return Bytes(0);
+  if (largest <= block_record(predictor_->part()).input_bytes) return Bytes(0);
   return largest * slots_held(largest, node);
 }
 
 UseSum PlanRelaxation::record_use(const UnitPlan& unit, const RelaxedNode& node) const {
   const std::int64_t rounds = node.rounds;
-  const Job& job = predictor_->job();
+  const Job& job = predictor_->part();
   const PassTimes& pass = predictor_->pass_times();
   const BlockRecord record = block_record(job);
   const auto micro = static_cast<double>(job.micro_batches());
@@ -100,12 +100,12 @@ UseSum PlanRelaxation::record_use(const UnitPlan& unit, const RelaxedNode& node)
 }
 
 std::array<Bytes, 3> PlanRelaxation::record_bytes() const {
-  const BlockRecord record = block_record(predictor_->job());
+  const BlockRecord record = block_record(predictor_->part());
   return {record.kept(Keep::input), record.kept(Keep::selective), record.kept(Keep::all)};
 }
 
 std::vector<UnitChoice> PlanRelaxation::record_choices(const RelaxedNode& node) const {
-  const BlockRecord record = block_record(predictor_->job());
+  const BlockRecord record = block_record(predictor_->part());
   std::vector<UnitChoice> all;
   for (const UnitPlan& unit : kept_) {
     const bool leaves = unit.keep_tier == Tier::host;

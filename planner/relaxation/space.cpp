@@ -2,14 +2,16 @@
 #include <algorithm>
 
 #include "planner/costs/contended_updates.hpp"
+#include "planner/costs/cost_key.hpp"
 #include "planner/costs/fastest_rates.hpp"
+#include "planner/models/slices.hpp"
 #include "planner/relaxation/plan_relaxation.hpp"
 
 namespace sluice::planner {
 namespace {
 
 /// Every combination of a unit's residency, executor and time that validate() knows to run.
-std::vector<UnitPlan> all_placements(const Job& job) {
+std::vector<UnitPlan> all_placements(const Job& job, std::int64_t ranks) {
   const When first = job.optimizer.clip ? When::forward : When::backward;
   std::vector<UnitPlan> all;
   for (const Tier weights : {Tier::host, Tier::hbm}) {
@@ -32,6 +34,7 @@ std::vector<UnitPlan> all_placements(const Job& job) {
     staged.executor = Executor::gpu;
     staged.when = When::after;
     all.push_back(staged);
+    if (ranks > 1) continue;  // No rings with several ranks.
     staged.staging = Staging::ring;
     for (const Tier gradients : {Tier::host, Tier::hbm}) {
       staged.gradients = gradients;
@@ -58,30 +61,61 @@ std::vector<UnitPlan> all_placements(const Job& job) {
 
 PlanRelaxation::PlanRelaxation(const Predictor& predictor, const Pins& pins)
     : predictor_(&predictor) {
-  const Job& job = predictor.job();
+  const Job& job = predictor.part();
   const std::size_t head = unit_count(job.model) - 1;
   parameters_ = {unit_padded_size(job.model, 0), unit_padded_size(job.model, 1),
                  unit_padded_size(job.model, head)};
-  const FastestRates fastest = fastest_rates(job, predictor.costs());
+  const std::int64_t ranks = predictor.ranks();
+  for (std::size_t kind = 0; kind < 3; ++kind) {
+    slices_[kind] = slice_parameters(parameters_[kind], ranks);
+  }
+  dram_ = predictor.costs().profile().dram.value / static_cast<double>(ranks);
+  cores_ = predictor.costs().profile().cores.value / static_cast<double>(ranks);
+  if (ranks > 1) time_collectives();
+  const FastestRates fastest = fastest_rates(job, predictor.costs(), ranks);
   h2d_rate_ = fastest.h2d;
   d2h_rate_ = fastest.d2h;
   update_rate_ = fastest.update;
   update_cores_ = fastest.update_cores;
   cpu_slowed_ = slowed_updates(predictor.costs(), fastest.update_of);
   cpu_contended_ = cpu_slowed_;
+  // Rates beside copies are of one rank alone.
+  if (ranks > 1) {
+    allow(pins);
+    return;
+  }
   if (const auto rates = shared_rates(job, predictor.costs(), fastest)) {
     add_contention(*rates, cpu_contended_);
   }
   allow(pins);
 }
 
+/// A rank's collectives hold the fabric one after the other, none for less than its bytes take at
+/// the fabric's highest rate.
+void PlanRelaxation::time_collectives() {
+  const ProfileCostModel& costs = predictor_->costs();
+  const Job& job = predictor_->part();
+  const auto ranks = predictor_->ranks();
+  const double fastest = costs.fabric_links().front().capacity.count();
+  for (std::size_t kind = 0; kind < 3; ++kind) {
+    const auto received = static_cast<double>(slices_[kind] * (ranks - 1));
+    gathers_[kind] = received * static_cast<double>(job.weight_element().count()) / fastest;
+    exchanges_[kind] = received * static_cast<double>(job.gradient_element().count()) / fastest;
+    const Bytes bytes(job.weight_element() * (slices_[kind] * (ranks - 1)));
+    const TaskCost gather = costs.collective(collective_key(Collective::gather, ranks, bytes),
+                                             Collective::gather, bytes);
+    gathers_[kind] =
+        std::max(gathers_[kind], (gather.amount / gather.cap + gather.latency).count());
+  }
+}
+
 /// Keeps the choices that pins leave as they are. Pins set fields to values, each by itself.
 void PlanRelaxation::allow(const Pins& pins) {
-  const Job& job = predictor_->job();
+  const Job& job = predictor_->part();
   const std::size_t head = unit_count(job.model) - 1;
   for (std::int64_t rounds = 1; rounds <= job.micro_batches(); ++rounds) {
     if (job.micro_batches() % rounds != 0) continue;
-    Plan plan = uniform_plan(job, {}, rounds);
+    Plan plan = predictor_->plan_of({}, rounds);
     if (pins) pins(plan);
     if (plan.rounds == rounds && plan.micro_batches_per_round * rounds == job.micro_batches()) {
       rounds_.push_back(rounds);
@@ -91,7 +125,7 @@ void PlanRelaxation::allow(const Pins& pins) {
     // Blocks may be pinned one by one: a choice that any of them may make is allowed for all.
     const std::size_t last = unit == 1 ? head - 1 : unit;
     if (!pins) return true;
-    Plan plan = uniform_plan(job, {}, 1);
+    Plan plan = predictor_->plan_of({}, 1);
     for (std::size_t i = unit; i <= last; ++i) same(plan.units[i], nullptr);
     pins(plan);
     for (std::size_t i = unit; i <= last; ++i) {
@@ -119,7 +153,7 @@ void PlanRelaxation::allow(const Pins& pins) {
   }
   const std::size_t units[3] = {0, 1, head};
   for (std::size_t kind = 0; kind < 3; ++kind) {
-    for (const UnitPlan& placement : all_placements(job)) {
+    for (const UnitPlan& placement : all_placements(job, predictor_->ranks())) {
       if (predictor_->residency() == Residency::host && placement.state == Tier::hbm) continue;
       const bool allowed = stays(units[kind], [&](UnitPlan& unit, bool* kept) {
         if (kept == nullptr) {

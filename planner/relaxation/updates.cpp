@@ -39,8 +39,8 @@ void PlanRelaxation::add_updates(Constraints& all, const RelaxedNode& node) cons
   // (q_cpu update + q_h2d H down_F + q_d2h D up_F)/Q + (1 - (q_h2d H + q_d2h D)/Q) last_copy <=
   // t_F, for after the last update only copies use the host's memory, at most as fast as their
   // links.
-  if (contention && profile.dram.value > 0) {
-    const double dram = profile.dram.value;
+  if (contention && dram_ > 0) {
+    const double dram = dram_;
     const double loads = profile.h2d_dram.value * h2d_rate_ / dram;
     const double stores = profile.d2h_dram.value * d2h_rate_ / dram;
     for (const Limit limit : {Limit::update_dram, Limit::first_dram}) {
@@ -53,8 +53,8 @@ void PlanRelaxation::add_updates(Constraints& all, const RelaxedNode& node) cons
   }
   // (cores_cpu update + cores_copy (H down_F + D up_F))/cores <= t_F; forward/r too where the
   // device is the host.
-  if (contention && profile.cores.value > 0) {
-    const double cores = profile.cores.value;
+  if (contention && cores_ > 0) {
+    const double cores = cores_;
     put(Limit::update_cores, Use::update, update_cores_ / cores);
     constraint(Limit::update_cores).down = profile.copy_cores.value * h2d_rate_ / cores;
     constraint(Limit::update_cores).up = profile.copy_cores.value * d2h_rate_ / cores;
@@ -73,7 +73,7 @@ void PlanRelaxation::add_ring_chain(Constraints& all, const RelaxedNode& node) c
     }
     return;
   }
-  const Job& job = predictor_->job();
+  const Job& job = predictor_->part();
   // rotated_late/H + (forward + forward_waits)/r <= t_F
   Constraint& late = all[constraint_index(Limit::late_chain)];
   late.weights[static_cast<std::size_t>(Use::forward)] = 1 / static_cast<double>(node.rounds);
@@ -114,7 +114,7 @@ void PlanRelaxation::add_update_span(Constraints& all, const RelaxedNode& node) 
   const auto weight = [](Constraint& constraint, Use use) -> double& {
     return constraint.weights[static_cast<std::size_t>(use)];
   };
-  const double losses = static_cast<double>(predictor_->job().micro_batches()) / times *
+  const double losses = static_cast<double>(predictor_->part().micro_batches()) / times *
                         predictor_->pass_times().loss.count() *
                         least_share(predictor_->costs().boost());
   // update/A + lost(cpu,h2d) (down_E + down_F) + lost(cpu,d2h) (up_E + up_F)
@@ -132,13 +132,13 @@ void PlanRelaxation::add_update_span(Constraints& all, const RelaxedNode& node) 
   }
   updates.constant = left * losses;
   weight(updates, Use::last_copy) = left;
-  if (!costs.switches().contention || profile.dram.value <= 0) return;
+  if (!costs.switches().contention || dram_ <= 0) return;
   // (q_cpu update + q_h2d H (down_E + down_F) + q_d2h D (up_E + up_F))/Q
   //     + (1 - (q_h2d H + q_d2h D)/Q) (losses + last_copy) <= t_E + t_F
   Constraint& dram = all[constraint_index(Limit::update_span_dram)];
-  weight(dram, Use::update) = profile.update_dram.value / profile.dram.value;
-  dram.down = profile.h2d_dram.value * h2d_rate_ / profile.dram.value;
-  dram.up = profile.d2h_dram.value * d2h_rate_ / profile.dram.value;
+  weight(dram, Use::update) = profile.update_dram.value / dram_;
+  dram.down = profile.h2d_dram.value * h2d_rate_ / dram_;
+  dram.up = profile.d2h_dram.value * d2h_rate_ / dram_;
   const double unused = std::max(0.0, 1 - dram.down - dram.up);
   dram.constant = unused * losses;
   weight(dram, Use::last_copy) = unused;
@@ -147,7 +147,7 @@ void PlanRelaxation::add_update_span(Constraints& all, const RelaxedNode& node) 
 /// Constraints of cycles: a unit's gradient to the host, its update, a copy, and then the passes
 /// from its first one forward to its last backward.
 void PlanRelaxation::add_cycles(Constraints& all, std::int64_t rounds) const {
-  const Job& job = predictor_->job();
+  const Job& job = predictor_->part();
   const PassTimes& pass = predictor_->pass_times();
   const auto put = [&all](Limit limit, Use use, double weight) {
     all[constraint_index(limit)].weights[static_cast<std::size_t>(use)] += weight;

@@ -5,6 +5,7 @@
 #include "planner/plans/plan_file.hpp"
 #include "planner/plans/plan_overrides.hpp"
 #include "planner/requests/memory_in_modules.hpp"
+#include "planner/requests/run_devices.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -14,6 +15,7 @@ Plan plan_of_file(const Request& request) {
   const PlanFile file = read_plan_file(*request.config.plan);
   check_plan_for(file, request.job());
   Plan plan = file.plan;
+  require_ranks_of(request.config, plan, request.config.plan->string());
   if (request.search.pins) request.search.pins(plan);
   validate(plan, request.job());
   return plan;
@@ -25,6 +27,7 @@ std::optional<ChosenPlan> stored_plan(const Request& request) {
   const auto file = request.store.plan(job_hash(job), profile_hash(request.machine().profile));
   if (!file) return std::nullopt;
   Plan plan = file->plan;
+  if (plan.ranks != request.config.devices) return std::nullopt;
   try {
     check_plan_for(*file, job);
     if (request.search.pins) request.search.pins(plan);

@@ -34,6 +34,7 @@ std::string search_key(const Request& request) {
       .add("threads", request.config.threads.value_or(0))
       .add("exhaustive", request.search.exhaustive)
       .add("effort", request.search.effort);
+  if (request.config.devices > 1) key.add("devices", request.config.devices);
   for (const auto& [name, value] : request.config.plan_overrides) key.add(name, value);
   return key.hash();
 }

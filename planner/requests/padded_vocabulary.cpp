@@ -27,7 +27,7 @@ std::optional<PaddedVocabulary> try_padded_vocabulary(const Request& request,
   job.model.vocab = padding.padded;
   const Prediction& own = step.prediction;
   const Predictor predictor(std::move(job), request.predictor.machine(), request.calibration,
-                            request.predictor.residency(), own.terms);
+                            request.predictor.residency(), own.terms, request.predictor.ranks());
   const Prediction padded = predictor.predict(own.plan).prediction;
   padding.step = to_seconds(padded.step);
   padding.ratio = ratio_interval(padded.errors, own.errors);

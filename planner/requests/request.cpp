@@ -4,13 +4,16 @@
 
 #include "planner/plans/plan_overrides.hpp"
 #include "planner/policies/run_job.hpp"
+#include "planner/requests/run_devices.hpp"
 #include "planner/runs/run_machine.hpp"
 
 namespace sluice::planner {
 namespace {
 
 Pins pins_of(const RunConfig& config, const Job& job) {
-  return [overrides = config.plan_overrides, threads = config.threads, job](Plan& plan) {
+  return [overrides = config.plan_overrides, threads = config.threads, devices = config.devices,
+          job](Plan& plan) {
+    if (devices > 1) plan.ranks = devices;
     apply_plan_overrides(plan, job, overrides, threads);
   };
 }
@@ -47,8 +50,10 @@ Request resolve(RunConfig config, Store store, const std::optional<Policy>& know
   if (!calibration.empty()) {
     calibration = rescaled(calibration, as_probed(config).profile, machine->profile);
   }
+  require_devices(config, job, *machine);
   SearchSettings search{.pins = pins_of(config, job)};
-  Predictor predictor(job, std::move(*machine), calibration, config.residency, config.terms);
+  Predictor predictor(job, std::move(*machine), calibration, config.residency, config.terms,
+                      config.devices);
   return {.config = std::move(config),
           .store = std::move(store),
           .policy = std::move(policy),
@@ -59,7 +64,7 @@ Request resolve(RunConfig config, Store store, const std::optional<Policy>& know
 
 Predictor with_terms(const Request& request, const CostSwitches& terms) {
   const Predictor& all = request.predictor;
-  return {all.job(), all.machine(), request.calibration, all.residency(), terms};
+  return {all.job(), all.machine(), request.calibration, all.residency(), terms, all.ranks()};
 }
 
 }  // namespace sluice::planner

@@ -239,7 +239,12 @@ constexpr std::array kPaths = {
             }},
     RunPath{"micro_batch",
             [](RunConfig& run, Text v, Text p) { run.micro_batch = parse_positive(v, p); }},
-    RunPath{"groups", [](RunConfig& run, Text v, Text p) { run.groups = parse_positive(v, p); }},
+    RunPath{"groups",
+            [](RunConfig& run, Text v, Text p) {
+              run.groups.reset();
+              if (v != "auto" && !is_none(v)) run.groups = parse_positive(v, p);
+            }},
+    RunPath{"devices", [](RunConfig& run, Text v, Text p) { run.devices = parse_positive(v, p); }},
     RunPath{"loss_chunk", [](RunConfig& run, Text v, Text p) { run.loss_chunk = parse_positive(v, p); }},
     RunPath{"mlp_chunk", [](RunConfig& run, Text v, Text p) { run.mlp_chunk = parse_positive(v, p); }},
     RunPath{"router_aux_loss_coef",

@@ -84,7 +84,11 @@ struct RunConfig {
   std::int64_t seq_len = 0;     ///< Tokens of a sequence; 0 where not given, which to_job refuses.
   std::int64_t batch_size = 0;  ///< Sequences of a step; 0 where not given, which to_job refuses.
   std::int64_t micro_batch = 1;
-  std::int64_t groups = 1;  ///< Groups of micro-batches (Job::groups).
+  /// Groups of micro-batches (Job::groups); none for as many as `devices` ("auto").
+  std::optional<std::int64_t> groups;
+  /// Number of devices of one host that share each step; the plan has as many ranks. A plan file's
+  /// number holds where this one is not stated.
+  std::int64_t devices = 1;
   std::int64_t loss_chunk = 1024;
   std::int64_t mlp_chunk = kMlpChunk;
   /// Coefficient of the loss that balances the load of experts; none for no such loss.

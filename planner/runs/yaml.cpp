@@ -164,7 +164,8 @@ std::string to_yaml(const RunConfig& run) {
   if (run.seq_len > 0) yaml.number("seq_len", run.seq_len);
   if (run.batch_size > 0) yaml.number("batch_size", run.batch_size);
   yaml.number("micro_batch", run.micro_batch);
-  if (run.groups != 1) yaml.number("groups", run.groups);
+  if (run.groups && (*run.groups != 1 || run.devices > 1)) yaml.number("groups", *run.groups);
+  if (run.devices != 1) yaml.number("devices", run.devices);
   yaml.number("loss_chunk", run.loss_chunk).number("mlp_chunk", run.mlp_chunk);
   if (run.router_aux_loss_coef) {
     yaml.bare("router_aux_loss_coef", text_of(*run.router_aux_loss_coef));

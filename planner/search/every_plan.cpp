@@ -49,7 +49,7 @@ class SmallSpace {
   /// A space larger than `most` is left incomplete.
   SmallSpace(const Predictor& predictor, const Pins& pins, double most)
       : predictor_(predictor), pins_(pins) {
-    const Job& job = predictor.job();
+    const Job& job = predictor.part();
     const std::int64_t layers = job.model.layers, micro = job.micro_batches();
     std::vector<std::int64_t> rounds;
     for (std::int64_t r = 1; r <= micro; ++r) {
@@ -78,14 +78,15 @@ class SmallSpace {
     add<std::int64_t>(
         chunks(), [](Plan& plan) { return plan.copy_chunk.count(); },
         [](Plan& plan, std::int64_t value) { plan.copy_chunk = Bytes(value); });
+    if (predictor.ranks() > 1) add_exchanges();
     const std::size_t head = unit_count(job.model) - 1;
     for (std::size_t unit = 0; unit <= head && size() <= most; ++unit) {
       const bool block = unit > 0 && unit < head;
       std::vector<UnitPlan> choices;
       for (const UnitPlan& choice : unit_choices(block)) {
-        Plan plan = uniform_plan(job, {}, 1);
+        Plan plan = predictor.plan_of({}, 1);
         plan.units[unit] = choice;
-        if (is_valid(plan, job) || job.model.tied_head) choices.push_back(choice);
+        if (is_valid(plan, predictor.job()) || job.model.tied_head) choices.push_back(choice);
       }
       if (predictor.residency() == Residency::host) {
         std::erase_if(choices, [](const UnitPlan& each) { return each.state == Tier::hbm; });
@@ -111,13 +112,24 @@ class SmallSpace {
   }
 
  private:
+  /// Buffers for what ranks exchange, and the largest piece that one of them holds.
+  void add_exchanges() {
+    add<std::int64_t>(
+        {1, 2, 4}, [](Plan& plan) { return plan.receive_buffers; },
+        [](Plan& plan, std::int64_t value) { plan.receive_buffers = value; });
+    add<std::int64_t>(
+        {1 << 20, 16 << 20, 64 << 20, 256 << 20},
+        [](Plan& plan) { return plan.exchange_piece.count(); },
+        [](Plan& plan, std::int64_t value) { plan.exchange_piece = Bytes(value); });
+  }
+
   /// Adds an axis of the values that pins leave distinct.
   template <class Value, class Read, class Write>
   void add(const std::vector<Value>& values, Read read, Write write) {
     Axis axis;
     std::vector<Value> seen;
     for (const Value& value : values) {
-      Plan plan = uniform_plan(predictor_.job(), {}, 1);
+      Plan plan = predictor_.plan_of({}, 1);
       write(plan, value);
       if (pins_) pins_(plan);
       const Value left = read(plan);
@@ -168,7 +180,7 @@ std::optional<std::vector<Plan>> every_plan(const Predictor& predictor, const Pi
   if (space.size() > static_cast<double>(most)) return std::nullopt;
   std::vector<Plan> plans;
   std::set<std::string> seen;
-  Plan start = uniform_plan(predictor.job(), {}, 1);
+  Plan start = predictor.plan_of({}, 1);
   space.visit(0, start, [&](const Plan& visited) {
     Plan plan = visited;
     if (pins) pins(plan);

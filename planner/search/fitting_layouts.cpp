@@ -42,12 +42,12 @@ bool FittingPlans::is_costly(const Plan& plan) const {
   Plan coarse = plan;
   coarse.copy_chunk = steps_.chunk(plan);
   const std::int64_t tasks = estimator_.estimate(coarse).tasks / steps_.times_fewer(plan);
-  return tasks * laid_out_rounds(predictor_.job(), plan) / plan.rounds > kManyCoarse;
+  return tasks * laid_out_rounds(predictor_.part(), plan) / plan.rounds > kManyCoarse;
 }
 
 /// Lays out the coarse plan with few rounds: each further round takes as much as the others.
 void FittingPlans::lay_out_few(TimedPlan& found) const {
-  const std::int64_t rounds = laid_out_rounds(predictor_.job(), found.plan);
+  const std::int64_t rounds = laid_out_rounds(predictor_.part(), found.plan);
   const CoarseStep step = of_few_rounds(found.plan, rounds);
   found.hbm = step.hbm;
   found.host = step.host;
@@ -56,39 +56,40 @@ void FittingPlans::lay_out_few(TimedPlan& found) const {
 
 /// Adds the steps of further rounds to the step of few: each takes as long as the last of the few.
 void FittingPlans::time(TimedPlan& found) const {
-  if (found.plan.rounds == laid_out_rounds(predictor_.job(), found.plan)) return;
+  if (found.plan.rounds == laid_out_rounds(predictor_.part(), found.plan)) return;
   const Duration round = found.step - of_few_rounds(found.plan, kFewRounds - 1).step;
   found.step += round * (found.plan.rounds - kFewRounds);
 }
 
 CoarseStep FittingPlans::of_few_rounds(const Plan& plan, std::int64_t rounds) const {
   if (plan.rounds == rounds) return steps_.step(plan);
-  const Predictor few =
-      predictor_.with_batch(predictor_.job().micro_batch * rounds * plan.micro_batches_per_round);
+  const Predictor few = predictor_.with_batch(predictor_.part().micro_batch * rounds *
+                                              plan.micro_batches_per_round * plan.ranks);
   Plan shorter = plan;
   shorter.rounds = rounds;
   CoarseStep step = CoarseSteps(few).step(shorter);
-  const Bytes missing(kTokenBytes * (predictor_.job().tokens() - few.job().tokens()));
+  const Bytes missing(kTokenBytes * (predictor_.part().tokens() - few.part().tokens()));
   step.hbm += missing;
-  step.host += missing;
+  step.host += missing * plan.ranks;
   return step;
 }
 
 /// Memory of a plan of more than a few rounds, by a layout of few; at most a little is missing.
 Memory FittingPlans::memory_of_few(const Plan& plan) const {
-  const Predictor few = predictor_.with_batch(predictor_.job().micro_batch * kFewRounds *
-                                              plan.micro_batches_per_round);
+  const Predictor few = predictor_.with_batch(predictor_.part().micro_batch * kFewRounds *
+                                              plan.micro_batches_per_round * plan.ranks);
   Plan shorter = plan;
   shorter.rounds = kFewRounds;
   Memory memory = layout_memory(few, shorter);
-  const Bytes missing(kTokenBytes * (predictor_.job().tokens() - few.job().tokens()));
-  for (const Tier tier : {Tier::hbm, Tier::host}) at(memory, tier).peak += missing;
+  const Bytes missing(kTokenBytes * (predictor_.part().tokens() - few.part().tokens()));
+  at(memory, Tier::hbm).peak += missing;
+  at(memory, Tier::host).peak += missing * plan.ranks;
   return memory;
 }
 
 /// Memory of a plan: exact, or for plans with many tasks no less than exact.
 Memory FittingPlans::memory_at_most(const Plan& plan) const {
-  if (plan.rounds == laid_out_rounds(predictor_.job(), plan) ||
+  if (plan.rounds == laid_out_rounds(predictor_.part(), plan) ||
       estimator_.estimate(plan).tasks <= kManyTasks) {
     return layout_memory(predictor_, plan);
   }
@@ -108,7 +109,7 @@ Memory FittingPlans::memory_at_most(const Plan& plan) const {
 bool FittingPlans::really_fits(TimedPlan& found) const {
   throw_if_stopped(settings_.stop);
   if (!is_within(found, all_room())) return false;
-  if (found.plan.rounds > laid_out_rounds(predictor_.job(), found.plan)) {
+  if (found.plan.rounds > laid_out_rounds(predictor_.part(), found.plan)) {
     found.memory = memory_of_few(found.plan);
     if (all_fit(found.memory, kLittleLeft)) return true;
   }

@@ -85,8 +85,8 @@ std::vector<std::int64_t> FittingPlans::rounds_in(const Room& room) const {
 /// A plan with so many slots for weights, one fewer for gradients and records. With one slot it
 /// copies whole tensors, which makes many times fewer tasks.
 Plan FittingPlans::usual_plan(std::int64_t buffers) const {
-  const Job& job = predictor_.job();
-  Plan plan = uniform_plan(job, {}, 1);
+  const Job& job = predictor_.part();
+  Plan plan = predictor_.plan_of({}, 1);
   set_weight_buffers(plan, std::min(buffers, job.model.layers));
   plan.gradient_buffers = plan.activation_buffers = std::max<std::int64_t>(1, buffers - 1);
   plan.threads = usual_threads(predictor_);
@@ -103,7 +103,7 @@ std::optional<TimedPlan> FittingPlans::near(const RelaxedNode& node, const Room&
   Plan plan = to_plan(sketch_of(relaxation_, node, relaxed, usual_plan(buffers)));
   if (settings_.pins) settings_.pins(plan);
   const bool apart = plan.units.front().gradients != plan.units.back().gradients;
-  if (apart && predictor_.job().model.tied_head) return std::nullopt;
+  if (apart && predictor_.part().model.tied_head) return std::nullopt;
   if (!is_valid(plan, predictor_.job())) return std::nullopt;
   const PlanEstimate estimate = estimator_.estimate(plan);
   TimedPlan found{std::move(plan), {}, Duration(0), estimate.hbm_at_least, estimate.host_at_least};

@@ -150,7 +150,7 @@ std::variant<Planned, Infeasible> search_without_rings(const Predictor& predicto
   }
   std::vector<Candidate> all = structures(estimator, predictor, settings.pins);
   if (all.empty() && smallest.empty() && tournament.ranked().empty()) {
-    Plan plan = uniform_plan(predictor.job(), {}, 1);
+    Plan plan = predictor.plan_of({}, 1);
     if (settings.pins) settings.pins(plan);
     validate(plan, predictor.job());  // Says which field.
     throw BadRequest("plan: no plan of this job has the fields that were set; set fewer");

@@ -10,6 +10,9 @@
 namespace sluice::planner {
 namespace {
 
+/// Largest number of buffers for what ranks exchange.
+constexpr double kMostReceiveBuffers = 64;
+
 /// Records that blocks keep: `more` for the last `count` blocks, `less` for the others.
 struct KeepChoice {
   Keep less = Keep::input, more = Keep::input;
@@ -37,10 +40,10 @@ std::vector<std::int64_t> divisors(std::int64_t n) {
 
 Plan structure(const Predictor& predictor, std::int64_t rounds, const KeepChoice& keep,
                const ResidencyChoice& residency, Tier gradients) {
-  const Job& job = predictor.job();
+  const Job& job = predictor.part();
   UnitPlan unit;
   unit.gradients = gradients;
-  Plan plan = uniform_plan(job, unit, rounds);
+  Plan plan = predictor.plan_of(unit, rounds);
   const std::int64_t layers = job.model.layers;
   for (std::int64_t layer = 0; layer < layers; ++layer) {
     UnitPlan& block = plan.units[static_cast<std::size_t>(layer) + 1];
@@ -108,7 +111,7 @@ std::vector<ResidencyChoice> residencies(const PlanEstimator& estimator, const P
                                          std::int64_t rounds) {
   using What = ResidencyChoice::What;
   std::vector<ResidencyChoice> all{{}};
-  const std::int64_t layers = predictor.job().model.layers;
+  const std::int64_t layers = predictor.part().model.layers;
   const Bytes capacity = predictor.machine().hbm;
   for (const What what : {What::weights, What::state}) {
     if (what == What::state && predictor.residency() == Residency::host) continue;
@@ -137,7 +140,7 @@ std::vector<ResidencyChoice> residencies(const PlanEstimator& estimator, const P
 std::vector<KeepChoice> keeps(const PlanEstimator& estimator, const Predictor& predictor,
                               std::int64_t rounds, const ResidencyChoice& residency,
                               Tier gradients) {
-  const std::int64_t layers = predictor.job().model.layers;
+  const std::int64_t layers = predictor.part().model.layers;
   const Bytes capacity = predictor.machine().hbm;
   std::vector<KeepChoice> all;
   for (const Tier tier : {Tier::hbm, Tier::host}) {
@@ -174,7 +177,7 @@ std::vector<KeepChoice> keeps(const PlanEstimator& estimator, const Predictor& p
 std::vector<Candidate> structures(const PlanEstimator& estimator, const Predictor& predictor,
                                   const Pins& pins) {
   CandidateSet found(estimator, predictor, pins);
-  for (const std::int64_t rounds : divisors(predictor.job().micro_batches())) {
+  for (const std::int64_t rounds : divisors(predictor.part().micro_batches())) {
     for (const ResidencyChoice& residency : residencies(estimator, predictor, rounds)) {
       for (const Tier gradients : {Tier::host, Tier::hbm}) {
         if (gradients == Tier::hbm && rounds == 1) continue;  // It would only delay the stores.
@@ -190,7 +193,7 @@ std::vector<Candidate> structures(const PlanEstimator& estimator, const Predicto
 std::vector<Candidate> plans_of_least_memory(const PlanEstimator& estimator,
                                              const Predictor& predictor, const Pins& pins) {
   CandidateSet found(estimator, predictor, pins);
-  const Job& job = predictor.job();
+  const Job& job = predictor.part();
   for (const Tier keep_tier : {Tier::hbm, Tier::host}) {
     for (const ResidencyChoice::What what :
          {ResidencyChoice::What::none, ResidencyChoice::What::state}) {
@@ -224,16 +227,17 @@ std::vector<Candidate> plans_of_least_memory(const PlanEstimator& estimator,
 }
 
 double space_log10(const Predictor& predictor) {
-  const Job& job = predictor.job();
+  const Job& job = predictor.part();
   const double times = job.optimizer.clip ? 1 : 2;  // gpu: after, backward
   const bool state_in_hbm = predictor.residency() != Residency::host;
-  const bool state_on_disk =
-      predictor.machine().state_on_disk && job.optimizer.state == StateType::fp32;
+  const bool state_on_disk = predictor.machine().state_on_disk &&
+                             job.optimizer.state == StateType::fp32 && predictor.ranks() == 1;
   // cpu: weights and gradients each in two tiers, `when` also forward; with state on the disk both
   // in a third, where gradients wait for the norm; gpu: everything in HBM, or state staged with
   // weights in two tiers, whole or with gradients in two tiers through a ring.
   const double by_cpu = 4 * (times + 1) + (state_on_disk ? 3 * (2 * (times + 1) + 2) : 0);
-  const double executor = by_cpu + (state_in_hbm ? times : 0) + 2 + 4 * times;
+  const bool several = predictor.ranks() > 1;  // Without rings; and with exchanges.
+  const double executor = by_cpu + (state_in_hbm ? times : 0) + 2 + (several ? 0 : 4 * times);
   const double block = executor * 3 * 2;
   const auto layers = static_cast<double>(job.model.layers);
   const auto micro = static_cast<double>(job.micro_batches());
@@ -245,6 +249,7 @@ double space_log10(const Predictor& predictor) {
   if (state_on_disk) log10 += std::log10(layers + 2) + std::log10(chunks);  // Its buffers.
   log10 += std::log10(static_cast<double>(divisors(job.micro_batches()).size()));
   log10 += std::log10(static_cast<double>(cores_of(predictor))) + std::log10(chunks);
+  if (several) log10 += std::log10(chunks) + std::log10(kMostReceiveBuffers);
   return log10;
 }
 

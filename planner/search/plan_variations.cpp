@@ -16,7 +16,7 @@ bool any_unit(const Plan& plan, Holds holds) {
 /// Values to try of fields that the plan has any use for; of other fields only its own.
 struct Axes {
   Axes(const Plan& base, const Predictor& predictor) {
-    const Job& job = predictor.job();
+    const Job& job = predictor.part();
     const Bytes usual = usual_chunk(predictor);
     chunks = {usual, Bytes(usual.count() * 4), Bytes(0)};
     const bool stages = any_unit(base, stages_state);
@@ -55,7 +55,7 @@ Plan with_when(Plan plan, When when) {
 void vary_buffers(const Plan& base, const Predictor& predictor, CandidateSet& found) {
   const Axes axes(base, predictor);
   for (const std::int64_t weight_buffers : axes.weight_buffers) {
-    if (weight_buffers > predictor.job().model.layers && weight_buffers > 1) continue;
+    if (weight_buffers > predictor.part().model.layers && weight_buffers > 1) continue;
     for (const std::int64_t depth : std::set<std::int64_t>{
              weight_buffers - 1, std::max<std::int64_t>(0, weight_buffers - 2)}) {
       for (const std::int64_t gradient_buffers : axes.gradient_buffers) {
@@ -77,7 +77,7 @@ void vary_buffers(const Plan& base, const Predictor& predictor, CandidateSet& fo
 
 /// Adds plans with more or fewer of the first blocks staged, and with more or less memory for that.
 void vary_staging(const Plan& base, const Predictor& predictor, CandidateSet& found) {
-  const std::int64_t layers = predictor.job().model.layers;
+  const std::int64_t layers = predictor.part().model.layers;
   const auto block = [&base](std::int64_t i) -> const UnitPlan& {
     return base.units[static_cast<std::size_t>(i)];
   };

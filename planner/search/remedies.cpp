@@ -38,12 +38,14 @@ std::optional<TimedPlan> plan_after(const Change& change, const Predictor& predi
                                     const SearchSettings& settings) {
   try {
     validate(change.job);
+    const std::vector<std::int64_t> ranks = ranks_of(change.job);
+    if (std::ranges::find(ranks, predictor.ranks()) == ranks.end()) return std::nullopt;
     const Predictor changed(change.job, change.machine, calibration, predictor.residency(),
-                            predictor.costs().switches());
+                            predictor.costs().switches(), predictor.ranks());
     if (change.on_disk.count() > 0) return fitting_on_disk(changed, change.on_disk, settings);
     const FittingPlans in_memory(changed, settings);
     auto found = in_memory.any();
-    if (found || !change.machine.state_on_disk) return found;
+    if (found || !change.machine.state_on_disk || predictor.ranks() > 1) return found;
     const auto smallest = in_memory.plan_of_least_memory(Tier::host);
     if (smallest)
       return fitting_on_disk(changed, at(smallest->memory, Tier::host).missing(), settings);
@@ -140,6 +142,7 @@ class Remedies {
   void add_disk(Bytes host_short) {
     const ResolvedMachine& machine = predictor_.machine();
     if (is_over() || machine.state_on_disk || machine.profile.disk_read.value <= 0) return;
+    if (predictor_.ranks() > 1) return;
     if (host_short > machine.disk) return;  // What leaves the host takes as much there.
     Change change{predictor_.job(), machine};
     change.machine.state_on_disk = true;
@@ -246,10 +249,11 @@ std::vector<Remedy> remedies_for_given(const GivenPlan& given, const Memory& mem
     }
   }
   const MoreMemory more = order(predictor.machine(), memory);
-  const Prediction as_given = Predictor(predictor.job(), more.machine, calibration,
-                                        predictor.residency(), predictor.costs().switches())
-                                  .predict(given.plan)
-                                  .prediction;
+  const Prediction as_given =
+      Predictor(predictor.job(), more.machine, calibration, predictor.residency(),
+                predictor.costs().switches(), predictor.ranks())
+          .predict(given.plan)
+          .prediction;
   if (as_given.fits) {
     if (remedies.size() == kRemedies) remedies.pop_back();
     remedies.push_back({more.what, more.setting, false, as_given.step});

@@ -6,6 +6,7 @@
 #include "planner/plans/plan_words.hpp"
 #include "planner/requests/choose_plan.hpp"
 #include "planner/requests/request.hpp"
+#include "planner/requests/run_devices.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 #include "sim/version.hpp"
@@ -91,6 +92,7 @@ PreparedCell prepare_cell(const Cell& cell, const Experiment& experiment) {
     planner::RunConfig whole = cell.config;
     whole.terms = {};
     settle(whole);
+    planner::require_one_device(whole, "sluice ablate");
     prepared.run = planner::resolve(whole);
     prepared.hash = hash_of(cell, prepared.run->predictor, experiment);
   } catch (const BadRequest& error) {

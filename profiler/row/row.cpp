@@ -8,6 +8,7 @@
 #include "engine/run_folders/ledger.hpp"
 #include "engine/training/session.hpp"
 #include "planner/requests/choose_plan.hpp"
+#include "planner/requests/run_devices.hpp"
 #include "profiler/traces/recorder.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
@@ -80,6 +81,7 @@ void explain(const PromisedRow& row, const Recorder& recorder, MeasuredRow& meas
 PromisedRow promise_row(const RowRequest& request) {
   const OwnDeviceMemory memory;
   const planner::RunConfig& config = request.config;
+  planner::require_one_device(config, "a row");
   if (request.warm_up < 2) throw BadRequest("warm_up: must be at least 2 steps");
   if (config.steps <= request.warm_up) {
     throw BadRequest("steps: " + std::to_string(config.steps) + " must be more than the " +

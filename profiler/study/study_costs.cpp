@@ -4,6 +4,7 @@
 
 #include "engine/backends/backend.hpp"
 #include "planner/costs/lane_boost.hpp"
+#include "planner/requests/run_devices.hpp"
 #include "profiler/fits/calibration_fit.hpp"
 #include "sim/error.hpp"
 
@@ -12,6 +13,7 @@ namespace sluice::profiler {
 planner::Request StudyCosts::resolve(const StudyRun& run) {
   planner::Request request = [&run] {
     try {
+      planner::require_one_device(run.config, "a study");
       return planner::resolve(run.config);
     } catch (const BadRequest& error) {
       throw BadRequest(run.name + ": " + error.what());

@@ -49,6 +49,17 @@ void settle_steps(planner::RunConfig& config, const engine::WindowedText& text) 
   settle_cadences(config, windows / batch);
 }
 
+/// Fixes the number of groups, where the run leaves it to the number of devices, to what it was
+/// when the run began.
+void settle_groups(planner::RunConfig& config,
+                   const std::optional<std::filesystem::path>& resumed) {
+  if (config.groups) return;
+  config.groups = config.devices;
+  if (!resumed) return;
+  const std::filesystem::path began = *resumed / "run.yaml";
+  config.groups = std::filesystem::exists(began) ? planner::read_run(began).groups.value_or(1) : 1;
+}
+
 }  // namespace
 
 void require_vocabulary(const engine::WindowedText& text, const planner::ModelShape& model) {
@@ -86,6 +97,7 @@ TrainRequest read_train_request(planner::RunConfig config, TrainOptions options,
   if (!options.resumed && !config.model.empty()) {
     engine::require_readable_weights(config.model, planner::find_model(config.model));
   }
+  settle_groups(config, options.resumed);
   const auto kept = options.resumed ? use_kept_model(config, *options.resumed) : std::nullopt;
   planner::Request planning = planner::resolve(config, planner::Store::of_user(), policy);
   require_trainable(config);

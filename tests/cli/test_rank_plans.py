@@ -89,3 +89,37 @@ def test_a_machine_of_several_gpus_is_named_by_their_number(run_sluice, validate
     assert staged["busy"]["fabric"] > named["busy"]["fabric"]
     refuses([*words, "2x-h100-sxm"], "ranks: 4, and machine 2x-h100-sxm has 2 GPUs")
     refuses([*words, "2x-gh200"], "several gh200 in one host")
+
+
+def test_plans_of_devices_are_searched(run_sluice, validate, machine, tmp_path):
+    words = [*SIZES, "--machine", machine]
+    found = {}
+    for devices in ("1", "2", "4"):
+        out = f"on-{devices}.json"
+        p = run_sluice("plan", *words, "--devices", devices, "--effort", "0.02", "-o", out, "--json").json()
+        validate(p, "plan-result")
+        validate(tmp_path / out, "plan")
+        assert p["plan"].get("ranks", 1) == int(devices)
+        assert p["step_s"] * (1 - p["optimality_gap"]) <= p["step_s"] and 0 <= p["optimality_gap"] < 1
+        assert ("devices" in p) == (devices != "1")
+        found[devices] = p["step_s"]
+        again = run_sluice("predict", *words, "--plan", out, "--json").json()
+        assert again["step_s"] == p["step_s"]
+    assert found["4"] < found["2"] < found["1"]
+    text = run_sluice("plan", *words, "--devices", "4", "--effort", "0.01").out
+    assert "4 GPUs of" in text and "devices      4 do " in text
+    by_hand = run_sluice("predict", *words, "--devices", "4", "--json").json()
+    assert by_hand["plan"]["ranks"] == 4
+
+
+def test_what_devices_cannot_do_is_refused_in_one_line(refuses, run_sluice, machine, plan_of_ranks):
+    words = [*SIZES, "--machine", machine]
+    refuses(["plan", *words, "--devices", "8"], "devices: 8 cannot share a step of 8 micro-batches in 4 groups", "1, 2, 4")
+    refuses(["predict", *SIZES, "--machine", "h200", "--devices", "2"], "h200", "states no fabric", "set devices to 1")
+    few = ["--model", "bytes-2m", "--seq-len", "64", "--batch-size", "2", "--machine", machine]
+    refuses(["plan", *few, "--devices", "4"], "devices: 4 need as many micro-batches, and a step has 2")
+    refuses(["plan", *words, "--devices", "2", "--policy", "zero-infinity"], "policy: does not go with devices 2")
+    refuses(["plan", *words, "--devices", "2", "--disk", "1TiB"], "limits.disk: does not go with devices 2")
+    refuses(["plan", *words, "--devices", "2", "--hide-link"], "--hide-link knows one device")
+    refuses(["predict", *words, "--devices", "4", "--plan", plan_of_ranks(2)], "is for 2 devices", "devices 4")
+    refuses(["buy", *words, "--devices", "2"], "sluice buy knows one device")

@@ -47,3 +47,23 @@ def test_a_run_has_the_bits_of_one_rank_on_any_number_and_resumes_on_another(
         validate(found, "train-result")
         assert {key: found[key] for key in SAME} == {key: whole[key] for key in SAME}
         assert bits(tmp_path / run) == bits(tmp_path / "whole")
+
+
+def test_devices_are_planned_for_and_change_no_bit(run_sluice, flags, tmp_path):
+    one = run_sluice("train", *flags, "--groups", "4", "steps=4", "out=one", "--json").json()
+    for devices in ("2", "4"):
+        words = ["--groups", "4", "--devices", devices]
+        found = run_sluice("train", *flags, *words, "steps=4", f"out=on-{devices}", "--json").json()
+        assert {key: found[key] for key in SAME} == {key: one[key] for key in SAME}
+        assert json.loads((tmp_path / f"on-{devices}" / "plan.json").read_text())["ranks"] == int(devices)
+    # Groups are those of the first start, and so is the job on another number.
+    run_sluice("train", *flags, "--devices", "4", "steps=2", "out=begun")
+    assert "groups: 4\ndevices: 4\n" in (tmp_path / "begun" / "run.yaml").read_text()
+    found = run_sluice("train", "begun", "--resume", "--devices", "2", "steps=4", "--json").json()
+    assert {key: found[key] for key in SAME} == {key: one[key] for key in SAME}
+
+
+def test_a_run_of_one_device_has_one_group(run_sluice, flags, refuses, tmp_path):
+    run_sluice("train", *flags, "steps=2", "out=one")
+    assert "groups" not in (tmp_path / "one" / "run.yaml").read_text()
+    refuses(["train", "one", "--resume", "--devices", "2", "steps=3"], "devices: 2 cannot share", "1 group: set it to 1")

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "planner/plans/random_plan.hpp"
+#include "planner/predictions/plan_estimate.hpp"
 #include "planner/relaxation/proven_bound.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"
@@ -96,20 +97,28 @@ struct TightPlan {
 
 /// Calls `body` with the tight plans of `seeds` seeds on each uneven machine, for jobs with and
 /// without clipping and a tied head, that run at all. `batch_size` is the jobs', where it is not
-/// the usual one, and `groups` the jobs' groups of micro-batches. Returns the number of plans.
+/// the usual one, and `groups` the jobs' groups of micro-batches. Plans are of `ranks` ranks, with
+/// a fabric that is slow on some machines. Returns the number of plans.
 template <class Body>
 int for_tight_plans(std::uint64_t seeds, std::optional<std::int64_t> batch_size, Body body,
-                    std::int64_t groups = 1) {
+                    std::int64_t groups = 1, std::int64_t ranks = 1) {
   Job unclipped = tiny_job();
   unclipped.optimizer.clip.reset();
   int count = 0;
-  for (const ResolvedMachine& machine : uneven_machines()) {
+  for (ResolvedMachine& machine : uneven_machines()) {
+    if (ranks > 1) {
+      const double rate = machine.profile.h2d.value;
+      machine.profile.fabric =
+          Fabric{.latency = test::measured(1e-5),
+                 .gather = {{1e3, test::measured(rate)}, {1e6, test::measured(3 * rate)}},
+                 .exchange = {{1e4, test::measured(2 * rate)}}};
+    }
     for (Job job : {tiny_job(), tiny_job(true), unclipped}) {
       job.batch_size = batch_size.value_or(job.batch_size);
       job.groups = groups;
-      const Predictor predictor(job, machine, {});
+      const Predictor predictor(job, machine, {}, Residency::automatic, {}, ranks);
       for (std::uint64_t seed = 0; seed < seeds; ++seed) {
-        const Plan plan = random_plan(job, seed);
+        const Plan plan = random_plan(job, seed, ranks);
         const PlanScore score = predictor.score(plan);
         if (score.step.count() == 0) continue;
         ResolvedMachine tight = machine;
@@ -120,7 +129,8 @@ int for_tight_plans(std::uint64_t seeds, std::optional<std::int64_t> batch_size,
              << (machine.profile.device == DeviceKind::host ? "host" : "cuda") << " clip "
              << job.optimizer.clip.has_value() << " tied " << job.model.tied_head << " h2d "
              << machine.profile.h2d.value << " d2h " << machine.profile.d2h.value;
-        body(TightPlan{plan, to_seconds(score.step), Predictor(job, tight, {}), text.str()});
+        body(TightPlan{plan, to_seconds(score.step),
+                       Predictor(job, tight, {}, Residency::automatic, {}, ranks), text.str()});
         ++count;
       }
     }
@@ -153,6 +163,32 @@ TEST(PlanRelaxation, NoRandomPlanOfGroupsBeatsItsBoundsOrExceedsItsOwnMemory) {
         },
         groups);
     EXPECT_GT(checked, 200);
+  }
+}
+
+/// A rank moves slices, gathers weights, and has its share of host memory and cores.
+TEST(PlanRelaxation, NoRandomPlanOfRanksBeatsItsBoundsOrExceedsItsOwnMemory) {
+  for (const std::int64_t ranks : {2, 4}) {
+    for (const std::int64_t groups : {ranks, 2 * ranks}) {
+      const int checked = for_tight_plans(
+          12, 4 * ranks,
+          [](const TightPlan& tight) {
+            const Seconds bound = least_bound(tight.predictor, tight.plan.rounds);
+            EXPECT_LE(bound.count(), tight.step.count() * (1 + 1e-9)) << tight.text;
+            const PlanRelaxation relaxation(tight.predictor, {});
+            const auto exceeded = relaxation.exceeded(tight.plan);
+            EXPECT_FALSE(exceeded.has_value())
+                << tight.text << " of " << (exceeded ? to_string(*exceeded) : "");
+            EXPECT_LE(relaxation.bound_of(tight.plan).count(), tight.step.count() * (1 + 2e-3))
+                << tight.text;
+            const PlanEstimate estimate = PlanEstimator(tight.predictor).estimate(tight.plan);
+            EXPECT_LE(estimate.hbm_at_least, tight.predictor.machine().hbm) << tight.text;
+            EXPECT_LE(estimate.host_at_least, tight.predictor.machine().host) << tight.text;
+            EXPECT_LE(estimate.bound.count(), tight.step.count() * (1 + 1e-9)) << tight.text;
+          },
+          groups, ranks);
+      EXPECT_GT(checked, 200);
+    }
   }
 }
 

@@ -46,14 +46,22 @@ TEST(RunYaml, FillsTheConfigAndLeavesDefaults) {
 
 TEST(RunYaml, StatesGroupsOfMicroBatchesOnlyWhereThereAreSeveral) {
   RunConfig run = run_from_yaml(kRun, "RUN.yaml");
-  EXPECT_EQ(run.groups, 1);
+  EXPECT_FALSE(run.groups.has_value());
   EXPECT_EQ(to_yaml(run).find("groups"), std::string::npos);
+  EXPECT_EQ(to_yaml(run).find("devices"), std::string::npos);
   EXPECT_EQ(to_job(run).groups, 1);
   set_path(run, "groups", "3");
   const RunConfig read = run_from_yaml(to_yaml(run), "run.yaml");
   EXPECT_EQ(read.groups, 3);
   EXPECT_EQ(to_job(read).groups, 3);
   EXPECT_REFUSED(set_path(run, "groups", "0"), "groups: ");
+  set_path(run, "devices", "2");
+  EXPECT_EQ(run_from_yaml(to_yaml(run), "run.yaml").devices, 2);
+  set_path(run, "groups", "auto");
+  EXPECT_EQ(to_job(run).groups, 2);
+  set_path(run, "devices", "8");
+  EXPECT_REFUSED((void)to_job(run), "devices: 8 need as many micro-batches, and a step has 4");
+  set_path(run, "devices", "1");
   set_path(run, "groups", "5");
   EXPECT_REFUSED((void)to_job(run), "groups: 5 must be between 1 and the step's 4 micro-batches");
 }

@@ -37,18 +37,27 @@ struct Draw {
   }
 };
 
-Problem problem(std::uint64_t seed) {
+/// A problem of `ranks` ranks, each with two micro-batches in a group.
+Problem problem(std::uint64_t seed, std::int64_t ranks = 1) {
   Draw draw{seed * 77 + 5};
   Problem made;
   made.job = test::tiny_job(draw.below(4) == 0);
   made.job.model.layers = 1 + draw.below(2);
-  made.job.batch_size = 2;
+  made.job.batch_size = 2 * ranks;
+  made.job.groups = ranks;
   if (draw.below(4) == 0) made.job.optimizer.clip.reset();
   made.machine = round_machine(DeviceKind::cuda);
   MachineProfile& profile = made.machine.profile;
   profile.h2d.value *= draw.between(0.3, 3);
   profile.d2h.value *= draw.between(0.3, 3);
   for (auto& [threads, rate] : profile.update) rate.value *= draw.between(0.3, 3);
+  if (ranks > 1) {
+    profile.dram = test::measured(draw.between(40e6, 400e6));
+    profile.h2d_dram = profile.d2h_dram = test::measured(1);
+    profile.update_dram = test::measured(28);
+    const CurvePoint fabric{1e5, test::measured(draw.between(10e6, 1e9))};
+    profile.fabric = Fabric{test::measured(1e-5), {fabric}, {fabric}};
+  }
   made.machine.host = Bytes(8ll << 30);
   made.machine.hbm = outside_arena_bytes(made.job, profile) +
                      workspace_bytes(made.job, DeviceKind::cuda) +
@@ -63,6 +72,8 @@ Problem problem(std::uint64_t seed) {
     plan.stream_buffers = streams;
     plan.threads = 1;
     plan.copy_chunk = Bytes(0);
+    plan.receive_buffers = 1;
+    plan.exchange_piece = Bytes(64 << 20);
     if (rounds > 0) {
       plan.rounds = rounds;
       plan.micro_batches_per_round = 2 / rounds;
@@ -112,7 +123,7 @@ Duration brute_force(const Predictor& predictor, const Pins& pins, std::int64_t&
   for (std::size_t i = 0; i < blocks; ++i) all *= choices.size();
   for (const std::int64_t rounds : {1, 2}) {
     for (std::size_t code = 0; code < all; ++code) {
-      Plan plan = uniform_plan(job, {}, rounds);
+      Plan plan = predictor.plan_of({}, rounds);
       for (std::size_t i = 0, rest = code; i < blocks; ++i, rest /= choices.size()) {
         plan.units[i + 1] = choices[rest % choices.size()];
       }
@@ -166,6 +177,40 @@ TEST(SearchProof, SearchIsBruteForceOnTwoHundredReducedProblems) {
   RecordProperty("median_bound_over_best", std::to_string(ratios[ratios.size() / 2]));
   EXPECT_GT(ratios[ratios.size() / 2], 0.9);
   EXPECT_GT(plans, 10'000);
+}
+
+TEST(SearchProof, SearchIsBruteForceForPlansOfRanks) {
+  int found_best = 0, bounded = 0;
+  std::int64_t plans = 0;
+  for (const std::int64_t ranks : {2, 4}) {
+    for (std::uint64_t seed = 0; seed < 30; ++seed) {
+      Problem small = problem(seed, ranks);
+      small.job.model.layers = 1;
+      const Predictor predictor(small.job, small.machine, {}, Residency::automatic, {}, ranks);
+      const Duration best = brute_force(predictor, small.pins, plans);
+      const auto found = search(
+          predictor, {.pins = small.pins, .effort = 0, .threads = 2, .exhaustive = kSmallSpace});
+      const auto* planned = std::get_if<Planned>(&found);
+      ASSERT_EQ(planned != nullptr, best.count() > 0) << "seed " << seed << " ranks " << ranks;
+      if (planned == nullptr) continue;
+      const Prediction& prediction = planned->best.prediction;
+      EXPECT_EQ(prediction.plan.ranks, ranks);
+      EXPECT_EQ(prediction.step, best) << "seed " << seed << " ranks " << ranks;
+      EXPECT_LE(planned->relaxed_bound.count(), to_seconds(best).count() * (1 + 1e-9)) << seed;
+      ++found_best;
+      // The guided search's bound holds, too.
+      const auto early =
+          search(predictor, {.pins = small.pins, .effort = 1, .threads = 2, .exhaustive = 0});
+      const auto* cut = std::get_if<Planned>(&early);
+      if (cut == nullptr) continue;
+      EXPECT_GE(cut->best.prediction.step, best);
+      EXPECT_LE(cut->bound.count(), to_seconds(best).count() * (1 + 1e-9)) << "seed " << seed;
+      ++bounded;
+    }
+  }
+  EXPECT_GT(found_best, 30);
+  EXPECT_GT(bounded, 30);
+  EXPECT_GT(plans, 4'000);
 }
 
 }  // namespace

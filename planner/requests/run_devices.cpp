@@ -1,0 +1,62 @@
+#include "planner/requests/run_devices.hpp"
+
+#include <algorithm>
+
+#include "planner/costs/fabric_rates.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+std::string listed(const std::vector<std::int64_t>& numbers) {
+  std::string text;
+  for (const std::int64_t number : numbers) {
+    text += (text.empty() ? "" : ", ") + std::to_string(number);
+  }
+  return text;
+}
+
+[[noreturn]] void refuse(const RunConfig& config, const std::string& field,
+                         const std::string& fix) {
+  throw BadRequest(field + ": does not go with devices " + std::to_string(config.devices) +
+                   " in this version: " + fix + ", or set devices to 1");
+}
+
+}  // namespace
+
+void require_devices(const RunConfig& config, const Job& job, const ResolvedMachine& machine) {
+  if (config.devices == 1) return;
+  const std::vector<std::int64_t> numbers = ranks_of(job);
+  if (std::ranges::find(numbers, config.devices) == numbers.end()) {
+    throw BadRequest("devices: " + std::to_string(config.devices) + " cannot share a step of " +
+                     std::to_string(job.micro_batches()) + " micro-batches in " +
+                     std::to_string(job.groups) +
+                     (job.groups == 1 ? " group: set it to " : " groups: set it to one of ") +
+                     listed(numbers) + ", or change groups or batch_size");
+  }
+  if (config.policy) refuse(config, "policy", "leave it out");
+  if (config.stated.contains("limits.disk")) refuse(config, "limits.disk", "leave it out");
+  if (job.sequence_chunk) refuse(config, "policy", "leave one with sequence chunks out");
+  if (job.optimizer.state != StateType::fp32) {
+    refuse(config, "optimizer.state", "set it to fp32");
+  }
+  if (!fabric_of(machine.profile)) {
+    throw BadRequest("devices: machine " + machine.profile.name +
+                     " states no fabric, so its GPUs cannot be timed together: set devices to 1, "
+                     "or add `fabric` to the profile");
+  }
+}
+
+void require_one_device(const RunConfig& config, const std::string& what) {
+  if (config.devices == 1) return;
+  throw BadRequest("devices: " + what + " knows one device in this version: set devices to 1");
+}
+
+void require_ranks_of(const RunConfig& config, const Plan& plan, const std::string& where) {
+  if (!config.stated.contains("devices") || plan.ranks == config.devices) return;
+  throw BadRequest("plan: " + where + " is for " + std::to_string(plan.ranks) +
+                   (plan.ranks == 1 ? " device" : " devices") + " and the run has devices " +
+                   std::to_string(config.devices) + ": give one of the two");
+}
+
+}  // namespace sluice::planner
