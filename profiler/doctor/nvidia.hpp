@@ -21,7 +21,8 @@ struct Gpu {
     unsigned best_generation, best_width;
   };
   std::optional<Pcie> pcie{};
-  std::string bus = {};  ///< PCI address as the kernel writes it, "0000:1b:00.0"; empty if not known.
+  std::string bus =
+      {};  ///< PCI address as the kernel writes it, "0000:1b:00.0"; empty if not known.
   /// Number of NVLinks that are up; none where NVML does not say.
   std::optional<int> nvlinks = std::nullopt;
 };
