@@ -1,5 +1,6 @@
 // The functions of cuBLASLt that products call, each of which opens the library at its first call:
 // a program with the CUDA parts starts where cuBLAS is not installed.
+#include <cstdint>
 #include <cublasLt.h>
 #include <dlfcn.h>
 
