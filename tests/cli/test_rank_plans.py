@@ -1,6 +1,7 @@
 """Plans of several GPUs: validated and predicted from a plan file."""
 
 import json
+import re
 
 import pytest
 
@@ -89,3 +90,15 @@ def test_a_machine_of_several_gpus_is_named_by_their_number(run_sluice, validate
     assert staged["busy"]["fabric"] > named["busy"]["fabric"]
     refuses([*words, "2x-h100-sxm"], "ranks: 4, and machine 2x-h100-sxm has 2 GPUs")
     refuses([*words, "2x-gh200"], "several gh200 in one host")
+
+
+def test_ranks_of_other_speeds_are_simulated_together(run_sluice, refuses, machine, plan_of_ranks):
+    words = ["predict", *SIZES, "--machine", machine, "--plan", plan_of_ranks(4), "--every-rank"]
+    even = run_sluice(*words, "1,1,1,1").out
+    assert re.search(r"every rank   \S+ \S+ a step; for others wait 0 s, 0 s, 0 s, 0 s\n", even)
+    uneven = run_sluice(*words, "1,1,0.5,1").out
+    waits = re.search(r"for others wait (.*), (.*), (.*), (.*)\n", uneven).groups()
+    assert waits[2] == "0 s" and "0 s" not in (waits[0], waits[1], waits[3])
+    refuses([*words, "1,1"], "--every-rank: states 2 speeds, and the plan has 4 ranks")
+    refuses([*words, "1,1,0,1"], "--every-rank", "must be above 0")
+    refuses([*words, "1,1,1,1", "--json"], "--every-rank", "leave --json out")
