@@ -1,5 +1,9 @@
 // `sluice predict RUN`: predicts the step of the best plan found (or of a given one).
 #include <cstdio>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/shown/basis_table.hpp"
 #include "cli/shown/needs_table.hpp"
@@ -7,17 +11,57 @@
 #include "cli/words/money_flags.hpp"
 #include "cli/words/parse_run.hpp"
 #include "planner/files/whole_file.hpp"
+#include "planner/graph/every_rank.hpp"
 #include "planner/policies/policy_changes.hpp"
 #include "planner/requests/basis_json.hpp"
 #include "planner/requests/larger_micro_batch.hpp"
 #include "planner/requests/run_prediction.hpp"
 #include "sim/error.hpp"
 #include "sim/graph_file.hpp"
+#include "sim/units_text.hpp"
 #if SLUICE_HAS_train
 #include "engine/backends/numerics_id.hpp"
 #endif
 
 namespace sluice::cli {
+namespace {
+
+/// Speeds that --every-rank states; empty without it.
+std::vector<double> speeds_of(const planner::RunArguments& request) {
+  std::vector<double> speeds;
+  const auto text = request.value("--every-rank");
+  if (!text) return speeds;
+  if (request.has("--json")) throw BadRequest("--every-rank: is a line of text: leave --json out");
+  std::istringstream words(*text);
+  for (std::string word; std::getline(words, word, ',');) {
+    speeds.push_back(planner::parse_number(word, "--every-rank"));
+    if (!(speeds.back() > 0)) throw BadRequest("--every-rank: \"" + word + "\" must be above 0");
+  }
+  return speeds;
+}
+
+/// The step with all ranks simulated together, each at its speed.
+std::string every_rank_line(const planner::Prediction& prediction, const planner::Job& job,
+                            const planner::CostModel& costs, const std::vector<double>& speeds) {
+  const planner::Plan& plan = prediction.plan;
+  if (plan.ranks == 1 || std::cmp_not_equal(speeds.size(), plan.ranks)) {
+    throw BadRequest("--every-rank: states " + std::to_string(speeds.size()) +
+                     " speeds, and the plan has " + std::to_string(plan.ranks) +
+                     (plan.ranks == 1 ? " rank: name a plan of several (--plan)"
+                                      : " ranks: state one for each"));
+  }
+  std::vector<planner::RankOfHost> ranks;
+  for (const double speed : speeds) ranks.push_back({.costs = &costs, .speed = speed});
+  const planner::EveryRankStep all = planner::simulate_every_rank(job, plan, ranks);
+  std::string waits;
+  for (const Duration wait : all.waits) {
+    waits += (waits.empty() ? "" : ", ") + planner::format_seconds(to_seconds(wait));
+  }
+  return "every rank   " + planner::format_seconds(to_seconds(all.step)) +
+         " a step; for others wait " + waits + "\n";
+}
+
+}  // namespace
 
 int run_predict(const Arguments& arguments) {
   using Takes = planner::VerbFlag::Takes;
@@ -30,11 +74,15 @@ int run_predict(const Arguments& arguments) {
        {"--explain", Takes::nothing,
         "number by number, what the step rests on and how sure each is"},
        {"--beside", Takes::value, "the step over that of FILE, another predict --explain --json"},
+       {"--every-rank", Takes::value,
+        "simulate every GPU of the plan at its speed over the machine's, such as 1,1,0.9,1, and "
+        "say how long they wait for each other"},
        {"--graph-out", Takes::value, "write the step graph, for sluice sim"}},
       Terms::any);
   planner::Explained explained{.basis = request.has("--explain")};
   std::optional<planner::StepErrors> other;
   if (const auto file = request.value("--beside")) other = planner::read_basis_errors(*file);
+  const std::vector<double> speeds = speeds_of(request);
   const std::optional<double> tokens = token_count(request);
   planner::PriceList prices;
   if (const auto file = request.value("--prices")) prices = planner::read_prices(*file);
@@ -66,6 +114,9 @@ int run_predict(const Arguments& arguments) {
     if (explained.beside) {
       print("beside       " + to_text(*explained.beside) + " times the step of " +
             *request.value("--beside") + "\n");
+    }
+    if (!speeds.empty()) {
+      print(every_rank_line(prediction, job, resolved.predictor.costs(), speeds));
     }
     if (padding) print("vocabulary   " + to_text(*padding) + "\n");
     if (const auto larger = planner::larger_micro_batch(resolved)) {

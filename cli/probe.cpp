@@ -30,6 +30,7 @@ struct ProbeArguments {
   profiler::ProbedDisk disk;
   double disk_seconds = 0;
   std::string disk_size;
+  std::int64_t devices = 1;
 };
 
 /// The backend that the arguments name, else cuda if there is a GPU, else host.
@@ -107,6 +108,10 @@ int run_probe(const Arguments& words) {
                  "write what copies and the optimizer reached together to this file");
   app.add_option("--fit-grid", arguments.fit,
                  "measure nothing: fit the contention model to such a file");
+  app.add_option("--devices", arguments.devices,
+                 "GPUs that train together: also measures their links all at once, beside the "
+                 "optimizer, and collectives between them")
+      ->check(CLI::Range(1, 8));
   app.add_flag("--json", arguments.json, "print the profile as JSON");
   parse(app, words);
   arguments.disk.lasting = Seconds(arguments.disk_seconds);
@@ -122,6 +127,13 @@ int run_probe(const Arguments& words) {
   const profiler::Findings findings = profiler::examine_machine({.store = store.root()});
   profiler::require_healthy(findings);
   const DeviceKind backend = backend_of(arguments);
+  if (arguments.devices > 1) {
+    if (backend == DeviceKind::host) {
+      throw BadRequest(
+          "--devices: ranks of the host backend share this machine as one: leave it out");
+    }
+    profiler::require_several_gpus(arguments.devices);
+  }
   if (!arguments.json) std::cout << profiler::findings_text(profiler::warnings(findings));
   const auto progress = [&](const std::string& part, const std::string& result) {
     if (!arguments.json) std::cout << fmt::format("{:<22}{}", part, result) << std::endl;
@@ -129,7 +141,10 @@ int run_probe(const Arguments& words) {
   const auto depth = arguments.quick ? profiler::ProbeDepth::quick : profiler::ProbeDepth::full;
   planner::MachineProfile profile;
   if (backend == DeviceKind::cuda) {
-    const profiler::CudaProbe probe = profiler::probe_cuda(depth, progress, arguments.disk);
+    profiler::CudaProbe probe = profiler::probe_cuda(depth, progress, arguments.disk);
+    if (arguments.devices > 1) {
+      profiler::probe_several_gpus(probe, arguments.devices, depth, progress);
+    }
     profile = probe.profile;
     if (!arguments.grid.empty()) {
       planner::write_whole_file(arguments.grid, profiler::to_json_text(probe.grid));

@@ -38,7 +38,9 @@ void set_node_host(MachineProfile& machine, const sim::JsonObject& json) {
   set(machine.d2h_weight, json.number("d2h_weight"));
   const std::vector<double> threads = json.numbers("update_threads");
   const std::vector<double> rates = json.numbers("update_gigaparameters_s");
-  machine.update.clear();
+  // Fewer threads than were measured here are as fast as the profile has them.
+  machine.update.erase(machine.update.lower_bound(static_cast<std::int64_t>(threads.front())),
+                       machine.update.end());
   for (std::size_t i = 0; i < threads.size(); ++i) {
     set(machine.update[static_cast<std::int64_t>(threads[i])], kBillion * rates[i]);
   }

@@ -158,6 +158,20 @@ class Joiner {
   EveryRank result_;
 };
 
+/// Makes tasks of the compute lane run at `speed` times their speed.
+void set_speed(sim::TaskGraph& graph, double speed) {
+  const auto compute = graph.find_lane(to_string(LaneKind::compute));
+  check(compute.has_value() && speed > 0, "a rank computes");
+  for (sim::Task& task : graph.mutable_tasks()) {
+    if (task.lane != *compute) continue;
+    if (auto* flow = std::get_if<sim::Flow>(&task.work)) {
+      flow->amount = flow->amount / speed;
+    } else {
+      std::get<Seconds>(task.work) /= speed;
+    }
+  }
+}
+
 }  // namespace
 
 EveryRank every_rank(std::span<const RankGraph> ranks, const std::set<std::string>& shared) {
@@ -177,15 +191,15 @@ EveryRankStep simulate_every_rank(const Job& job, const Plan& plan,
                                   std::span<const RankOfHost> ranks) {
   check(std::cmp_equal(ranks.size(), plan.ranks) && ranks.size() > 1,
         "every rank of a plan of several has costs");
-  std::map<const CostModel*, StepGraph> graphs;
+  std::map<std::pair<const CostModel*, double>, StepGraph> graphs;
   std::vector<RankGraph> each;
   for (const RankOfHost& rank : ranks) {
-    auto found = graphs.find(rank.costs);
+    const std::pair key(rank.costs, rank.speed);
+    auto found = graphs.find(key);
     if (found == graphs.end()) {
-      found = graphs
-                  .emplace(rank.costs,
-                           many_steps(write_step_graph(job, plan, *rank.costs), kStepsOfAll))
+      found = graphs.emplace(key, many_steps(write_step_graph(job, plan, *rank.costs), kStepsOfAll))
                   .first;
+      if (rank.speed != 1) set_speed(found->second.graph, rank.speed);
     }
     each.push_back({&found->second.graph, rank.node});
   }

@@ -51,10 +51,12 @@ struct EveryRank {
 /// Names of the links that all ranks of a host use together.
 [[nodiscard]] std::set<std::string> shared_links(const CostModel& costs);
 
-/// One rank of a host: its costs, and its NUMA node.
+/// One rank of a host: its costs, its NUMA node, and the speed of its compute lane over the one
+/// that its costs state.
 struct RankOfHost {
   const CostModel* costs;
   std::int64_t node = 0;
+  double speed = 1;
 };
 
 /// Steps of all ranks in the middle of a long run.

@@ -1,6 +1,7 @@
 // Probe of this machine with its GPU into a profile of the cuda backend.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -26,5 +27,15 @@ struct CudaProbe {
 /// memory or the disk fails.
 [[nodiscard]] CudaProbe probe_cuda(ProbeDepth depth, const ProbeProgress& progress,
                                    const ProbedDisk& disk);
+
+/// Throws EnvironmentError where `gpus` GPUs of this host cannot be connected, with the fix.
+void require_several_gpus(std::int64_t gpus);
+
+/// Measures the first `gpus` GPUs of this host together, and adds to the profile of one of them
+/// what they share: their number, their fabric (collectives by size, as training runs them), and
+/// the capacity of host memory that all links both ways and the CPU optimizer fill together. Throws
+/// as probe_cuda, and where the GPUs cannot be connected.
+void probe_several_gpus(CudaProbe& probe, std::int64_t gpus, ProbeDepth depth,
+                        const ProbeProgress& progress);
 
 }  // namespace sluice::profiler

@@ -78,6 +78,8 @@ def test_a_fit_beyond_its_targets_names_the_point(run_sluice, tmp_path):
 
 def test_wrong_words_are_refused(refuses, grid_file, tmp_path):
     refuses(["probe", "--backend", "gpu"], "--backend", "host")
+    refuses(["probe", "--backend", "host", "--devices", "2"], "--devices", "leave it out")
+    refuses(["probe", "--devices", "9"], "--devices")
     refuses(["probe", "--backend", "host", "--disk-size", "0B"], "--disk-size", "0 B")
     refuses(["probe", "--backend", "host", "--disk-size", "64"], "--disk-size", "unit")
     refuses(["probe", "--fit-grid", tmp_path / "absent.json"], "absent.json")

@@ -1,6 +1,7 @@
 """Plans of several GPUs: validated and predicted from a plan file."""
 
 import json
+import re
 
 import pytest
 
@@ -123,3 +124,15 @@ def test_what_devices_cannot_do_is_refused_in_one_line(refuses, run_sluice, mach
     refuses(["plan", *words, "--devices", "2", "--hide-link"], "--hide-link knows one device")
     refuses(["predict", *words, "--devices", "4", "--plan", plan_of_ranks(2)], "is for 2 devices", "devices 4")
     refuses(["buy", *words, "--devices", "2"], "sluice buy knows one device")
+
+
+def test_ranks_of_other_speeds_are_simulated_together(run_sluice, refuses, machine, plan_of_ranks):
+    words = ["predict", *SIZES, "--machine", machine, "--plan", plan_of_ranks(4), "--every-rank"]
+    even = run_sluice(*words, "1,1,1,1").out
+    assert re.search(r"every rank   \S+ \S+ a step; for others wait 0 s, 0 s, 0 s, 0 s\n", even)
+    uneven = run_sluice(*words, "1,1,0.5,1").out
+    waits = re.search(r"for others wait (.*), (.*), (.*), (.*)\n", uneven).groups()
+    assert waits[2] == "0 s" and "0 s" not in (waits[0], waits[1], waits[3])
+    refuses([*words, "1,1"], "--every-rank: states 2 speeds, and the plan has 4 ranks")
+    refuses([*words, "1,1,0,1"], "--every-rank", "must be above 0")
+    refuses([*words, "1,1,1,1", "--json"], "--every-rank", "leave --json out")

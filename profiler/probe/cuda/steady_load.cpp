@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "engine/cuda/runtime/check.hpp"
 #include "profiler/probe/cuda/resources.hpp"
 #include "profiler/probe/curves.hpp"
 #include "profiler/probe/sampling.hpp"
@@ -13,10 +14,16 @@ namespace {
 /// Number of repetitions that are enqueued beyond the one that runs.
 constexpr std::size_t kAhead = 6;
 
+int current_device() {
+  int device = 0;
+  engine::check_cuda(cudaGetDevice(&device), "the current device");
+  return device;
+}
+
 }  // namespace
 
 SteadyLoad::SteadyLoad(Enqueue enqueue)
-    : enqueue_(std::move(enqueue)), thread_([this] { run(); }) {}
+    : enqueue_(std::move(enqueue)), device_(current_device()), thread_([this] { run(); }) {}
 
 SteadyLoad::~SteadyLoad() {
   stop_.store(true);
@@ -31,6 +38,7 @@ void SteadyLoad::stop() {
 
 void SteadyLoad::run() {
   try {
+    engine::check_cuda(cudaSetDevice(device_), "the load's device");
     const Stream stream = make_stream();
     std::array<Event, kAhead> ends;
     for (Event& end : ends) end = make_event(EventUse::waiting);

@@ -18,8 +18,9 @@ namespace sluice::profiler {
 /// repetitions ahead of the device, from a thread that sleeps while it waits.
 class SteadyLoad {
  public:
-  /// Function that enqueues one repetition on `stream`; called on the load's thread with the
-  /// repetition's number, from 0. What it enqueues must stay valid until the load has stopped.
+  /// Function that enqueues one repetition on `stream`, which is of the device that was current
+  /// where the load was made; called on the load's thread with the repetition's number, from 0.
+  /// What it enqueues must stay valid until the load has stopped.
   using Enqueue = std::function<void(cudaStream_t stream, std::int64_t repetition)>;
 
   [[nodiscard]] explicit SteadyLoad(Enqueue enqueue);
@@ -38,6 +39,7 @@ class SteadyLoad {
   void run();
 
   Enqueue enqueue_;
+  int device_ = 0;  ///< Device that is current on the load's thread.
   std::atomic<bool> stop_{false};
   std::exception_ptr error_;
   std::vector<double> ends_;  ///< Ends of repetitions, in seconds of the steady clock, ascending.

@@ -70,9 +70,6 @@ TEST(EveryRank, EqualRanksAgreeWithOneRanksShareToTheMicrosecond) {
 TEST(EveryRank, ASlowRankHoldsUpAllOthersWhichWaitForIt) {
   const Job job = job_of(4);
   const ProfileCostModel costs(crowded_profile(), {});
-  MachineProfile slow = crowded_profile();
-  for (CurvePoint& point : slow.gemm) point.rate.value /= 2;
-  const ProfileCostModel slow_costs(slow, {});
   Plan plan = uniform_plan(part_of_rank(job, 4),
                            UnitPlan{.weights = Tier::hbm,
                                     .gradients = Tier::hbm,
@@ -84,10 +81,10 @@ TEST(EveryRank, ASlowRankHoldsUpAllOthersWhichWaitForIt) {
   const auto step = [&](const std::array<RankOfHost, 4>& ranks) {
     return simulate_every_rank(job, plan, ranks);
   };
-  const EveryRankStep even = step({{{&costs}, {&costs}, {&costs}, {&costs}}});
-  const EveryRankStep uneven = step({{{&costs}, {&costs}, {&slow_costs}, {&costs}}});
-  const EveryRankStep all_slow =
-      step({{{&slow_costs}, {&slow_costs}, {&slow_costs}, {&slow_costs}}});
+  const RankOfHost usual{&costs}, slow{.costs = &costs, .speed = 0.5};
+  const EveryRankStep even = step({usual, usual, usual, usual});
+  const EveryRankStep uneven = step({usual, usual, slow, usual});
+  const EveryRankStep all_slow = step({slow, slow, slow, slow});
   EXPECT_EQ(even.waits, std::vector<Duration>(4, Duration{0}));
   EXPECT_GT(uneven.step, even.step);
   EXPECT_LE(uneven.step, all_slow.step + Duration(1000));
