@@ -9,6 +9,7 @@
 #include "planner/graph/record.hpp"
 #include "planner/graph/steady_state.hpp"
 #include "planner/graph/step_emitter.hpp"
+#include "planner/layout/collective_memory.hpp"
 #include "planner/layout/layout.hpp"
 #include "planner/layout/memory.hpp"
 
@@ -150,6 +151,7 @@ CoarseStep CoarseSteps::step(const Plan& plan, Duration limit) const {
   const Layout layout = lay_out(graph);
   const Bytes host = layout.host_bytes * plan.ranks;
   const Bytes device = layout.device_bytes + outside_arena_bytes(job, profile) +
+                       collective_bytes(profile.device, plan.ranks) +
                        page_table_bytes(predictor_->machine(), host) - enlarged(plan, coarse, job);
   return {.step = period, .hbm = device, .host = host + process_bytes(profile.device)};
 }

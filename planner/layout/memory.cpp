@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "planner/layout/collective_memory.hpp"
 #include "planner/scratch/cuda_workspace.hpp"
 
 namespace sluice::planner {
@@ -108,6 +109,10 @@ Memory memory_of(const StepGraph& graph, const ResolvedMachine& machine) {
     hbm.parts.emplace_back("rope tables", graph.rope_tables);
     hbm.parts.emplace_back("page tables", tables);
     hbm.peak += context + graph.rope_tables + tables;
+    if (graph.ranks > 1) {
+      hbm.parts.emplace_back("collectives", collective_bytes(DeviceKind::cuda, graph.ranks));
+      hbm.peak += hbm.parts.back().second;
+    }
   }
   TierMemory& host = at(memory, Tier::host);
   host.parts = of_ranks(Arena::host);

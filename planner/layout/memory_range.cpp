@@ -5,6 +5,7 @@
 #include "planner/graph/staged_state.hpp"
 #include "planner/graph/step_sums.hpp"
 #include "planner/graph/unit_memory.hpp"
+#include "planner/layout/collective_memory.hpp"
 #include "planner/layout/memory.hpp"
 #include "planner/models/group_tree.hpp"
 #include "planner/models/slices.hpp"
@@ -128,7 +129,8 @@ MemoryRange MemoryRanges::of(const Plan& plan) const {
   const Sums sum = sums(plan);
   const bool one_round = plan.rounds == 1;
   const Bytes streams = stream_bytes(*job_) * plan.micro_batches_per_round;
-  const Bytes always = sum.resident + outside_arena_bytes(*job_, machine_->profile) + workspace_;
+  const Bytes always = sum.resident + outside_arena_bytes(*job_, machine_->profile) + workspace_ +
+                       collective_bytes(machine_->profile.device, ranks_);
   // When the forward pass of a round ends, all its records are there, and the gradients of earlier
   // rounds; when the norm is known, all staged state and every gradient that waits for it.
   const Bytes at_forward =

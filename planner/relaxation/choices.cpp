@@ -50,7 +50,7 @@ void PlanRelaxation::add_chain(UseSum& use, std::size_t kind, std::int64_t round
 UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
                                      std::int64_t rounds) const {
   const Job& job = predictor_->part();
-  // Of weights and state a rank moves its slice; passes see whole vectors.
+  // A rank moves its slice of weights and state; passes see whole vectors.
   const auto n = static_cast<double>(slices_[kind]), whole = static_cast<double>(parameters_[kind]);
   const auto weight = static_cast<double>(job.weight_element().count());
   const std::int64_t parameters = slices_[kind], ranks = predictor_->ranks();

@@ -1,6 +1,7 @@
 // Constraints of memory: what device and host hold at some time of a step.
 #include "planner/costs/lane_boost.hpp"
 #include "planner/graph/record.hpp"
+#include "planner/layout/collective_memory.hpp"
 #include "planner/models/group_tree.hpp"
 #include "planner/relaxation/plan_relaxation.hpp"
 
@@ -16,6 +17,7 @@ PlanRelaxation::DeviceFixed PlanRelaxation::device_fixed(std::int64_t rounds) co
   DeviceFixed fixed;
   fixed.workspace = bytes(workspace_bytes(job, costs.device()));
   fixed.always = fixed.workspace + bytes(outside_arena_bytes(job, costs.profile())) +
+                 bytes(collective_bytes(costs.device(), predictor_->ranks())) +
                  static_cast<double>(8 * job.tokens());
   if (job.model.tied_head) fixed.always += bytes(job.gradient_element() * parameters_[0]);
   const double head = bytes(job.gradient_element() * parameters_[2]);

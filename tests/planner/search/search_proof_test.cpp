@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "planner/graph/record.hpp"
+#include "planner/layout/collective_memory.hpp"
 #include "planner/relaxation/plan_relaxation.hpp"
 #include "planner/search/search.hpp"
 #include "sim/error.hpp"
@@ -62,6 +63,7 @@ Problem problem(std::uint64_t seed, std::int64_t ranks = 1) {
   made.machine.host = Bytes(8ll << 30);
   made.machine.hbm = outside_arena_bytes(made.job, profile) +
                      workspace_bytes(made.job, DeviceKind::cuda) +
+                     collective_bytes(DeviceKind::cuda, ranks) +
                      Bytes(static_cast<std::int64_t>(draw.between(0.25e6, 2.5e6)));
   const When when = made.job.optimizer.clip ? When::forward : When::backward;
   const std::int64_t rounds = draw.below(3);
