@@ -36,7 +36,7 @@ void DoubtfulRows::add(const std::string& where, const std::string& doubt) {
 
 std::string doubt_of_row(const Json& row, const ExampleFormat& format, bool csv) {
   const bool text = format.kind == planner::DataFormat::jsonl;
-  if (text && !format.named && !word_among(kSpeakers, row, "role").empty()) {
+  if (text && !word_among(kSpeakers, row, "role").empty()) {
     return format.text +
            ": stands beside a role, as a message of a conversation does, and is learnt as a text "
            "of "

@@ -37,7 +37,7 @@ std::string named_adapter(const path& folder) {
     if (const std::string base = word("base_model_name_or_path"); !base.empty()) {
       text += " of " + base;
     }
-  } catch (const EnvironmentError&) {
+  } catch (const Error&) {  // It may be missing beside an adapter.
     return text;
   }
   return text;

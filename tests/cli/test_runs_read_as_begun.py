@@ -3,6 +3,7 @@ now: they go on as they began. The hashes that they recorded are made here by th
 
 import hashlib
 import json
+import sys
 
 import pytest
 from chat_data import SPECIAL, write_chat_model, write_jsonl
@@ -117,10 +118,11 @@ def test_a_text(run_sluice, tmp_path, flags):  # noqa: F811
     goes_on_as_begun(run_sluice, tmp_path, words, lambda _: taken)
 
 
-def test_absent_fields_of_a_table(run_sluice, tmp_path, flags):  # noqa: F811
+def test_absent_fields_of_a_table(run_sluice, tmp_path, flags, monkeypatch):  # noqa: F811
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
     import pyarrow
 
+    monkeypatch.setenv("SLUICE_PYTHON", sys.executable)
     template = PLAIN.replace("m.content", "(m.content or '') + (m.tool_calls | tojson if m.tool_calls else '')")
     write_model(tmp_path, template)
     calls = [[{"name": "f", "arguments": {"a": "1"}}], [{"name": "g", "arguments": {"b": "2"}}]]
@@ -141,7 +143,7 @@ def test_a_shipped_template(run_sluice, tmp_path, flags, name):  # noqa: F811
     file = "llama3.1" if name == "llama3.2" else name
     source = (REPOSITORY / "engine" / "chat" / "templates" / f"{file}@1.jinja").read_text()
     assert hashlib.sha256(source.encode()).hexdigest() == EARLIER[name]
-    words = ["128" if word == "32" else word for word in flags]
+    words = ["256" if word == "32" else word for word in flags]
     goes_on_as_begun(run_sluice, tmp_path, [*words, f"template={name}"],
                      lambda facts: hash_of_before(tmp_path, "chat.jsonl", source, facts), "template_sha256")  # fmt: skip
 
