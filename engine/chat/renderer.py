@@ -66,9 +66,16 @@ def rendered(template, answers, messages, variables, learnt):
     return pieces_of(text, located(answers, messages, variables, text, wanted))
 
 
-def doubt_of(messages, text):
-    """What is doubtful of a text: arguments of a call that are the text of an object stand in it as a quoted text."""
-    for index, message in enumerate(messages):
+def doubt_of(messages, text, end):
+    """What is doubtful of a text: a content has the token that ends turns, or arguments of a call that are the text of an
+    object stand in it as a quoted text."""
+    for message in messages:
+        content = message.get("content")
+        if end and isinstance(content, str) and end in content:
+            return (
+                f"messages[].content: holds {end}, by which the chat template ends turns: where the rows were rendered by a "
+                "template already, take its marks out, or learn them as texts"
+            )
         calls = message.get("tool_calls")
         for call in calls if isinstance(calls, list) else []:
             asked = call.get("function", call) if isinstance(call, dict) else None
@@ -132,7 +139,7 @@ class Renderer:
         template, answers = self.loaded[key]
         variables = variables_of(variables)
         pieces = rendered(template, answers, messages, variables, learnt)
-        doubt = doubt_of(messages, "".join(text for text, _ in pieces))
+        doubt = doubt_of(messages, "".join(text for text, _ in pieces), answers.turn_end())
         return {"p": pieces, "w": doubt} if doubt else {"p": pieces}
 
     def prompt(self, key, messages, variables):

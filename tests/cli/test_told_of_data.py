@@ -246,6 +246,13 @@ def test_messages_that_are_learnt_one_by_one_as_texts_are_told(run_sluice, token
     assert "rows.jsonl: 8 rows, the first rows.jsonl:1: text: stands beside a role" in run_sluice(*words).err
 
 
+def test_contents_with_marks_of_turns_are_told(run_sluice, tokenizer, tmp_path):
+    rendered = "<|im_start|>user\nred?<|im_end|>\n<|im_start|>assistant\n"
+    write_jsonl(tmp_path / "rows.jsonl", [{"instruction": rendered, "output": "good"}, {"instruction": "red?", "output": "good"}] * 4)
+    said = run_sluice("data", "--model", "model", "--data", "rows.jsonl", "--seq-len", "128").err
+    assert "rows.jsonl: 4 rows, the first rows.jsonl:1: messages[].content: holds <|im_end|>, by which the chat template ends turns" in said
+
+
 def test_arguments_of_calls_that_a_template_quotes_are_told(run_sluice, tokenizer, tmp_path):
     def rows(arguments):
         call = {"type": "function", "function": {"name": "f", "arguments": arguments}}
