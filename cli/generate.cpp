@@ -13,6 +13,7 @@
 #include "cli/forward/turn_ends.hpp"
 #include "cli/shown/prediction_table.hpp"
 #include "engine/backends/backend.hpp"
+#include "engine/datasets/open_text.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::cli {
@@ -32,7 +33,11 @@ int run_generate(const Arguments& arguments) {
     }
   }
   if (asked.chat) {
-    const engine::ChatTemplate chat = open_chat(subject.model_folder(), subject.data_config());
+    planner::RunConfig data = subject.data_config();
+    if (const auto date = subject.request().value("--date")) data.date_string = *date;
+    // A run's date is the one that it trained with.
+    if (subject.facts() == nullptr) engine::fix_date(data);
+    const engine::ChatTemplate chat = open_chat(subject.model_folder(), data);
     subject.tell_of_template(chat.sources());
     asked.no_special = true;  // The template writes them.
     const auto end = chat.turn_end() ? tokenizer->find(*chat.turn_end()) : std::nullopt;

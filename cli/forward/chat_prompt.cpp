@@ -92,7 +92,8 @@ engine::ChatTemplate open_chat(const std::optional<std::filesystem::path>& folde
     throw BadRequest("--chat: needs the tokenizer of the model's folder, and " + config.model +
                      " has none: give a model folder, or leave --chat out");
   }
-  return engine::chat_template_of(*folder, config.chat_template, config.date_string);
+  return engine::chat_template_of(*folder, config.chat_template, config.date_string,
+                                  config.data_reading);
 }
 
 }  // namespace sluice::cli

@@ -11,6 +11,7 @@
 #include "engine/backends/backend.hpp"
 #include "engine/datasets/usable_tokenizer.hpp"
 #include "engine/forward/forward_weights.hpp"
+#include "engine/model_files/adapter_folder.hpp"
 #include "engine/model_files/model_folder.hpp"
 #include "engine/tokenizer/tokenizer_folder.hpp"
 #include "planner/catalogue/catalogue.hpp"
@@ -70,6 +71,7 @@ ForwardSubject::ForwardSubject(const Arguments& arguments, const ForwardVerb& ve
     throw BadRequest(verb.name + ": give a model folder, a run folder or a checkpoint first (" +
                      verb.usage + ")");
   }
+  engine::require_no_adapter(config.model);
   refuse_plans(request_, verb.name);
   if (!named) word_ = config.model;
   config.plan.reset();
@@ -128,6 +130,12 @@ planner::RunConfig ForwardSubject::data_config() {
   const engine::Checkpoint* found = checkpoint();
   if (found == nullptr) return data;
   data.model = found->folder().string();
+  if (!run_) {
+    const planner::RunConfig trained = planner::run_from_yaml(
+        found->facts().run_yaml, (found->folder() / "checkpoint.json").string());
+    if (!states("date_string")) data.date_string = trained.date_string;
+    if (!states("data_reading")) data.data_reading = trained.data_reading;
+  }
   const auto& folder = tokenizer_place().folder;
   if (!states("template") && folder &&
       engine::keeps_template(*folder, found->facts().template_sha256)) {
@@ -178,7 +186,7 @@ std::unique_ptr<engine::Device> ForwardSubject::load(const planner::Job& job,
 
 std::unique_ptr<engine::Tokenizer> ForwardSubject::open_tokenizer() {
   if (request_.config.data_format == planner::DataFormat::bytes) return nullptr;
-  const auto tokenizer = engine::usable_tokenizer(tokenizer_place());
+  const auto tokenizer = engine::usable_tokenizer(tokenizer_place(), data_config().data_reading);
   return tokenizer ? std::make_unique<engine::Tokenizer>(tokenizer->load()) : nullptr;
 }
 

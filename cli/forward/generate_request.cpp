@@ -98,6 +98,9 @@ ForwardVerb generate_verb() {
        {"--messages", Takes::value,
         "file with a conversation to answer, as JSON: a list of messages, or an object with "
         "messages and tools; renders it as --chat does"},
+       {"--date", Takes::value,
+        "the date that the chat template writes, such as \"26 Jul 2024\" (the run's; else "
+        "today's)"},
        {"--max-new-tokens", Takes::value, "generate at most this many tokens (128)"},
        {"--temperature", Takes::value,
         "temperature of sampling; 0 takes the most likely token (0)"},

@@ -15,8 +15,9 @@ def common(one, other):
 class Answers:
     """Finds the assistant's turns: by how the text grows turn by turn, else by a mark in place of the answer."""
 
-    def __init__(self, template, special):
+    def __init__(self, template, special, reading):
         self.template = template
+        self.reading = reading  # Version of how data become tokens.
         spelt = sorted(filter(None, special), key=len, reverse=True)
         self.special = re.compile("|".join([re.escape(each) for each in spelt] + [USUAL_TOKENS]))
         self.prompts = False  # Whether the template writes a header when asked for one.
@@ -45,7 +46,7 @@ class Answers:
             self.header = header if header.strip() else ""
         if last is not None:
             inside = (middle or "").partition(MARK)[2]
-            self.bare = self._opens(inside, behind, alone or "")
+            self.bare = self.reading > 1 and self._opens(inside, behind, alone or "")
             end = "" if self.bare else self._end(inside, common(inside, behind))
             self.ends = (end, self._end(behind, len(behind)))
 

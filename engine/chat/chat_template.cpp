@@ -16,8 +16,9 @@ namespace sluice::engine {
 /// A compiled template.
 struct ChatTemplate::Parts {
   TemplateSources sources;
-  std::string key;   ///< Names the template in requests.
-  std::string load;  ///< Request that compiles it.
+  std::string key;     ///< Names the template in requests.
+  std::string load;    ///< Request that compiles it.
+  std::string sha256;  ///< Hash of the request without the reading, for the data's hash.
   LoadedTemplate known;
 };
 
@@ -25,21 +26,25 @@ namespace {
 
 using nlohmann::json;
 using nlohmann::ordered_json;
+using planner::DataReading;
 using std::filesystem::path;
 
 /// Version of the renderer: to be increased whenever equal templates would give other pieces.
 constexpr std::int64_t kRendererVersion = 1;
 
+/// A request that compiles a template; without a reading the one whose hash stands for it.
 std::string load_request(const TemplateSources& sources, const SpecialTokens& tokens,
-                         const std::optional<std::string>& date, const std::string& key) {
+                         const std::optional<std::string>& date, const std::string& key,
+                         std::optional<DataReading> reading = std::nullopt) {
   ordered_json named = tokens.named;
   if (!tokens.additional.empty()) named["additional_special_tokens"] = tokens.additional;
-  const ordered_json request = {{"do", "load"},
-                                {"key", key},
-                                {"sources", sources.texts},
-                                {"tokens", named},
-                                {"date", date ? ordered_json(*date) : ordered_json()},
-                                {"special", tokens.all}};
+  ordered_json request = {{"do", "load"},
+                          {"key", key},
+                          {"sources", sources.texts},
+                          {"tokens", named},
+                          {"date", date ? ordered_json(*date) : ordered_json()},
+                          {"special", tokens.all}};
+  if (reading) request["reading"] = static_cast<std::int64_t>(*reading);
   try {
     return request.dump();
   } catch (const json::type_error&) {
@@ -88,24 +93,31 @@ void require_date(const TemplateSources& sources, const LoadedTemplate& known) {
                    " writes no date: leave it out");
 }
 
-std::shared_ptr<const ChatTemplate::Parts> compiled(TemplateSources sources,
-                                                    const SpecialTokens& tokens,
-                                                    const std::optional<std::string>& date) {
+/// What a template is compiled with besides its sources.
+struct Given {
+  SpecialTokens tokens;
+  std::optional<std::string> date;
+  DataReading reading;
+};
+
+std::shared_ptr<const ChatTemplate::Parts> compiled(TemplateSources sources, const Given& given) {
   auto parts = std::make_shared<ChatTemplate::Parts>();
-  parts->key = planner::sha256_hex(load_request(sources, tokens, date, "")).substr(0, 16);
-  parts->load = load_request(sources, tokens, date, parts->key);
+  const std::string key =
+      planner::sha256_hex(load_request(sources, given.tokens, given.date, "")).substr(0, 16);
+  parts->sha256 = planner::sha256_hex(load_request(sources, given.tokens, given.date, key));
+  parts->key = key + "@" + std::to_string(static_cast<std::int64_t>(given.reading));
+  parts->load = load_request(sources, given.tokens, given.date, parts->key, given.reading);
   parts->known = TemplateProcess::of_program().load(parts->load, sources.where);
   parts->sources = std::move(sources);
   return parts;
 }
 
 /// Says where the chosen template and the folder's own write different texts.
-void compare_with_folder(const ChatTemplate& chosen, const path& folder,
-                         const SpecialTokens& tokens, const std::optional<std::string>& date) {
+void compare_with_folder(const ChatTemplate& chosen, const path& folder, const Given& given) {
   try {
     auto own = folder_template(folder);
     if (!own) return;
-    const ChatTemplate other(compiled(std::move(*own), tokens, date));
+    const ChatTemplate other(compiled(std::move(*own), given));
     if (const auto difference = template_difference(chosen, other)) {
       sim::warn("template: " + *difference + ": leave template out to train as the model was");
     }
@@ -121,7 +133,7 @@ std::string ChatTemplate::name() const { return parts_->sources.name; }
 
 std::string ChatTemplate::canonical() const {
   return "renderer " + std::to_string(kRendererVersion) + ", jinja2 " + parts_->known.jinja2 +
-         ", template " + planner::sha256_hex(parts_->load) +
+         ", template " + parts_->sha256 +
          // Earlier renderers took the next question's token for the end of such an answer.
          (parts_->known.bare ? ", bare answers" : "");
 }
@@ -159,7 +171,8 @@ std::string ChatTemplate::jinja2() const { return parts_->known.jinja2; }
 
 bool asks_for_today(const path& folder, const std::optional<std::string>& name) {
   try {
-    const auto sources = name ? named_template(folder, *name) : folder_template(folder);
+    const auto sources =
+        name ? named_template(folder, *name, DataReading::present) : folder_template(folder);
     return sources && spells_today(*sources);
   } catch (const BadRequest&) {
     return false;  // It is refused where it is opened.
@@ -167,23 +180,26 @@ bool asks_for_today(const path& folder, const std::optional<std::string>& name) 
 }
 
 ChatTemplate chat_template_of(const path& folder, const std::optional<std::string>& name,
-                              const std::optional<std::string>& date) {
+                              const std::optional<std::string>& date,
+                              std::optional<DataReading> reading) {
   if (date && (date->empty() || date->find('\n') != std::string::npos)) {
     throw BadRequest("date_string: must be one line, such as \"26 Jul 2024\"");
   }
-  auto sources = name ? named_template(folder, *name) : folder_template(folder);
+  const Given given{.tokens = read_special_tokens(folder),
+                    .date = date,
+                    .reading = reading.value_or(DataReading::present)};
+  auto sources = name ? named_template(folder, *name, given.reading) : folder_template(folder);
   if (!sources) {
     throw BadRequest(folder.string() +
                      ": has no chat template, and the data are conversations: choose one with "
                      "template=NAME (" +
                      shipped_template_names() + "), or the path of a .jinja file");
   }
-  const SpecialTokens tokens = read_special_tokens(folder);
-  const auto parts = compiled(std::move(*sources), tokens, date);
+  const auto parts = compiled(std::move(*sources), given);
   require_tokens(parts->sources, parts->known, folder);
   if (date) require_date(parts->sources, parts->known);
   ChatTemplate chosen(parts);
-  if (name) compare_with_folder(chosen, folder, tokens, date);
+  if (name) compare_with_folder(chosen, folder, given);
   return chosen;
 }
 

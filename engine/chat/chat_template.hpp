@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/chat/conversation.hpp"
+#include "planner/runs/data_reading.hpp"
 
 namespace sluice::engine {
 
@@ -29,6 +30,8 @@ struct Rendered {
   /// Reason in one line that names the field at fault and the fix; empty if the conversation was
   /// rendered.
   std::string left_out;
+  /// What is doubtful of the text in one line, for a warning; empty for most.
+  std::string doubt = {};
 };
 
 /// A handle to one compiled chat template; copies share it. It renders as transformers'
@@ -90,11 +93,13 @@ struct SpecialTokenNames {
 /// `date_string` is the date that the template sees: its variable of that name, and the day that
 /// strftime_now() writes; without one that is 26 Jul 2024, as Llama's templates fall back to. Warns
 /// on stderr with an example where a named template and the folder's own write different texts.
-/// Throws BadRequest if the folder has no template or an unknown one, lacks a special token that
-/// the template cannot do without, or a date is given to a template that writes none;
-/// EnvironmentError if there is no Python with jinja2.
+/// `reading` is the version of how a run's data become tokens, none for the present one: the first
+/// takes the shipped templates as they were. Throws BadRequest if the folder has no template or an
+/// unknown one, lacks a special token that the template cannot do without, or a date is given to a
+/// template that writes none; EnvironmentError if there is no Python with jinja2.
 [[nodiscard]] ChatTemplate chat_template_of(const std::filesystem::path& model_folder,
                                             const std::optional<std::string>& name,
-                                            const std::optional<std::string>& date_string);
+                                            const std::optional<std::string>& date_string,
+                                            std::optional<planner::DataReading> reading = {});
 
 }  // namespace sluice::engine

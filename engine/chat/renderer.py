@@ -37,8 +37,9 @@ def joined(spans):
 
 def located(answers, messages, variables, text, turns):
     spans = []
+    known = spans_of_many(answers, messages, variables, text, turns)
     for index in turns:
-        span = answers.span(messages, variables, text, index)
+        span = known.get(index) or answers.span(messages, variables, text, index)
         if span is None:
             raise Refused(f"messages[{index}]: {AMBIGUOUS}")
         spans.append(span)
@@ -63,6 +64,28 @@ def rendered(template, answers, messages, variables, learnt):
     else:
         text = template.text(messages, variables)
     return pieces_of(text, located(answers, messages, variables, text, wanted))
+
+
+def doubt_of(messages, text, end):
+    """What is doubtful of a text: a content has the token that ends turns, or arguments of a call that are the text of an
+    object stand in it as a quoted text."""
+    for message in messages:
+        content = message.get("content")
+        if end and isinstance(content, str) and end in content:
+            return (
+                f"messages[].content: holds {end}, by which the chat template ends turns: where the rows were rendered by a "
+                "template already, take its marks out, or learn them as texts"
+            )
+        calls = message.get("tool_calls")
+        for call in calls if isinstance(calls, list) else []:
+            asked = call.get("function", call) if isinstance(call, dict) else None
+            given = asked.get("arguments") if isinstance(asked, dict) else None
+            if isinstance(given, str) and given.lstrip().startswith("{") and json.dumps(given, ensure_ascii=False) in text:
+                return (
+                    "tool_calls: arguments are JSON text, and the chat template writes them quoted, as a text within JSON: "
+                    "write them as an object to train on what models of this template answer"
+                )
+    return ""
 
 
 def writes(template, token):
@@ -91,7 +114,7 @@ class Renderer:
         self.loaded = {}
         self.seconds = seconds
 
-    def load(self, key, sources, tokens, date, special):
+    def load(self, key, sources, tokens, date, special, reading):
         try:
             template = Template(sources, tokens, date)
         except MemoryError:
@@ -99,7 +122,7 @@ class Renderer:
         except Exception as error:  # What jinja2 compiles may be no Python either: a break outside of a loop.
             line = f" (line {error.lineno})" if isinstance(error, jinja2.exceptions.TemplateSyntaxError) else ""
             return {"error": f"is no Jinja template: {line_of(error)}{line}"}
-        answers = Answers(template, [*special, *(each for each in tokens.values() if isinstance(each, str))])
+        answers = Answers(template, [*special, *(each for each in tokens.values() if isinstance(each, str))], reading)
         self.loaded[key] = (template, answers)
         known = {"date_string", "strftime_now", *tokens, "bos_token", "eos_token"}
         missing = [name for name in ("bos_token", "eos_token") if name in template.names and writes(template, name)]
@@ -114,7 +137,10 @@ class Renderer:
 
     def render(self, key, messages, variables, learnt):
         template, answers = self.loaded[key]
-        return {"p": rendered(template, answers, messages, variables_of(variables), learnt)}
+        variables = variables_of(variables)
+        pieces = rendered(template, answers, messages, variables, learnt)
+        doubt = doubt_of(messages, "".join(text for text, _ in pieces), answers.turn_end())
+        return {"p": pieces, "w": doubt} if doubt else {"p": pieces}
 
     def prompt(self, key, messages, variables):
         template, answers = self.loaded[key]

@@ -7,7 +7,9 @@
 namespace sluice::engine {
 
 struct ShippedTemplate {
-  std::string_view name;  ///< Name of the template's file without ".jinja", such as "chatml".
+  /// Name of the template's file without ".jinja": "chatml", or "qwen3@1" for what qwen3 was until
+  /// the first reading of data (planner::DataReading).
+  std::string_view name;
   std::string_view text;
 };
 

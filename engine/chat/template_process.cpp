@@ -36,6 +36,7 @@ Rendered rendered_in(const json& reply, const std::string& where) {
   for (const json& piece : reply.at("p")) {
     out.pieces.push_back({piece.at(0).get<std::string>(), piece.at(1) == 1});
   }
+  out.doubt = text_in(reply, "w").value_or("");
   return out;
 }
 

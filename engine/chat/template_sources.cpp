@@ -25,13 +25,26 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kAliases 
      {"qwen", "qwen2.5"},
      {"qwen3_2507", "qwen3_nothink"}}};
 
-const ShippedTemplate* shipped(std::string_view name) {
-  for (const auto& [alias, meant] : kAliases) {
-    if (alias == name) name = meant;
-  }
+/// Begins the part of a shipped file's name that says until which reading of data it is taken.
+constexpr char kUntil = '@';
+
+const ShippedTemplate* file_called(std::string_view name) {
   const auto& all = shipped_templates();
   const auto found = std::ranges::find(all, name, &ShippedTemplate::name);
   return found == all.end() ? nullptr : &*found;
+}
+
+const ShippedTemplate* shipped(std::string_view name, planner::DataReading reading) {
+  if (name.find(kUntil) != std::string_view::npos) return nullptr;
+  for (const auto& [alias, meant] : kAliases) {
+    if (alias == name) name = meant;
+  }
+  if (reading == planner::DataReading::first) {
+    // The two were equal then.
+    const std::string_view earlier = name == "llama3.2" ? "llama3.1" : name;
+    if (const auto* found = file_called(std::string(earlier) + kUntil + "1")) return found;
+  }
+  return file_called(name);
 }
 
 /// Sources in a field that is a text, an object of texts, or a list of {name, template}.
@@ -88,7 +101,9 @@ std::string name_in(const path& folder, const path& file) {
 
 std::string shipped_template_names() {
   std::vector<std::string_view> names;
-  for (const ShippedTemplate& each : shipped_templates()) names.push_back(each.name);
+  for (const ShippedTemplate& each : shipped_templates()) {
+    if (each.name.find(kUntil) == std::string_view::npos) names.push_back(each.name);
+  }
   for (const auto& [alias, meant] : kAliases) names.push_back(alias);
   std::ranges::sort(names);
   std::string all;
@@ -98,8 +113,9 @@ std::string shipped_template_names() {
   return all;
 }
 
-TemplateSources named_template(const path& folder, const std::string& name) {
-  if (const ShippedTemplate* found = shipped(name)) {
+TemplateSources named_template(const path& folder, const std::string& name,
+                               planner::DataReading reading) {
+  if (const ShippedTemplate* found = shipped(name, reading)) {
     return {.name = name + " (shipped)",
             .where = "template",
             .texts = {{"default", std::string(found->text)}},

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "planner/runs/data_reading.hpp"
+
 namespace sluice::engine {
 
 /// Jinja sources that together are one chat template, before it is compiled.
@@ -22,10 +24,10 @@ struct TemplateSources {
 [[nodiscard]] std::string shipped_template_names();
 
 /// The sources of the template called `name`: a shipped one, a .jinja file's path, or one of
-/// several that the model folder has. Throws BadRequest, listing the shipped names, if there is
-/// none.
+/// several that the model folder has. Shipped ones are those of `reading`. Throws BadRequest,
+/// listing the shipped names, if there is none.
 [[nodiscard]] TemplateSources named_template(const std::filesystem::path& model_folder,
-                                             const std::string& name);
+                                             const std::string& name, planner::DataReading reading);
 
 /// The sources of the model folder's own template: chat_template.jinja with
 /// additional_chat_templates, else chat_template.json, else tokenizer_config.json; none if the

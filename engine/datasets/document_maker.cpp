@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/datasets/doubtful_rows.hpp"
 #include "engine/examples/example.hpp"
 #include "engine/examples/unseen_columns.hpp"
 #include "engine/model_files/written_file.hpp"
@@ -72,6 +73,7 @@ class DocumentMaker {
     }
     bad_.end();
     counts_.left_out = bad_.left_out();
+    counts_.doubtful = doubtful_.rows();
     if (shown_ != nullptr) return std::move(counts_);
     require_learnt();
     look_in_other_rows();
@@ -101,11 +103,14 @@ class DocumentMaker {
               unseen_.look(*row.object);
               return unseen_.none() ? Reading::stops : Reading::goes_on;
             },
-        .bad = [](const std::string&, const std::string&) { return Reading::goes_on; }};
+        .bad = [](const std::string&, const std::string&) { return Reading::goes_on; },
+        .keeps_nulls = keeps_nulls()};
     for (const auto& file : rows_.files.files) {
       if (full() && !unseen_.none()) read_rows(file, rows_.files.form, visitor);
     }
   }
+
+  [[nodiscard]] bool keeps_nulls() const { return rows_.reading == planner::DataReading::first; }
 
   [[nodiscard]] bool full() const {
     return rows_.max_samples && counts_.read >= *rows_.max_samples;
@@ -124,7 +129,8 @@ class DocumentMaker {
                                    bad_.add(where, reason);
                                    return next();
                                  },
-                             .progress = shown_ == nullptr ? progress : nullptr};
+                             .progress = shown_ == nullptr ? progress : nullptr,
+                             .keeps_nulls = keeps_nulls()};
     read_rows(file, rows_.files.form, visitor);
   }
 
@@ -143,6 +149,8 @@ class DocumentMaker {
       }
       return next();
     }
+    const bool csv = rows_.files.form == FileForm::csv;
+    doubtful_.add(row.where, doubt_of_row(*row.object, rows_.format, csv));
     pending_.push_back({std::move(std::get<Example>(read)), std::move(row.where), done_});
     if (pending_.size() == kRowsAtOnce) flush();
     return next();
@@ -179,6 +187,7 @@ class DocumentMaker {
     if (std::ranges::none_of(*tokens, is_learnt)) {
       return bad_.add(where, "the template writes nothing that is learnt");
     }
+    doubtful_.add(where, rendered.doubt);
     add(*tokens, rendered.pieces);
   }
 
@@ -232,6 +241,7 @@ class DocumentMaker {
   std::optional<TokenId> end_;
   std::vector<TokenId> before_;
   BadRows bad_;
+  DoubtfulRows doubtful_;
   RowCounts counts_;
   std::vector<Pending> pending_;
   std::int64_t done_ = 0;                   ///< Bytes of all files that were read.
@@ -239,6 +249,24 @@ class DocumentMaker {
   UnseenColumns unseen_;
   std::vector<ShownRow>* shown_;
 };
+
+Json json_of(const std::vector<LeftOutRows>& counted) {
+  Json reasons = Json::array();
+  for (const LeftOutRows& each : counted) {
+    reasons.push_back({{"reason", each.reason}, {"rows", each.rows}, {"first", each.first}});
+  }
+  return reasons;
+}
+
+std::vector<LeftOutRows> counted_rows(const Json& all, const char* field) {
+  std::vector<LeftOutRows> counted;
+  for (const Json& each : all.value(field, Json::array())) {
+    counted.push_back({.reason = each.value("reason", std::string()),
+                       .rows = each.value("rows", std::int64_t{0}),
+                       .first = each.value("first", std::string())});
+  }
+  return counted;
+}
 
 }  // namespace
 
@@ -254,7 +282,7 @@ DocumentHashes DocumentRows::hashes(const DocumentTokens& tokens) const {
     // JSON alone was read when this text was fixed: its hashes stay.
     if (files.form != FileForm::json) text.add("form", to_string(files.form));
     const bool table = files.form == FileForm::parquet || files.form == FileForm::arrow;
-    if (table) text.add("nulls", "dropped");  // They were kept within a column before.
+    if (table && reading != planner::DataReading::first) text.add("nulls", "dropped");
     if (files.form == FileForm::csv && data_extension(files.files.front()) == ".tsv") {
       text.add("separator", "tab");
     }
@@ -270,15 +298,12 @@ DocumentHashes DocumentRows::hashes(const DocumentTokens& tokens) const {
 }
 
 std::string RowCounts::text() const {
-  Json reasons = Json::array();
-  for (const LeftOutRows& each : left_out) {
-    reasons.push_back({{"reason", each.reason}, {"rows", each.rows}, {"first", each.first}});
-  }
   Json all = {{"rows_read", read},
               {"rows_used", used},
               {"replaced_surrogates", replaced_surrogates},
-              {"left_out", reasons}};
+              {"left_out", json_of(left_out)}};
   if (!unseen_columns.empty()) all["unseen_columns"] = unseen_columns;
+  if (!doubtful.empty()) all["doubtful"] = json_of(doubtful);
   return all.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -289,11 +314,8 @@ RowCounts RowCounts::of_text(std::string_view text) {
   counts.read = all.value("rows_read", std::int64_t{0});
   counts.used = all.value("rows_used", std::int64_t{0});
   counts.replaced_surrogates = all.value("replaced_surrogates", std::int64_t{0});
-  for (const Json& each : all.value("left_out", Json::array())) {
-    counts.left_out.push_back({.reason = each.value("reason", std::string()),
-                               .rows = each.value("rows", std::int64_t{0}),
-                               .first = each.value("first", std::string())});
-  }
+  counts.left_out = counted_rows(all, "left_out");
+  counts.doubtful = counted_rows(all, "doubtful");
   for (const Json& each : all.value("unseen_columns", Json::array())) {
     counts.unseen_columns.push_back(each.get<std::string>());
   }

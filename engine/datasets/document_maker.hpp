@@ -52,6 +52,7 @@ struct DocumentRows {
   /// dataset_info.json states it.
   std::optional<std::int64_t> num_samples = std::nullopt;
   bool strict = false;
+  planner::DataReading reading = planner::DataReading::present;
 
   /// Hashes of the documents that `tokens` makes of these rows. Reads all files, and those of the
   /// tokenizer.
@@ -66,6 +67,8 @@ struct RowCounts {
   std::vector<LeftOutRows> left_out;
   /// Optional columns that the run names and no row has, by what they hold (UnseenColumns).
   std::vector<std::string> unseen_columns = {};
+  /// Rows that are learnt and may be meant otherwise.
+  std::vector<LeftOutRows> doubtful = {};
 
   /// The counts as one line of JSON that ends with a line feed (text), and the counts that such a
   /// line holds (of_text).

@@ -21,6 +21,10 @@ using planner::Packing;
 void tell_of(const DocumentRows& rows, const RowCounts& counts) {
   const std::string line = left_out_line(counts.left_out);
   if (!line.empty()) sim::warn("data: " + rows.name + ": " + line);
+  for (const LeftOutRows& each : counts.doubtful) {
+    sim::warn("data: " + rows.name + ": " + std::to_string(each.rows) +
+              (each.rows == 1 ? " row, " : " rows, the first ") + each.first + ": " + each.reason);
+  }
   if (counts.replaced_surrogates > 0) {
     sim::warn("data: " + rows.name + ": " + std::to_string(counts.replaced_surrogates) +
               " lone surrogates (half of a character's escape) are read as U+FFFD");

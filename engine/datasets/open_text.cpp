@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 
+#include "engine/datasets/claimed_tokens.hpp"
 #include "engine/datasets/data_set.hpp"
 #include "engine/datasets/document_text.hpp"
 #include "engine/datasets/plain_text_file.hpp"
@@ -55,6 +56,7 @@ std::vector<DocumentRows> find_sets(const planner::RunConfig& run) {
     try {
       sets.push_back(find_data_set(entry, run.dataset_dir));
       sets.back().strict = run.strict;
+      sets.back().reading = run.data_reading.value_or(planner::DataReading::present);
     } catch (const BadRequest& error) {
       refusals.push_back({"data", error.what()});
     }
@@ -143,7 +145,7 @@ void require_no_mask(const planner::RunConfig& run) {
 /// beside it.
 ChatTemplate require_template(const planner::RunConfig& run, const TokenizerFolder& tokenizer) {
   try {
-    return chat_template_of(tokenizer.folder, run.chat_template, run.date_string);
+    return chat_template_of(tokenizer.folder, run.chat_template, run.date_string, run.data_reading);
   } catch (const BadRequest& fault) {
     try {
       (void)tokenizer.load();
@@ -181,11 +183,12 @@ std::unique_ptr<WindowedText> open_text(const planner::RunConfig& run, const pat
   std::vector<DocumentRows> sets = find_sets(run);
   if (asks_for_bytes(run)) return open_bytes(run, sets, cache);
   const TokenizerPlace place = find_tokenizer_place(run.model);
-  const auto tokenizer = usable_tokenizer(place);
+  const auto tokenizer = usable_tokenizer(place, run.data_reading);
   if (!tokenizer) return open_bytes(run, sets, cache);
   const path& folder = tokenizer->folder;
   if (sets.front().format.kind == DataFormat::text) {
     require_stream(run, sets.front());
+    require_claims(run.tokenizer_claims, *tokenizer, nullptr, true);
     return std::make_unique<TokenText>(
         TokenText::Files{.text = plain_text_file(sets.front().files, cache),
                          .tokenizer = *tokenizer,
@@ -197,14 +200,17 @@ std::unique_ptr<WindowedText> open_text(const planner::RunConfig& run, const pat
                               .tokens = {.tokenizer = *tokenizer},
                               .mixture = run.mixture,
                               .cache = cache};
-  bool templated = false, all_texts = true;
+  bool templated = false, all_texts = true, texts = false;
   for (const DocumentRows& set : source.sets) {
     templated = templated || set.format.conversations();
+    texts = texts || !set.format.conversations();
     all_texts = all_texts && set.format.kind == DataFormat::jsonl;
   }
   if (templated) {
     source.tokens.chat = require_template(run, *tokenizer);
   }
+  require_claims(run.tokenizer_claims, *tokenizer, templated ? &source.tokens.chat : nullptr,
+                 texts);
   source.tokens.end_of_text = special_token_names(folder).eos;
   if (!source.tokens.end_of_text) warn_of_no_end(source.sets, folder);
   const Packing usual = all_texts ? Packing::stream : Packing::off;

@@ -25,10 +25,12 @@ std::optional<std::string> hub_id_of(const std::filesystem::path& folder) {
 
 }  // namespace
 
-std::optional<TokenizerFolder> usable_tokenizer(const TokenizerPlace& place) {
+std::optional<TokenizerFolder> usable_tokenizer(const TokenizerPlace& place,
+                                                std::optional<planner::DataReading> reading) {
   if (!place.folder) return std::nullopt;
   auto found = find_tokenizer(*place.folder);
   if (auto* tokenizer = std::get_if<TokenizerFolder>(&found)) {
+    tokenizer->adds_further = reading != planner::DataReading::first;
     if (FolderSettings(tokenizer->folder).flag("split_special_tokens", false)) {
       sim::warn((tokenizer->folder / "tokenizer_config.json").string() +
                 ": split_special_tokens is not done here: a special token in a text is one token");

@@ -120,10 +120,11 @@ std::string advice_on_fields(const Json& row) {
     fields.append(fields.empty() ? "" : ", ").append(name.empty() ? "\"\"" : name.substr(0, 40));
   }
   constexpr std::array kPrompts = {"question", "prompt", "instruction", "query",
-                                   "problem",  "input",  "user"};
-  constexpr std::array kResponses = {"answer",   "response",  "output", "completion",
-                                     "solution", "assistant", "target", "chosen"};
-  constexpr std::array kTexts = {"content", "prompt", "article", "body", "document"};
+                                   "problem",  "input",  "inputs",      "user"};
+  constexpr std::array kResponses = {"answer",    "response", "output",  "completion", "solution",
+                                     "assistant", "target",   "targets", "chosen"};
+  constexpr std::array kTexts = {"content",  "prompt", "article", "body",
+                                 "document", "code",   "markdown"};
   // What a question is asked about stands beside it.
   constexpr std::array kQueries = {"input", "context"};
   std::string prompt = first_of(row, kPrompts);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "engine/model_files/adapter_folder.hpp"
 #include "engine/model_files/strict_json.hpp"
 #include "planner/catalogue/hugging_face_cache.hpp"
 #include "planner/catalogue/model_source.hpp"
@@ -135,7 +136,7 @@ std::string conversion_of(const path& folder) {
 /// none for files that hold no weights.
 std::optional<std::string> fault_of_other_format(const path& folder, const std::string& name) {
   if (name == "adapter_model.safetensors" || name == "adapter_model.bin") {
-    return " is an adapter, not a model: merge it into its base";
+    return " is of an adapter, not a model: " + adapter_advice(folder);
   }
   if (name.ends_with(".gguf")) return ": GGUF is not supported: give the safetensors original";
   if (name.starts_with("consolidated") && name.ends_with(".safetensors")) {

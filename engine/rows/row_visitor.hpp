@@ -28,6 +28,9 @@ struct RowVisitor {
   std::function<Reading(const std::string& where, const std::string& reason)> bad;
   /// Called now and then with the bytes of the file that were read; may be empty.
   std::function<void(std::int64_t bytes_read)> progress = nullptr;
+  /// Whether fields that a row of parquet or Arrow lacks within a column are null, as they were
+  /// before version 0.2.0, and not absent.
+  bool keeps_nulls = false;
 };
 
 }  // namespace sluice::engine

@@ -26,7 +26,9 @@ void read_table_rows(const std::filesystem::path& file, FileForm form, const Row
   PythonChild child(table_script(), {.memory = kAddressSpace});
   const auto size = static_cast<std::int64_t>(std::filesystem::file_size(file));
   const std::string path = std::filesystem::absolute(file).string();
-  const Json request{{"path", path}, {"form", form == FileForm::parquet ? "parquet" : "arrow"}};
+  const Json request{{"path", path},
+                     {"form", form == FileForm::parquet ? "parquet" : "arrow"},
+                     {"nulls", visitor.keeps_nulls}};
   std::int64_t number = 0;
   const auto visit = [&](std::string_view line) {
     using Replies = PythonChild::Replies;

@@ -74,7 +74,8 @@ def send(request):
     sent = 0
     try:
         for row in rows(request["path"], request["form"]):
-            row = {name: without_nulls(each) for name, each in row.items()}
+            if not request["nulls"]:
+                row = {name: without_nulls(each) for name, each in row.items()}
             _written.append(b'{"row":' + json.dumps(row, default=plain, separators=(",", ":")).encode() + b"}\n")
             sent += 1
             if len(_written) >= 64:

@@ -39,6 +39,7 @@ Tokenizer with_further_tokens(const path& file, const nlohmann::json& further) {
 std::string TokenizerFolder::hash() const {
   if (form == TokenizerForm::tokenizer_json) {
     const std::string file = read_record(files.front()).sha256;
+    if (!adds_further) return file;
     const nlohmann::json further = further_tokens(folder);
     if (further.empty()) return file;
     return planner::CanonicalText("sluice/tokenizer")
@@ -58,7 +59,8 @@ Tokenizer TokenizerFolder::load() const {
   const std::string where = main_file().string();
   switch (form) {
     case TokenizerForm::tokenizer_json:
-      return with_further_tokens(main_file(), further_tokens(folder));
+      return with_further_tokens(main_file(),
+                                 adds_further ? further_tokens(folder) : nlohmann::json::array());
     case TokenizerForm::vocabulary_and_merges:
       return Tokenizer(read_tokenizer(from_vocabulary_and_merges(folder), where));
     case TokenizerForm::sentencepiece:

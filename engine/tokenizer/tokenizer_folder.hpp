@@ -24,6 +24,9 @@ struct TokenizerFolder {
   std::filesystem::path folder;
   /// Every file that decides the ids of a text, the main one first.
   std::vector<std::filesystem::path> files;
+  /// Whether the tokens that stand beside a tokenizer.json are added to it (further_tokens()), as
+  /// runs begun before version 0.2.0 did not.
+  bool adds_further = true;
 
   /// Path of the main file, to be named in messages: FOLDER/tokenizer.json.
   [[nodiscard]] const std::filesystem::path& main_file() const { return files.front(); }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <vector>
 
 #include "planner/files/yaml_document.hpp"
 #include "planner/runs/axolotl_data.hpp"
@@ -37,19 +38,51 @@ void set_min_ratio(RunConfig& run, Text value, Text key) {
   if (!is_none(value)) run.schedule.final_fraction = parse_between(value, key, 0, 1);
 }
 
-/// Names of a tokenizer's special tokens, which the model's folder has.
+/// The texts of a token, or of a list of tokens.
+std::vector<std::string> tokens_in(const YAML::Node& node, Text key) {
+  std::vector<std::string> tokens;
+  if (node.IsScalar()) tokens.push_back(node.Scalar());
+  for (const auto& each : node) {
+    if (!each.IsScalar()) throw BadRequest(key + ": must be a list of tokens");
+    tokens.push_back(each.Scalar());
+  }
+  return tokens;
+}
+
+/// Names of a tokenizer's special tokens, of which those that begin and end texts must be the
+/// model's own.
 void set_special_tokens(RunConfig& run, Text value, Text key) {
   if (is_none(value)) return;
   read_yaml(value, key, [&](const YAML::Node& map) {
     if (!map.IsMap()) throw BadRequest(key + ": must be a map of tokens");
     for (const auto& item : map) {
       const std::string name = item.first.Scalar();
-      if (name == "additional_special_tokens")
-        throw BadRequest(key + "." + name + ": " + kVocabulary);
+      if (name == "additional_special_tokens") {
+        run.tokenizer_claims.tokens[key + "." + name] = tokens_in(item.second, key + "." + name);
+      } else if (name != "eos_token" && name != "bos_token") {
+        run.notes.push_back(key + "." + name + " is ignored: nothing that is learnt holds it");
+      } else if (!item.second.IsNull()) {
+        if (!item.second.IsScalar())
+          throw BadRequest(key + "." + name + ": must be a token's text");
+        run.tokenizer_claims.special[name] = item.second.Scalar();
+      }
     }
   });
-  run.notes.push_back(key + " is ignored: " + kTokenizerOfFolder +
-                      ", and its end of text and of turns are learnt");
+}
+
+/// Tokens that end turns; the template's own is learnt.
+void set_turn_ends(RunConfig& run, Text value, Text key) {
+  if (is_none(value)) return;
+  read_yaml(value, key,
+            [&](const YAML::Node& list) { run.tokenizer_claims.turn_ends = tokens_in(list, key); });
+}
+
+/// Tokens that axolotl adds where the tokenizer lacks them.
+void set_tokens(RunConfig& run, Text value, Text key) {
+  if (is_none(value)) return;
+  read_yaml(value, key, [&](const YAML::Node& list) {
+    run.tokenizer_claims.tokens[key] = tokens_in(list, key);
+  });
 }
 
 void set_jinja(RunConfig& run, Text value, Text key) {
@@ -110,6 +143,8 @@ constexpr std::array kAxolotlKeys = {
     rule("evals_per_epoch", set_per_epoch<kEvaluate>),
     rule("saves_per_epoch", set_per_epoch<kSave>),
     rule("special_tokens", set_special_tokens),
+    rule("eot_tokens", set_turn_ends),
+    rule("tokens", set_tokens),
     rule("plugins", set_plugins),
     rule("rl", set_rl),
     rule("train_on_inputs", set_train_on_inputs),
@@ -228,7 +263,6 @@ constexpr std::array kAxolotlKeys = {
     refused("early_stopping_patience", "write keep_best: true, and stop the run by Ctrl-C"),
     refused("embedding_lr", "one learning rate holds for all weights"),
     refused("embedding_lr_scale", "one learning rate holds for all weights"),
-    refused("eot_tokens", "the model's chat template says what ends a turn"),
     refused("fix_untrained_tokens", kVocabulary),
     refused("float16", "write bf16: true, or compute: bf16"),
     refused("lisa_n_layers", kAllWeights),
@@ -251,7 +285,6 @@ constexpr std::array kAxolotlKeys = {
     refused("shrink_embeddings", kVocabulary),
     refused("test_datasets", kValidation),
     refused("tokenizer_config", "put that tokenizer.json into the model's folder"),
-    refused("tokens", kVocabulary),
     refused("torchdistx_path", kAdamW),
     refused("unfrozen_parameters", kAllWeights),
     refused("use_pose", "positions count from 0 by one"),

@@ -123,6 +123,19 @@ void set_policy(RunConfig& run, Text value, Text) {
   run.plan.reset();
 }
 
+void set_data_reading(RunConfig& run, Text value, Text path) {
+  run.data_reading.reset();
+  if (is_none(value)) return;
+  const std::int64_t version = parse_positive(value, path);
+  const auto present = static_cast<std::int64_t>(DataReading::present);
+  if (version > present) {
+    throw BadRequest(std::string(path) + ": " + std::to_string(version) +
+                     " is of a newer Sluice: this one reads data by versions 1 to " +
+                     std::to_string(present));
+  }
+  run.data_reading = static_cast<DataReading>(version);
+}
+
 /// Sets steps, which replace epochs that were set before.
 void set_steps(RunConfig& run, Text value, Text path) {
   run.steps = parse_positive(value, path);
@@ -231,6 +244,7 @@ constexpr std::array kPaths = {
             [](RunConfig& run, Text v, Text) {
               run.date_string = is_none(v) ? std::nullopt : std::optional(v);
             }},
+    RunPath{"data_reading", set_data_reading},
     RunPath{"packing", set_packing_kind},
     RunPath{"seq_len", [](RunConfig& run, Text v, Text p) { run.seq_len = parse_positive(v, p); }},
     RunPath{"batch_size",

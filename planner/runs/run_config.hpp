@@ -16,8 +16,10 @@
 #include "planner/plans/plan.hpp"
 #include "planner/plans/residency.hpp"
 #include "planner/runs/data_entry.hpp"
+#include "planner/runs/data_reading.hpp"
 #include "planner/runs/refusal.hpp"
 #include "planner/runs/schedule.hpp"
+#include "planner/runs/tokenizer_claims.hpp"
 #include "sim/units.hpp"
 
 namespace YAML {
@@ -80,6 +82,8 @@ struct RunConfig {
   /// The date that the chat template writes, such as "26 Jul 2024"; none for the template's own
   /// fallback.
   std::optional<std::string> date_string;
+  /// How the data become tokens; none for the present reading, which a run's first start records.
+  std::optional<DataReading> data_reading;
   Packing packing = Packing::automatic;
   std::int64_t seq_len = 0;     ///< Tokens of a sequence; 0 where not given, which to_job refuses.
   std::int64_t batch_size = 0;  ///< Sequences of a step; 0 where not given, which to_job refuses.
@@ -147,6 +151,8 @@ struct RunConfig {
   /// Other programs' keys for training adapters or parts of a model, with their values, by name;
   /// empty values switch them off (adapter_keys.hpp).
   std::map<std::string, std::string> adapter;
+  /// What a file of another program says of the tokenizer, which is compared with the model's.
+  TokenizerClaims tokenizer_claims;
   /// Messages on keys of the run that were accepted and have no effect, and on defaults that were
   /// set.
   std::vector<std::string> notes;

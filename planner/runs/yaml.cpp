@@ -160,6 +160,9 @@ std::string to_yaml(const RunConfig& run) {
   if (run.strict) yaml.bare("strict", "true");
   if (run.chat_template) yaml.quoted("template", *run.chat_template);
   if (run.date_string) yaml.quoted("date_string", *run.date_string);
+  if (run.data_reading) {
+    yaml.number("data_reading", static_cast<std::int64_t>(*run.data_reading));
+  }
   yaml.quoted("packing", to_string(run.packing));  // YAML 1.1 reads off as a boolean.
   if (run.seq_len > 0) yaml.number("seq_len", run.seq_len);
   if (run.batch_size > 0) yaml.number("batch_size", run.batch_size);

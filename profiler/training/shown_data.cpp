@@ -72,7 +72,8 @@ ShownData show_data(const planner::RunArguments& run, std::int64_t rows, bool st
   if (config.seq_len < 1) throw BadRequest("seq_len is missing: give --seq-len N");
   // A folder may have a tokenizer alone; a name must lead to a model.
   if (!std::filesystem::is_directory(config.model)) (void)planner::find_model(config.model);
-  const auto text = text_of(config, progress);
+  const auto text =
+      kept ? text_as_begun(config, kept->facts.data_sha256, progress) : text_of(config, progress);
   require_vocabulary_of(config, *text);
   tell_of_template(config, kept, *text);
   ShownData data{.summary = text->summary(rows), .packed = text->if_packed()};

@@ -6,6 +6,7 @@
 
 #include "engine/backends/backend.hpp"
 #include "engine/datasets/open_text.hpp"
+#include "engine/model_files/adapter_folder.hpp"
 #include "engine/model_files/model_weights.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/model_source.hpp"
@@ -95,6 +96,7 @@ TrainRequest read_train_request(planner::RunConfig config, TrainOptions options,
                                 const std::optional<planner::Policy>& policy) {
   if (config.backend && !options.dry) engine::require_backend(*config.backend);
   if (!options.resumed && !config.model.empty()) {
+    engine::require_no_adapter(config.model);
     engine::require_readable_weights(config.model, planner::find_model(config.model));
   }
   settle_groups(config, options.resumed);
@@ -102,7 +104,10 @@ TrainRequest read_train_request(planner::RunConfig config, TrainOptions options,
   planner::Request planning = planner::resolve(config, planner::Store::of_user(), policy);
   require_trainable(config);
   if (!options.dry) engine::require_backend(planning.predictor.machine().profile.device);
-  if (!options.resumed) engine::fix_date(config);
+  if (!options.resumed) {
+    engine::fix_date(config);
+    if (!config.data_reading) config.data_reading = planner::DataReading::present;
+  }
   if (!options.resumed || !config.working_folder) {
     config.working_folder = std::filesystem::current_path();
   }
@@ -113,8 +118,11 @@ TrainRequest read_train_request(planner::RunConfig config, TrainOptions options,
       trained_on_bytes(*options.resumed, read_as, kept)) {
     read_as.data_format = planner::DataFormat::bytes;
   }
+  const AmountShown cutting = observer.amount("cutting text into tokens");
+  const auto begun = options.resumed ? engine::kept_model_of(*options.resumed) : std::nullopt;
   std::unique_ptr<engine::WindowedText> text =
-      text_of(read_as, observer.amount("cutting text into tokens"));
+      begun ? text_as_begun(read_as, begun->facts.data_sha256, cutting) : text_of(read_as, cutting);
+  config.data_reading = read_as.data_reading;
   settle_steps(config, *text);
   require_steps_to_trace(options.trace_out, config.steps);
   require_vocabulary(*text, planning.predictor.job().model);

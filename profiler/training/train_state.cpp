@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 
 #include "engine/chat/kept_template.hpp"
 #include "engine/datasets/open_text.hpp"
@@ -105,6 +106,11 @@ std::unique_ptr<engine::Checkpoint> checkpoint_of(const path& checkpoints) {
   return found;
 }
 
+/// Whether a run that recorded the hash `begun` has these data.
+bool has_hash(const engine::WindowedText& text, const std::string& begun) {
+  return text.hash() == begun || text.hash_of_all_windows() == begun;
+}
+
 }  // namespace
 
 std::string RunStart::description(std::int64_t seed) const {
@@ -162,6 +168,38 @@ RunStart find_start(const RunIdentity& identity, const std::optional<path>& resu
 std::unique_ptr<engine::WindowedText> text_of(const planner::RunConfig& config,
                                               const AmountShown& show) {
   return engine::open_text(config, planner::Store::of_user().root() / "tokens", show);
+}
+
+std::unique_ptr<engine::WindowedText> text_as_begun(planner::RunConfig& config,
+                                                    const std::string& begun,
+                                                    const AmountShown& show) {
+  using planner::DataReading;
+  std::unique_ptr<engine::WindowedText> present;
+  std::exception_ptr refused;
+  try {
+    present = text_of(config, show);
+    if (config.data_reading || has_hash(*present, begun)) return present;
+  } catch (const BadRequest&) {
+    if (config.data_reading) throw;
+    refused = std::current_exception();  // It may be read as it was.
+  }
+  planner::RunConfig earlier = config;
+  earlier.data_reading = DataReading::first;
+  try {
+    auto text = text_of(earlier, show);
+    if (has_hash(*text, begun)) {
+      config.data_reading = DataReading::first;
+      sim::note(
+          "data: are read as when the run began (data_reading: 1), before tokens beside "
+          "tokenizer.json, absent fields of tables and tools in shipped templates were read as "
+          "now; a run of its own reads them as now");
+      return text;
+    }
+  } catch (const BadRequest&) {
+    // What the present reading says holds.
+  }
+  if (refused) std::rethrow_exception(refused);
+  return present;
 }
 
 std::unique_ptr<engine::Session> start_session(const RunStart& start, const RunIdentity& identity,

@@ -62,6 +62,14 @@ struct RunIdentity {
 [[nodiscard]] std::unique_ptr<engine::WindowedText> text_of(const planner::RunConfig& config,
                                                             const AmountShown& show);
 
+/// Opens the data of a run that goes on, as text_of() does, by the reading that gives the hash
+/// `begun`, which the run recorded: where `config` states no reading and the present one gives
+/// another, by the one of before. Sets the reading that was taken in `config`, and says in a line
+/// where it is one of before. The present reading where none gives that hash.
+[[nodiscard]] std::unique_ptr<engine::WindowedText> text_as_begun(planner::RunConfig& config,
+                                                                  const std::string& begun,
+                                                                  const AmountShown& show);
+
 /// Creates the session on `devices`, one a rank, with its initial state; `told` hears of the
 /// progress while weights are read, `observer` watches the first rank. `place` says where the file
 /// for state on the disk goes.

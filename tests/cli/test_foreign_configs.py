@@ -185,6 +185,30 @@ def test_an_axolotl_example_trains_as_the_same_rows_by_our_names_do(run_sluice, 
     assert one["loss"] == other["loss"] and one["weights_sha256"] == other["weights_sha256"]
 
 
+@engine
+def test_what_axolotl_says_of_the_tokenizer_must_be_so(run_sluice, tmp_path):
+    pytest.importorskip("tokenizers", reason="PyPI's tokenizers is not installed (scripts/install tests)")
+    pytest.importorskip("jinja2", reason="python3-jinja2 is not installed")
+    write_chat_model(tmp_path / "model")
+    write_jsonl(tmp_path / "chat.jsonl", [{"messages": talk} for talk in conversations(20)])
+    write_jsonl(tmp_path / "text.jsonl", [{"text": "red is good. " * 20}] * 20)
+    run = "base_model: model\ndatasets: [{path: chat.jsonl, type: chat_template}]\nsequence_len: 64\n"
+    right = 'special_tokens: {eos_token: "<|im_end|>", pad_token: <p>}\neot_tokens: ["<|im_end|>"]\ntokens: ["<|im_start|>"]\n'
+    (tmp_path / "right.yaml").write_text(run + right)
+    run_sluice("data", "right.yaml")
+    (tmp_path / "wrong.yaml").write_text(
+        run + "special_tokens: {bos_token: <s>, additional_special_tokens: [<a>]}\neot_tokens: [<e>]\ntokens: [<b>]\n"
+    )
+    found = errors(run_sluice("data", "wrong.yaml", exit_code=2))
+    for said in ('special_tokens.bos_token: is "<s>", and the tokenizer of model has none: write', 'additional_special_tokens: "<a>" is no token',
+                 'eot_tokens: the chat template', 'tokens: "<b>" is no token of model: add it to the model\'s folder first'):  # fmt: skip
+        assert any(said in line for line in found), said
+    # Texts end with the tokenizer's own token, whatever a template writes.
+    (tmp_path / "text.yaml").write_text(run.replace("chat.jsonl, type: chat_template", "text.jsonl, type: completion") + right)
+    (line,) = errors(run_sluice("data", "text.yaml", exit_code=2))
+    assert 'special_tokens.eos_token: is "<|im_end|>", and the tokenizer of model has "<|endoftext|>"' in line
+
+
 def test_all_that_is_refused_is_said_at_once(run_sluice, model, tmp_path):
     (tmp_path / "wrong.yaml").write_text(
         "base_model: mdoel\ntrain_on_inputs: True\nsequence_length: 64\noptimizer: lion_8bit\n"

@@ -154,3 +154,18 @@ def test_a_tensor_in_two_shards_is_refused(refuses, flags, tmp_path):
     index = {"weight_map": {"x": "a.safetensors", "y": "b.safetensors"}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
     refuses(["train", *flags], "b.safetensors", "is in a.safetensors too")
+
+
+def test_a_folder_with_an_adapter_is_named_with_its_base_and_what_merges_it(refuses, run_sluice, flags, tmp_path):
+    folder = tmp_path / "model"
+    write_model(folder, CONFIG)
+    (folder / "adapter_config.json").write_text(json.dumps({"peft_type": "LORA", "base_model_name_or_path": "Qwen/Qwen3-8B"}))
+    save({"x": torch.zeros(2)}, folder / "adapter_model.safetensors")
+    said = "holds an adapter (LORA) of Qwen/Qwen3-8B, and Sluice trains all weights of a model: merge it into its base"
+    refuses(["train", *flags], said, "merge_and_unload", cwd=tmp_path)
+    refuses(["generate", "model", "--prompt", "a"], said, cwd=tmp_path)
+    (folder / "config.json").rename(folder / "other.json")
+    refuses(["train", *flags], said, cwd=tmp_path)
+    (folder / "other.json").rename(folder / "config.json")
+    save(tensors_of(CONFIG), folder / "model.safetensors")
+    assert "the adapter beside the model's weights is not read" in run_sluice("train", *flags, cwd=tmp_path).err

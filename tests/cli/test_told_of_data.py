@@ -1,5 +1,6 @@
 """What is told of data before they are trained on is what is trained: shares, windows, token ids, rows left out, ends."""
 
+import datetime
 import json
 
 import pytest
@@ -207,3 +208,61 @@ def test_positions_beyond_the_models_are_told(run_sluice, prompt, tmp_path):
     words = ["eval", "model", "--data", "text.txt", "--machine", "here", "--backend", "host"]
     assert "seq_len 96 is above the model's max_position_embeddings (64)" in run_sluice(*words, "--seq-len", "96").err
     assert "warning" not in run_sluice(*words, "--seq-len", "64").err
+
+
+def test_the_date_of_a_prompt_is_the_runs_or_todays_or_the_one_given(run_sluice, refuses, prompt, tmp_path):
+    config = tmp_path / "model/tokenizer_config.json"
+    dated = {"chat_template": THINK + "{{ strftime_now('%d %b %Y') }}", "eos_token": "<|endoftext|>"}
+    config.write_text(json.dumps(dated))
+    words = ["--chat", "--prompt", "red?"]
+    days = [datetime.datetime.now(datetime.timezone.utc).strftime("%d %b %Y")]
+    said = prompt(*words)
+    days.append(datetime.datetime.now(datetime.timezone.utc).strftime("%d %b %Y"))
+    assert any(said.endswith(day) for day in days)
+    assert prompt(*words, "--date", "01 Feb 2003").endswith("01 Feb 2003")
+    write_chats(tmp_path, [chat("red?", "good")] * 8)
+    run_sluice("train", *small_flags(tmp_path, "model"), "data=chat.jsonl", "--seq-len", "64", "steps=1", "out=run",
+               "date_string=04 May 2006")  # fmt: skip
+    of_run = ["generate", "run", "--max-new-tokens", "1", "--machine", "here", "--backend", "host", "--json", *words]
+    step = ["generate", "run/checkpoints/step-1", *of_run[2:]]
+    expected = run_sluice("generate", "model", *of_run[2:], "--date", "04 May 2006").json()["prompt_ids"]
+    assert run_sluice(*of_run).json()["prompt_ids"] == expected == run_sluice(*step).json()["prompt_ids"]
+    config.write_text(json.dumps({**dated, "chat_template": THINK}))
+    refuses(["generate", "model", *of_run[2:], "--date", "01 Feb 2003"], "date_string", "writes no date")
+
+
+def test_words_for_nothing_in_csv_are_told(run_sluice, tokenizer, tmp_path):
+    rows = [("red?", "NaN", "good"), ("blue?", "", "bad"), ("one?", "nan", "two"), ("None?", "None", "None")]
+    (tmp_path / "rows.csv").write_text("instruction,input,output\n" + "".join(",".join(row) + "\n" for row in rows))
+    said = run_sluice("data", "--model", "model", "--data", "rows.csv", "--seq-len", "64")
+    assert 'rows.csv: 1 row, rows.csv:2: input: "NaN", a word of other programs for nothing, is learnt' in said.err
+    assert said.err.count("a word of other programs") == 2 and '"None"' not in said.err
+
+
+def test_messages_that_are_learnt_one_by_one_as_texts_are_told(run_sluice, tokenizer, tmp_path):
+    rows = [{"role": role, "text": "red is good. " * 9, "parent": i} for i in range(4) for role in ("prompter", "assistant")]
+    write_jsonl(tmp_path / "rows.jsonl", rows)
+    words = ["data", "--model", "model", "--data", "rows.jsonl", "--seq-len", "32"]
+    assert "rows.jsonl: 8 rows, the first rows.jsonl:1: text: stands beside a role" in run_sluice(*words).err
+
+
+def test_contents_with_marks_of_turns_are_told(run_sluice, tokenizer, tmp_path):
+    rendered = "<|im_start|>user\nred?<|im_end|>\n<|im_start|>assistant\n"
+    write_jsonl(tmp_path / "rows.jsonl", [{"instruction": rendered, "output": "good"}, {"instruction": "red?", "output": "good"}] * 4)
+    said = run_sluice("data", "--model", "model", "--data", "rows.jsonl", "--seq-len", "128").err
+    assert "rows.jsonl: 4 rows, the first rows.jsonl:1: messages[].content: holds <|im_end|>, by which the chat template ends turns" in said
+
+
+def test_arguments_of_calls_that_a_template_quotes_are_told(run_sluice, tokenizer, tmp_path):
+    def rows(arguments):
+        call = {"type": "function", "function": {"name": "f", "arguments": arguments}}
+        turns = [{"role": "user", "content": "red?"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
+        return [{"messages": turns, "tools": [{"type": "function", "function": {"name": "f", "parameters": {}}}]}] * 8
+
+    words = ["data", "--model", "model", "--data", "chat.jsonl", "--seq-len", "512", "template=qwen2.5"]
+    write_jsonl(tmp_path / "chat.jsonl", rows('{"place": "Ulm"}'))
+    said = run_sluice(*words)
+    assert "8 rows, the first chat.jsonl:1: tool_calls: arguments are JSON text, and the chat template writes them quoted" in said.err
+    assert "writes them quoted" in run_sluice(*words).err  # Also where the tokens are kept.
+    write_jsonl(tmp_path / "chat.jsonl", rows({"place": "Ulm"}))
+    assert "quoted" not in run_sluice(*words).err

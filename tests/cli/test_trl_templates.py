@@ -119,7 +119,7 @@ def test_the_text_and_the_marks_are_those_of_transformers(tmp_path, expected, fi
     assert compared >= 5
 
 
-SHIPPED = {"qwen2.5": "qwen2_5", "qwen3": "qwen3", "qwen3_nothink": "qwen3_instruct_2507", "llama3.1": "llama3_1", "llama3.2": "llama3_2"}
+SHIPPED = {"llama3": "llama3", "qwen2.5": "qwen2_5", "qwen3": "qwen3", "qwen3_nothink": "qwen3_instruct_2507", "llama3.1": "llama3_1", "llama3.2": "llama3_2"}
 
 
 @pytest.mark.parametrize("name", SHIPPED)

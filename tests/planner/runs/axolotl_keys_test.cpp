@@ -133,7 +133,26 @@ TEST(AxolotlKeys, AnAxolotlFileIsARun) {
   EXPECT_EQ(told("optimizer: paged_adamw_8bit is AdamW, whose state is kept at 32 bits"), 1);
   EXPECT_EQ(told("deepspeed is ignored"), 1);
   EXPECT_EQ(told("val_set_size is ignored: the last twentieth"), 1);
-  EXPECT_EQ(told("special_tokens is ignored"), 1);
+  EXPECT_EQ(told("special_tokens.pad_token is ignored: nothing that is learnt"), 1);
+}
+
+TEST(AxolotlKeys, WhatAFileSaysOfTheTokenizerIsKeptForTheModelsOwn) {
+  const TokenizerClaims claims = run_from_yaml(R"(
+special_tokens:
+  eos_token: "<|im_end|>"
+  bos_token:
+  additional_special_tokens: [<a>, <b>]
+eot_tokens:
+  - "<|im_end|>"
+tokens: [<c>]
+)",
+                                               "RUN.yaml")
+                                     .tokenizer_claims;
+  EXPECT_EQ(claims.special, (std::map<std::string, std::string>{{"eos_token", "<|im_end|>"}}));
+  EXPECT_EQ(claims.turn_ends, std::vector<std::string>{"<|im_end|>"});
+  EXPECT_EQ(claims.tokens, (std::map<std::string, std::vector<std::string>>{
+                               {"special_tokens.additional_special_tokens", {"<a>", "<b>"}},
+                               {"tokens", {"<c>"}}}));
 }
 
 TEST(AxolotlKeys, CadencesBecomeStepsOnceTheRunsLengthIsKnown) {
