@@ -14,15 +14,15 @@ namespace {
 using sim::Json;
 
 constexpr std::array kSupport = {
-    Support{"host", "any x86-64 or Arm computer", "tested"},
+    Support{"host", "any x86-64 computer", "tested"},
     Support{"sm_80", "A100", "compiled"},
-    Support{"sm_86", "RTX 3090, A6000", "predicted only"},
-    Support{"sm_89", "RTX 4090, L40S, L4", "predicted only"},
+    Support{"sm_86", "RTX 3090, A6000", "compiled"},
+    Support{"sm_89", "RTX 4090, L40S, L4", "compiled"},
     Support{"sm_90", "H100, H200, GH200", "tested"},
-    Support{"sm_100", "B200, GB200", "predicted only"},
-    Support{"sm_103", "B300", "predicted only"},
-    Support{"sm_120", "RTX 5090, RTX PRO 6000", "predicted only"},
-    Support{"sm_121", "GB10 (DGX Spark)", "predicted only"},
+    Support{"sm_100", "B200, GB200", "compiled"},
+    Support{"sm_103", "B300", "compiled"},
+    Support{"sm_120", "RTX 5090, RTX PRO 6000", "compiled"},
+    Support{"sm_121", "GB10 (DGX Spark)", "compiled"},
     Support{"sm_70", "V100: no bf16, kernels need 8.0 and newer", kDoesNotRun},
     Support{"gfx942", "MI300X: no CUDA", kDoesNotRun},
     Support{"gfx950", "MI355X: no CUDA", kDoesNotRun},

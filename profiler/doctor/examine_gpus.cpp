@@ -1,11 +1,28 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "planner/catalogue/machine_list.hpp"
 #include "profiler/doctor/examine.hpp"
 
 namespace sluice::profiler {
 namespace {
 
 constexpr int kOldestCapability = 80;  ///< The first compute capability with bf16 tensor cores.
+
+/// How far this version is known to work on GPUs of `capability`, as 10 x major + minor.
+std::string support_text(int capability) {
+  const std::string architecture = fmt::format("sm_{}", capability);
+  const auto known = std::ranges::find(
+      planner::support(), architecture,
+      [](const planner::Support& each) -> std::string { return each.architecture; });
+  if (known == planner::support().end()) {
+    return "not known to this version: sluice doctor --deep tries it";
+  }
+  const std::string state = known->state;
+  if (state == "tested") return "tested on such a card";
+  return state + ", not run on such a card: sluice doctor --deep tries it";
+}
 
 Finding examine_gpu(const Gpu& gpu) {
   const double gibibytes = static_cast<double>(gpu.memory.count()) / (1LL << 30);
@@ -16,7 +33,7 @@ Finding examine_gpu(const Gpu& gpu) {
             text + fmt::format(": sm_{} is the oldest architecture supported", kOldestCapability),
             "sluice machines (support table), or sluice train --backend host"};
   }
-  return {"gpu", Verdict::ok, text, std::nullopt};
+  return {"gpu", Verdict::ok, text + "; " + support_text(gpu.compute_capability), std::nullopt};
 }
 
 Finding examine_pcie(const Gpu& gpu) {

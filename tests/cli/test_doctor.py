@@ -43,3 +43,18 @@ def test_folder_that_cannot_be_written_fails_with_exit_4(run_sluice):
 
 def test_unknown_option_is_refused(refuses):
     refuses(["doctor", "--jsno"], "--jsno", "--json")
+
+
+def test_deep_trains_and_compares_with_what_is_known(run_sluice, validate):
+    report = run_sluice("doctor", "--deep", "--json", exit_code=None).json()
+    validate(report, "doctor")
+    lines = {finding["subject"]: finding for finding in report["findings"]}
+    for subject in ("training (host)", "little memory (host)", "resuming (host)"):
+        assert lines[subject]["verdict"] == "ok", lines[subject]
+    assert "as known" in lines["training (host)"]["text"]
+    assert lines["version"]["text"].startswith("sluice ") and "training (GPU)" in lines
+
+
+def test_deep_without_a_folder_for_temporary_files_says_so(run_sluice):
+    run = run_sluice("doctor", "--deep", exit_code=4, env={"TMPDIR": "/nowhere"})
+    assert "TMPDIR" in run.err

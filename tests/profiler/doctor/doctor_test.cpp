@@ -148,6 +148,21 @@ TEST(Doctor, GpuBelowSm80Fails) {
   EXPECT_EQ(findings[0].text, "CUDA up to 12.4");
 }
 
+TEST(Doctor, SaysOfEachGpuHowFarItIsKnownToWork) {
+  NvidiaDriver driver;
+  driver.gpus.push_back({"H200", 90, 139_GiB, std::nullopt});
+  driver.gpus.push_back({"RTX 4090", 89, 24_GiB, std::nullopt});
+  driver.gpus.push_back({"Next", 130, 24_GiB, std::nullopt});
+  std::vector<std::string> ends;
+  for (const Finding& finding : examine_gpus(driver, CudaBackend::built)) {
+    if (finding.subject == "gpu") ends.push_back(finding.text.substr(finding.text.find("; ") + 2));
+  }
+  EXPECT_EQ(ends, (std::vector<std::string>{
+                      "tested on such a card",
+                      "compiled, not run on such a card: sluice doctor --deep tries it",
+                      "not known to this version: sluice doctor --deep tries it"}));
+}
+
 TEST(Doctor, NarrowPcieLinkWarnsAndIdleGenerationDoesNot) {
   NvidiaDriver driver;
   driver.gpus.push_back({"H200", 90, 139_GiB, Gpu::Pcie{1, 16, 5, 16}});
