@@ -1,9 +1,9 @@
 // The functions of cuBLASLt that products call, each of which opens the library at its first call:
 // a program with the CUDA parts starts where cuBLAS is not installed.
-#include <cstdint>
 #include <cublasLt.h>
 #include <dlfcn.h>
 
+#include <cstdint>
 #include <string>
 
 #include "sim/error.hpp"
