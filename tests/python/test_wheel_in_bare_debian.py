@@ -20,12 +20,12 @@ pytestmark = [
 
 SCRIPT = """
 set -e
-export PATH=/usr/bin:/bin HOME=/newcomer SLUICE_HOME=/newcomer/store LC_ALL=C.UTF-8
+export PATH=/usr/bin:/bin HOME=/place SLUICE_HOME=/place/store LC_ALL=C.UTF-8
 for tool in cc gcc cmake; do if command -v $tool; then exit 9; fi; done
-mkdir -p /newcomer && cd /newcomer
+mkdir -p /place && cd /place
 python3 -m venv bare
 bare/bin/pip install --quiet --no-index --find-links /wheels sluice
-PATH=/newcomer/bare/bin:$PATH
+PATH=/place/bare/bin:$PATH
 sluice predict --model llama-3.1-8b --machine rtx-4090 --seq-len 1024 --batch-size 32 --ram "4x64 GiB DDR5-5600" | grep throughput
 sluice doctor --deep | grep "training (host)"
 python -c "import sluice; print('module', sluice.__version__, sluice.predict('qwen2.5-7b', 'h200', seq_len=1024, batch_size=8).fits)"
