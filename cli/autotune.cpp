@@ -17,6 +17,7 @@
 #include "cli/shown/autotune_report.hpp"
 #include "cli/shown/plan_choices_table.hpp"
 #include "cli/shown/prediction_table.hpp"
+#include "cli/shown/progress_stream.hpp"
 #include "cli/words/parse_run.hpp"
 #include "engine/backends/backend.hpp"
 #include "planner/catalogue/catalogue.hpp"
@@ -152,6 +153,10 @@ profiler::TuneOptions options_of(const planner::RunArguments& request, const pla
     print(iteration_line(iteration) + "           " + planner::describe_plan(iteration.plan) +
           "\n");
     if (!iteration.refusal.empty()) print("           " + iteration.refusal + "\n");
+    stream_progress("tuning", iteration.number, std::nullopt,
+                    {{"predicted_s", iteration.predicted.count()},
+                     {"measured_s", iteration.measured.count()},
+                     {"error", iteration.error()}});
   };
   return options;
 }

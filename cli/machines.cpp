@@ -71,6 +71,35 @@ void show_kernels(const MachineProfile& machine) {
   }
 }
 
+void show_slowings(const std::vector<planner::LaneSlowing>& slowings) {
+  for (const planner::LaneSlowing& pair : slowings) {
+    const std::string where =
+        pair.threads > 0 ? ", optimizer on " + std::to_string(pair.threads) + " threads" : "";
+    show_fact(pair.on + " while " + pair.from + " runs" + where, pair.factor, FactUnit::number);
+  }
+}
+
+/// Prints how many GPUs the machine has, and what connects them.
+void show_gpus(const MachineProfile& machine) {
+  if (machine.devices) {
+    std::printf(
+        "  %-24s %14lld  which share host memory, cores and disk; other numbers are one's\n",
+        "gpus", static_cast<long long>(*machine.devices));
+  }
+  if (!machine.fabric) return;
+  const planner::Fabric& fabric = *machine.fabric;
+  std::printf("  %-24s %14s\n", "between gpus", to_string(fabric.path));
+  show_fact("collective, latency", fabric.latency, FactUnit::seconds);
+  for (const auto& [name, curve] :
+       {std::pair("gather of ", &fabric.gather), std::pair("exchange of ", &fabric.exchange)}) {
+    for (const planner::CurvePoint& point : *curve) {
+      show_fact(name + planner::format_bytes(Bytes(static_cast<std::int64_t>(point.size))),
+                point.rate, FactUnit::bytes_per_second);
+    }
+  }
+  show_slowings(fabric.interference);
+}
+
 void show_text(const MachineProfile& machine) {
   std::printf("%s: %s backend, %s, profile %s\n\n", machine.name.c_str(), to_string(machine.device),
               machine.architecture.c_str(), profile_hash(machine).c_str());
@@ -92,11 +121,8 @@ void show_text(const MachineProfile& machine) {
   for (const auto& [threads, rate] : machine.update) {
     show_fact("update, threads " + std::to_string(threads), rate, FactUnit::per_second);
   }
-  for (const MachineProfile::Interference& pair : machine.interference) {
-    const std::string where =
-        pair.threads > 0 ? ", optimizer on " + std::to_string(pair.threads) + " threads" : "";
-    show_fact(pair.on + " while " + pair.from + " runs" + where, pair.factor, FactUnit::number);
-  }
+  show_slowings(machine.interference);
+  show_gpus(machine);
   for (const planner::MeasuredPass& pass : machine.passes) {
     std::printf("  %s  %s +- %.1f %%, %lld measured%s%s\n", pass.key.c_str(),
                 planner::format_seconds(pass.time).c_str(), 100 * (pass.deviation / pass.time),

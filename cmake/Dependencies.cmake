@@ -3,9 +3,7 @@
 find_package(Threads REQUIRED)
 find_package(Boost 1.74 REQUIRED)  # Boost.Graph, headers only
 find_package(nlohmann_json 3.10 REQUIRED)
-if(NOT SKBUILD)
-  find_package(CLI11 REQUIRED)
-endif()
+find_package(CLI11 REQUIRED)
 find_package(yaml-cpp REQUIRED)
 find_package(fmt REQUIRED)
 find_package(ZLIB REQUIRED)

@@ -6,7 +6,9 @@
 #include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "cli/shown/progress_stream.hpp"
 #include "sim/units_text.hpp"
 #include "sim/utf8.hpp"
 #include "sim/warning.hpp"
@@ -45,7 +47,9 @@ Generated generate(engine::Generation& generation, engine::ForwardSession& sessi
   Generated result;
   const auto began = SteadyClock::now();
   const auto give_out = [&](const std::string& more) {
-    if (!show || more.empty()) return;
+    if (more.empty()) return;
+    stream_progress("generating", std::ssize(text.tokens()), std::nullopt, {{"text", more}});
+    if (!show) return;
     std::fputs(more.c_str(), stdout);
     std::fflush(stdout);
   };
@@ -55,7 +59,10 @@ Generated generate(engine::Generation& generation, engine::ForwardSession& sessi
     return !text.stopped();
   });
   if (!text.stopped()) give_out(text.finish());
-  if (show) give_out("\n");
+  if (show) {
+    std::fputs("\n", stdout);
+    std::fflush(stdout);
+  }
   result.took = SteadyClock::now() - began;
   result.ended_by = text.stopped() ? "stop" : ended ? "end" : "length";
   result.text = text.text();

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 
+#include "cli/shown/progress_stream.hpp"
 #include "cli/shown/terminal_width.hpp"
 #include "sim/units_text.hpp"
 #include "sim/warning.hpp"
@@ -29,17 +31,22 @@ std::string amount_text(const std::string& what, std::int64_t done, std::int64_t
 }  // namespace
 
 AmountBar::AmountBar(std::string what, Seconds line_every)
-    : what_(std::move(what)), line_every_(line_every), terminal_(isatty(STDERR_FILENO) != 0) {}
+    : what_(std::move(what)),
+      line_every_(line_every),
+      terminal_(isatty(STDERR_FILENO) != 0),
+      streamed_(streams_progress()) {}
 
 AmountBar::~AmountBar() {
-  if (terminal_ && drawn_ >= 0) std::fputc('\n', stderr);
+  if (terminal_ && !streamed_ && drawn_ >= 0) std::fputc('\n', stderr);
 }
 
 void AmountBar::show(std::int64_t done, std::int64_t all) {
   if (all <= 0) return;
   const std::lock_guard lock(mutex_);
   const Seconds elapsed = Clock::now() - begin_;
-  if (terminal_) {
+  if (streamed_) {
+    stream(done, all);
+  } else if (terminal_) {
     draw(done, all, elapsed);
   } else if (elapsed - said_ >= line_every_ && done < all) {
     said_ = elapsed;
@@ -47,10 +54,20 @@ void AmountBar::show(std::int64_t done, std::int64_t all) {
   }
 }
 
-void AmountBar::draw(std::int64_t done, std::int64_t all, Seconds elapsed) {
+bool AmountBar::advances(std::int64_t done, std::int64_t all) {
   const int percent = static_cast<int>(100 * static_cast<double>(done) / static_cast<double>(all));
-  if (percent <= drawn_) return;
+  if (percent <= drawn_) return false;
   drawn_ = percent;
+  return true;
+}
+
+void AmountBar::stream(std::int64_t done, std::int64_t all) {
+  if (advances(done, all)) stream_progress(what_, done, all, nullptr);
+}
+
+void AmountBar::draw(std::int64_t done, std::int64_t all, Seconds elapsed) {
+  if (!advances(done, all)) return;
+  const int percent = drawn_;
   const std::string text = amount_text(what_, done, all, elapsed);
   const int room =
       terminal_width() - static_cast<int>(text.size()) - 4;  // Brackets, a space, an end.

@@ -12,7 +12,8 @@
 namespace sluice::cli {
 
 /// Bar on stderr if that is a terminal. Elsewhere a line every `line_every`, and none if the work
-/// is done before the first is due.
+/// is done before the first is due. Where progress is streamed (progress_stream.hpp) it goes there
+/// instead, a line each percent.
 class AmountBar {
  public:
   /// Starts the clock of the work that `what` names ("loading weights"); nothing is shown yet.
@@ -27,15 +28,18 @@ class AmountBar {
 
  private:
   using Clock = std::chrono::steady_clock;
+  /// Whether a percent more is done than at the last call that said so.
+  bool advances(std::int64_t done, std::int64_t all);
+  void stream(std::int64_t done, std::int64_t all);
   void draw(std::int64_t done, std::int64_t all, Seconds elapsed);
 
   std::string what_;
   /// Time from line to line, and time from the beginning to the last line.
   Seconds line_every_, said_{0};
   Clock::time_point begin_ = Clock::now();
-  bool terminal_;
+  bool terminal_, streamed_;
   std::mutex mutex_;
-  int drawn_ = -1;  ///< Percentage that was drawn last; -1 before the first.
+  int drawn_ = -1;  ///< Percentage that was shown last; -1 before the first.
 };
 
 /// Function that shows progress on an AmountBar for `what`. The bar ends its line when the function

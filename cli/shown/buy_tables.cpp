@@ -23,12 +23,6 @@ std::string or_dash(const std::optional<double>& value, int digits) {
   return value ? fmt::format("{:.{}f}", *value, digits) : "-";
 }
 
-std::string step_text(const BuyRow& row) {
-  const bool is_bound = row.kind == planner::RowKind::resident_node;
-  return is_bound ? ">= " + planner::format_seconds(to_seconds(row.step_low))
-                  : planner::format_seconds(to_seconds(row.step));
-}
-
 /// Validated cases that rows name, each once, in the order of the rows.
 std::vector<std::string> cases_of(const BuyReport& report) {
   std::vector<std::string> cases;
@@ -83,10 +77,10 @@ std::string numbers_text(const BuyRow& row) {
            planner::days_range(*row.days_low, *row.days_high) + ")";
   }
   const std::string usd = row.buy_usd ? planner::dollars(*row.buy_usd) : "-";
-  return fmt::format(kNumbers, row.fits ? step_text(row) : "does not fit",
-                     row.fits ? fmt::format("{:.0f}", row.tokens_per_s) : "-", days,
-                     usd.substr(0, usd.find(' ')), or_dash(row.rent_usd_per_hour, 2),
-                     or_dash(row.rent_usd, 0));
+  return fmt::format(
+      kNumbers, row.fits ? planner::format_seconds(to_seconds(row.step)) : "does not fit",
+      row.fits ? fmt::format("{:.0f}", row.tokens_per_s) : "-", days, usd.substr(0, usd.find(' ')),
+      or_dash(row.rent_usd_per_hour, 2), or_dash(row.rent_usd, 0));
 }
 
 /// The row's step over that of the base machine, with its interval; empty for that machine.
@@ -125,11 +119,16 @@ std::string speedup_text(const planner::Upgrade& upgrade) {
                   : text;
 }
 
+/// Days saved as text, such as "-1.6 hours"; more days are "+0.3 days".
+std::string saved_text(double days) {
+  return (days < 0 ? "+" : "-") + planner::days_text(std::abs(days));
+}
+
 std::string effect_text(const planner::Upgrade& upgrade) {
   std::string effect = "still does not fit";
   if (upgrade.fits) effect = planner::format_seconds(to_seconds(upgrade.step)) + " a step";
   if (upgrade.speedup) effect += " (" + speedup_text(upgrade) + ")";
-  if (upgrade.days_saved) effect += fmt::format(", {:+.1f} days", -*upgrade.days_saved + 0.0);
+  if (upgrade.days_saved) effect += ", " + saved_text(*upgrade.days_saved);
   if (upgrade.price) effect += fmt::format(", {:.0f} USD", *upgrade.price);
   if (upgrade.total) effect += fmt::format(" ({:.0f} with the machine)", *upgrade.total);
   return upgrade.within_budget == false ? effect + "; too dear" : effect;

@@ -49,8 +49,10 @@ std::vector<std::string> python_interpreters() {
     const std::lock_guard lock(own.mutex);
     add(own.path);
   }
-  const char* named = std::getenv("SLUICE_PYTHON");
-  add(named == nullptr ? "" : named);
+  for (const char* variable : {"SLUICE_OWN_PYTHON", "SLUICE_PYTHON"}) {
+    const char* named = std::getenv(variable);
+    add(named == nullptr ? "" : named);
+  }
   if (std::filesystem::exists("/usr/bin/python3")) add("/usr/bin/python3");
   add(on_path());
   return found;

@@ -12,7 +12,8 @@ namespace sluice::engine {
 void prefer_python(const std::filesystem::path& interpreter);
 
 /// Paths of Python interpreters in the order in which they are tried: the one that Sluice's own
-/// Python module runs in, the environment's SLUICE_PYTHON, /usr/bin/python3, the first python3 on
+/// Python module runs in, the one that started a wheel's program (the environment's
+/// SLUICE_OWN_PYTHON), the environment's SLUICE_PYTHON, /usr/bin/python3, the first python3 on
 /// PATH.
 [[nodiscard]] std::vector<std::string> python_interpreters();
 

@@ -24,7 +24,9 @@ void compare_nodes(std::vector<std::string>& said, const BuyReport& report,
     said.emplace_back("No node of eight GPUs of the catalogue holds this model resident.");
     return;
   }
-  std::string text = "Faster: rent " + best->machine + ", which holds the model resident: ";
+  std::string text = "Faster, with other software: rent " + best->machine +
+                     ", which holds model and state in its GPUs' memory (a bound; Sluice plans no "
+                     "eight GPUs in this advice): ";
   if (best->days) {
     text += "between " + days_text(*best->days_low) + " (no schedule is faster) and " +
             days_text(*best->days_high);
@@ -183,10 +185,10 @@ void say_what_was_searched(std::vector<std::string>& said, const BuildCounts& bu
 
 std::vector<std::string> verdict(const BuyReport& report, const BuyRequest& request) {
   std::vector<std::string> said = conclusion(report, request);
+  said.insert(said.end(), report.before_hardware.begin(), report.before_hardware.end());
   say_how_tried(said, report);
   compare_nodes(said, report, request);
   say_what_binds(said, report);
-  said.insert(said.end(), report.batches.begin(), report.batches.end());
   say_what_to_add(said, report, request);
   if (report.is_cut) {
     said.emplace_back(

@@ -1,6 +1,7 @@
 #include "planner/buying/advice_conclusion.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "planner/buying/advice_text.hpp"
 #include "planner/buying/break_even.hpp"
@@ -8,6 +9,9 @@
 
 namespace sluice::planner {
 namespace {
+
+/// A machine that costs less than this share of another is worth a word.
+constexpr double kMuchCheaper = 0.8;
 
 std::string limits_text(const BuyRequest& request) {
   std::string text;
@@ -67,6 +71,15 @@ bool say_order_that_fits(std::vector<std::string>& said, const BuyReport& report
                  dollars(*best->price) + (best->days ? ": then " + days_text(*best->days) : "") +
                  " (" + best->setting + "). As it is, the job does not fit: " + own.limit + ".");
   return true;
+}
+
+/// Adds a sentence on what one run costs to rent, where something to rent fits.
+void say_rent_instead(std::vector<std::string>& said, const BuyReport& report,
+                      const BuyRequest& request) {
+  const BuyRow* rent = cheapest_to_rent(report.rows, request);
+  if (rent == nullptr) return;
+  if (request.budget_usd && *rent->rent_usd > *request.budget_usd) return;
+  said.push_back("For one run alone, rent: " + rent_text(*rent) + ".");
 }
 
 /// Adds sentences on what the user's own machine does. Returns true where no more is to be said:
@@ -136,10 +149,17 @@ void say_break_even(std::vector<std::string>& said, const BuyRow& bought, const 
 /// Adds sentences that advise to rent, and under which conditions buying would pay.
 void say_rent(std::vector<std::string>& said, const BuyReport& report, const BuyRequest& request,
               const BuyRow& rent) {
-  said.push_back("Rent, do not buy, for one such run: " + rent_text(rent) + ".");
+  const auto& runs = request.use.runs_per_month;
+  const bool one = !runs || *runs <= 1;
+  said.push_back((one ? "Rent, do not buy, for one such run: "
+                      : "Rent, do not buy, for " + decimal(*runs, 1) + " such runs a month (" +
+                            dollars(*runs * *rent.rent_usd) + " a month): ") +
+                 rent_text(rent) + ".");
   if (const BuyRow* faster = faster_to_rent(report.rows, request, rent)) {
-    said.push_back("For " + dollars(*faster->rent_usd - *rent.rent_usd) + " more, " +
-                   days_text(*rent.days - *faster->days) + " sooner: " + rent_text(*faster) + ".");
+    // The difference of the amounts as they are shown.
+    const double more = std::round(*faster->rent_usd) - std::round(*rent.rent_usd);
+    said.push_back("For " + dollars(more) + " more, " + days_text(*rent.days - *faster->days) +
+                   " sooner: " + rent_text(*faster) + ".");
   }
   const BuyRow* cheapest = cheapest_to_buy(report.rows, request);
   if (cheapest == nullptr) return;
@@ -148,7 +168,8 @@ void say_rent(std::vector<std::string>& said, const BuyReport& report, const Buy
   const BuyRow* best = best_to_buy(report.rows, request, true);
   if (best != nullptr && best->buy_usd) {
     if (best != soonest) {
-      said.push_back("The best to buy" + limits_text(request) + " is " + buy_text(*best) + ".");
+      said.push_back("The fastest to buy" + limits_text(request) +
+                     ", or within 10 % of it for less, is " + buy_text(*best) + ".");
     }
     return;
   }
@@ -181,7 +202,10 @@ std::vector<std::string> conclusion(const BuyReport& report, const BuyRequest& r
     return said;
   }
   const BuyRow* own = request.owned ? find_row(report.rows, report.base) : nullptr;
-  if (own != nullptr && !own->fits && say_order_that_fits(said, report, request, *own)) return said;
+  if (own != nullptr && !own->fits && say_order_that_fits(said, report, request, *own)) {
+    say_rent_instead(said, report, request);
+    return said;
+  }
   if (own != nullptr && say_owned(said, *own)) {
     say_sooner(said, report, request, *own);
     return said;
@@ -199,6 +223,14 @@ std::vector<std::string> conclusion(const BuyReport& report, const BuyRequest& r
   if (!conditional.empty()) said.push_back(conditional);
   if (buy != nullptr) {
     said.push_back((conditional.empty() ? "Buy " : "Else buy ") + buy_text(*buy) + ".");
+    const bool much_cheaper = cheapest != nullptr && cheapest != buy && buy->buy_usd &&
+                              cheapest->within_days != false &&
+                              *cheapest->buy_usd < kMuchCheaper * *buy->buy_usd;
+    if (much_cheaper) {
+      said.push_back("The cheapest that does it" +
+                     (request.days ? " in " + decimal(*request.days, 0) + " days" : "") + " is " +
+                     buy_text(*cheapest) + ".");
+    }
     if (affordable && buy->buy_usd && *rent->rent_usd < *buy->buy_usd) {
       say_break_even(said, *buy, *rent, request);
       said.push_back("For one run alone, rent: " + rent_text(*rent) + ".");

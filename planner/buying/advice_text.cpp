@@ -39,6 +39,10 @@ std::string time_text(const BuyRow& row) {
   return days_text(*row.days) + " (" + days_range(*row.days_low, *row.days_high) + ")";
 }
 
+std::int64_t host_gib(const BuyRow& row) {
+  return (at(*row.phases, Phase::save, Tier::host).peak.count() >> 30) + 1;
+}
+
 std::string rent_text(const BuyRow& row) {
   std::string text = row.machine + " at " + decimal(*row.rent_usd_per_hour, 2) +
                      " USD an hour: " + time_text(row) + ", " + dollars(*row.rent_usd);
@@ -46,8 +50,8 @@ std::string rent_text(const BuyRow& row) {
     text += ", with its " + std::to_string(row.rented->memory.count() >> 30) +
             " GiB of host memory and " + std::to_string(row.rented->cores) + " cores";
   } else if (row.phases) {
-    const Bytes host = at(*row.phases, Phase::save, Tier::host).peak;
-    text += ", with " + std::to_string((host.count() >> 30) + 1) + " GiB of host memory";
+    text += ", with " + std::to_string(host_gib(row)) +
+            " GiB of host memory, which not every lessor gives";
   }
   const std::string of = row.kind == RowKind::instance ? " (uses 1 of its " : " (1 of a node's ";
   if (row.gpus > 1) text += of + std::to_string(row.gpus) + " GPUs)";

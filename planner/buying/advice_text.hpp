@@ -1,6 +1,7 @@
 // Texts of a verdict for numbers and rows of a report.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "planner/buying/report.hpp"
@@ -17,6 +18,9 @@ namespace sluice::planner {
 /// Text that says how long the request's tokens take on the row's machine, with the interval;
 /// tokens/s where no tokens were given.
 [[nodiscard]] std::string time_text(const BuyRow& row);
+/// GiB of host memory that a run on the row's machine takes at its most, rounded up; the row must
+/// have `phases`.
+[[nodiscard]] std::int64_t host_gib(const BuyRow& row);
 /// Text that says what the row's machine rents for by the hour, and the host memory that it must
 /// come with.
 [[nodiscard]] std::string rent_text(const BuyRow& row);

@@ -18,15 +18,11 @@
 namespace sluice::planner {
 namespace {
 
-/// Bytes of a build's drives that plans may take: the run's limit, else all but 2 bytes a parameter
-/// for the model's folder and 12 for each of two checkpoints; none where nothing is left.
+/// Bytes of a build's drives that plans may take; none where it lends none.
 std::optional<Bytes> lent(const RunConfig& config, const BuildOffer& offer,
                           std::int64_t parameters) {
   if (config.limits.disk) return config.limits.disk;
-  if (!offer.lends_drives) return std::nullopt;
-  constexpr std::int64_t kFiles = 2 + 2 * 12;
-  const std::int64_t left = offer.drives.count() - kFiles * parameters;
-  return left > 0 ? std::optional(Bytes(left)) : std::nullopt;
+  return offer.lends_drives ? left_on_drives(offer.drives, parameters) : std::nullopt;
 }
 
 /// Share of a kit that a run can use, as compose() states it.

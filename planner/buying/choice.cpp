@@ -20,13 +20,13 @@ bool buyable(const BuyRow& row, const BuyRequest& request, bool within) {
 }  // namespace
 
 const BuyRow* best_to_buy(const std::vector<BuyRow>& rows, const BuyRequest& request, bool within) {
-  const BuyRow* best = nullptr;
+  const BuyRow *fastest = nullptr, *best = nullptr;
   for (const BuyRow& row : rows) {
     if (!buyable(row, request, within)) continue;
-    const bool cheaper = best != nullptr && row.buy_usd && best->buy_usd &&
-                         *row.buy_usd < *best->buy_usd &&
-                         to_seconds(row.step) < to_seconds(best->step) * kSameSpeed;
-    if (best == nullptr || cheaper) best = &row;
+    if (fastest == nullptr) fastest = best = &row;
+    const bool cheaper = row.buy_usd && best->buy_usd && *row.buy_usd < *best->buy_usd &&
+                         to_seconds(row.step) < to_seconds(fastest->step) * kSameSpeed;
+    if (cheaper) best = &row;
   }
   return best;
 }

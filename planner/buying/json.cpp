@@ -106,11 +106,9 @@ Json to_json(const Upgrade& upgrade) {
 }  // namespace
 
 std::string to_json_text(const BuyReport& report) {
-  Json json = {{"version", 1},
-               {"rows", Json::array()},
-               {"base", report.base},
-               {"upgrades", Json::array()},
-               {"elasticity", Json::object()}};
+  Json json = {
+      {"version", 1},        {"question", report.question}, {"rows", Json::array()},
+      {"base", report.base}, {"upgrades", Json::array()},   {"elasticity", Json::object()}};
   for (const BuyRow& row : report.rows) json["rows"].push_back(to_json(row));
   for (const Upgrade& upgrade : report.upgrades) json["upgrades"].push_back(to_json(upgrade));
   for (const auto& [resource, value] : report.elasticity) json["elasticity"][resource] = value;

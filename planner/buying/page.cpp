@@ -43,13 +43,15 @@ std::string clouds_html(const BuyReport& report, const BuyRequest& request) {
   for (const BuyRow& row : report.rows) {
     if (!row.rent_usd_per_hour) continue;
     const bool is_bound = row.kind == RowKind::resident_node;
-    std::string host = "-";
+    std::string host = is_bound ? "the node's" : "-";
     if (row.rented) {
       host = std::to_string(row.rented->memory.count() >> 30) + " GiB, " +
              std::to_string(row.rented->cores) + " cores";
+    } else if (row.phases) {
+      host = "ask for " + std::to_string(host_gib(row)) + " GiB";
     }
     std::string time = row.fits ? time_text(row) : "does not fit: " + row.limit;
-    if (is_bound) time = "at least " + time;
+    if (is_bound) time += "; a bound for other software";
     rows += "<tr>" + cell(row.machine) + cell(host) +
             cell(decimal(*row.rent_usd_per_hour, 2), true) + cell(time) +
             cell(or_dash(row.rent_usd), true) + "<td>" + source_html(row, request) + "</td></tr>";
@@ -63,9 +65,12 @@ std::string clouds_html(const BuyReport& report, const BuyRequest& request) {
 std::string rows_html(const BuyReport& report) {
   std::string rows;
   for (const BuyRow& row : report.rows) {
-    const std::string what =
-        row.fits ? row.limit + " at " + decimal(100 * row.limit_share, 0) + " % of the step"
-                 : row.limit + (row.remedy.empty() ? "" : "; " + row.remedy);
+    std::string what = row.limit;
+    if (row.kind == RowKind::resident_node)
+      what += row.fits ? "; " + row.next_limit : "";
+    else if (row.fits)
+      what += " at " + decimal(100 * row.limit_share, 0) + " % of the step";
+    if (!row.fits && !row.remedy.empty()) what += "; " + row.remedy;
     rows += "<tr>" + cell(row.machine) +
             cell(row.fits ? format_seconds(to_seconds(row.step)) : "-", true) +
             cell(row.days ? time_text(row) : "-") + cell(or_dash(row.buy_usd), true) + cell(what) +
@@ -83,6 +88,7 @@ std::string advice_page(const BuyReport& report, const BuyRequest& request) {
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
       "content=\"width=device-width\"><title>What to buy or rent</title><style>" +
       std::string(kStyle) + "</style></head><body>\n<h1>What to buy or rent</h1>\n";
+  page += "<p class=\"small\">" + html_text(report.question) + "</p>\n";
   for (const std::string& sentence : report.verdict) {
     page += "<p>" + html_text(sentence) + "</p>\n";
   }
@@ -94,10 +100,15 @@ std::string advice_page(const BuyReport& report, const BuyRequest& request) {
   }
   const std::string plot = cost_plot(report);
   if (!plot.empty()) page += "<h2>Cost against time</h2>\n" + plot + "\n";
-  page += "<h2>Rented</h2>\n" + clouds_html(report, request) + "\n<h2>All rows</h2>\n" +
-          rows_html(report) +
-          "\n<p class=\"small\">Times in brackets are 90 % intervals of predictions.</p>\n"
-          "</body></html>\n";
+  page +=
+      "<h2>Rented</h2>\n" + clouds_html(report, request) + "\n<h2>All rows</h2>\n" +
+      rows_html(report) +
+      "\n<p class=\"small\">Times in brackets are 90 % intervals of predictions. Prices are the "
+      "price file's, with what it says that they include; what it does not name is not in a "
+      "sum. A resource's share of a step may pass 100 % together with another's: they work at "
+      "the same time. Machines whose parts are not all named have those of the catalogue "
+      "(sluice machines show NAME).</p>\n"
+      "</body></html>\n";
   return page;
 }
 

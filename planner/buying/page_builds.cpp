@@ -14,8 +14,13 @@ void add_part(std::string& rows, const std::string& part, std::int64_t count,
               const BuyRequest& request) {
   const auto usd = request.prices.buy(part, count);
   const std::string times = count > 1 ? std::to_string(count) + " x " : "";
+  const auto known = request.prices.parts.find(part);
+  std::string source;
+  if (known != request.prices.parts.end()) {
+    source = known->second.source + (known->second.source.empty() ? "" : ", ") + known->second.date;
+  }
   rows += "<tr><td>" + html_text(times + part) + "</td><td class=\"n\">" +
-          (usd ? dollars(*usd) : "-") + "</td></tr>";
+          (usd ? dollars(*usd) : "-") + "</td><td>" + html_text(source) + "</td></tr>";
 }
 
 std::string parts_html(const BuyRow& row, const BuyRequest& request) {
@@ -34,7 +39,8 @@ std::string parts_html(const BuyRow& row, const BuyRequest& request) {
 
 std::string pays_text(const BuyRow& row, const BuyReport& report, const BuyRequest& request) {
   const BuyRow* rent = cheapest_to_rent(report.rows, request);
-  if (rent == nullptr) return "no rent to compare with";
+  if (rent == nullptr)
+    return "not compared: nothing to rent fits with the memory that it comes with";
   const BreakEven pays = break_even(row, *rent, request);
   if (!pays.months) return "never, against " + rent->machine;
   return "after " + months_text(pays, request) + ", against " + rent->machine +

@@ -96,7 +96,7 @@ std::string cost_plot(const BuyReport& report) {
   }
   const Axis x = axis_over(least, most, 90, 880), y = axis_over(soonest, latest, 420, 20);
   std::string svg =
-      "<svg viewBox=\"0 0 900 470\" width=\"900\" role=\"img\" aria-label=\"cost against time\">" +
+      "<svg viewBox=\"0 0 940 470\" width=\"940\" role=\"img\" aria-label=\"cost against time\">" +
       grid(x, y);
   for (const Dot& dot : dots) {
     const char* colour = dot.is_rented ? "#b45309" : dot.is_on_front ? "#1d4ed8" : "#9ca3af";

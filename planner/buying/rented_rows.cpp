@@ -16,8 +16,10 @@ std::optional<RentedHost> rented_share(const RunConfig& config, const BuyRequest
 
 MadeRow make_rented_row(const RunConfig& config, const BuyRequest& request, PlanFinder& finder,
                         const std::string& machine, const RentedHost& host) {
+  BuyRequest rented = request;
+  rented.owned = false;  // What is rented is not the user's own, whatever that is.
   MadeRow made =
-      make_row(on_rented(config, machine, host), request, finder, machine, RowKind::machine);
+      make_row(on_rented(config, machine, host), rented, finder, machine, RowKind::machine);
   made.row.rented = host;
   if (!made.row.fits) made.row.remedy = "rent more of the node";
   return made;

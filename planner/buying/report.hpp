@@ -223,14 +223,16 @@ struct BoughtOrRented {
 };
 
 struct BuyReport {
+  /// What was asked, in words: model, sizes, tokens, budget and days.
+  std::string question = {};
   /// Machines compared: first those on which the job fits, fastest first.
   std::vector<BuyRow> rows;
   BuildCounts builds = {};
   /// Why the engine cannot train the job, as a sentence without a full stop; empty where it can.
   std::string untrainable = {};
-  /// What a larger micro-batch would do to a mixture, and what a larger batch to a step whose link
-  /// sets its time, on the base machine, as sentences; empty where nothing is to be said.
-  std::vector<std::string> batches = {};
+  /// What costs nothing on the base machine, as sentences: a larger micro-batch of a mixture, a
+  /// larger batch where the link sets the step, state on drives where host memory is short.
+  std::vector<std::string> before_hardware = {};
   /// Whether the time was over before upgrades and elasticities were computed.
   bool is_cut = false;
   std::string base = {};  ///< Name of the machine from which upgrades and elasticity start.

@@ -111,6 +111,12 @@ std::optional<Bytes> host_needed(const Infeasible& shortage) {
   return at(shortage.memory, Tier::host).capacity + shortage.short_by;
 }
 
+std::optional<Bytes> left_on_drives(Bytes drives, std::int64_t parameters) {
+  constexpr std::int64_t kFiles = 2 + 2 * 12;
+  const std::int64_t left = drives.count() - kFiles * parameters;
+  return left > 0 ? std::optional(Bytes(left)) : std::nullopt;
+}
+
 Request run_on(const RunConfig& config, const BuyRequest& request, const std::string& machine,
                std::optional<Bytes> disk) {
   RunConfig there = config;

@@ -23,6 +23,10 @@ struct MadeRow {
 /// Host memory that the job needs on a machine; none where host memory is not what is short.
 [[nodiscard]] std::optional<Bytes> host_needed(const Infeasible& shortage);
 
+/// Bytes of `drives` that plans may take: all but 2 bytes a parameter for the model's folder and 12
+/// for each of two checkpoints; none where nothing is left.
+[[nodiscard]] std::optional<Bytes> left_on_drives(Bytes drives, std::int64_t parameters);
+
 /// The run `config` on `machine`, resolved for a quick search. With `disk`, plans may keep that
 /// much state on the machine's drives.
 [[nodiscard]] Request run_on(const RunConfig& config, const BuyRequest& request,

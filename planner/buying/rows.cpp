@@ -12,6 +12,7 @@
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/counted_machine.hpp"
 #include "planner/catalogue/machine_list.hpp"
+#include "planner/catalogue/memory_kits.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "planner/policies/run_job.hpp"
 #include "sim/units_text.hpp"

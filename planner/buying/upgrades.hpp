@@ -23,15 +23,6 @@ struct PartChange {
 [[nodiscard]] std::vector<PartChange> part_changes(const Composition& parts,
                                                    std::optional<Bytes> needed = {});
 
-/// `parts` with the smallest memory kit of at least `needed` usable bytes that the board takes;
-/// none where it takes no such kit.
-[[nodiscard]] std::optional<Composition> with_memory_for(const Composition& parts, Bytes needed);
-
-/// `parts` on another board with the smallest memory kit of at least `needed` usable bytes: the
-/// board with the fewest memory channels that takes one, with modules of at most 128 GiB. For a
-/// machine whose own board takes none. None where no board does.
-[[nodiscard]] std::optional<Composition> with_board_for(const Composition& parts, Bytes needed);
-
 /// FLOP/s of large matrix products, by which GPUs are ranked.
 [[nodiscard]] FlopsPerSecond product_rate(const GpuPart& gpu);
 

@@ -6,8 +6,10 @@
 
 #include "planner/catalogue/catalogue_files.hpp"
 #include "planner/catalogue/composed_machine.hpp"
+#include "planner/catalogue/counted_machine.hpp"
 #include "planner/catalogue/model_source.hpp"
 #include "planner/catalogue/replaced_parts.hpp"
+#include "planner/catalogue/several_gpus.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/files/whole_file.hpp"
 #include "planner/machines/profile_file.hpp"
@@ -44,6 +46,23 @@ std::vector<std::string> names_of(const std::vector<Entry>& entries) {
   return names;
 }
 
+MachineProfile machine_of_several(const CountedMachine& many) {
+  const auto parts = find_composition(many.machine);
+  if (!parts) {
+    throw BadRequest("machine: \"" + counted_name(many) + "\": parts of \"" + many.machine +
+                     "\" are not known: several GPUs are taken of a catalogue machine (sluice "
+                     "machines); a profile file states its own `devices` and `fabric`");
+  }
+  // A measured build has its node's host; parts that differ are replaced in that.
+  const Build* near = find_build(many.machine.substr(0, many.machine.find(" + ")));
+  if (near == nullptr || !near->profile) {
+    return with_several_gpus(find_machine(many.machine), *parts, many.gpus);
+  }
+  MachineProfile one = with_node_host(machine_of(*near), near->name);
+  if (near->parts != *parts) one = with_parts(one, near->parts, *parts);
+  return with_several_gpus(std::move(one), *parts, many.gpus);
+}
+
 bool looks_like_path(const std::string& name) {
   return name.ends_with(".json") || name.starts_with("/") || name.starts_with("./") ||
          name.starts_with("../") || name.starts_with("~");
@@ -77,6 +96,9 @@ MachineProfile find_machine(const std::string& name, std::optional<DeviceKind> b
   }
   if (const Build* build = find_build(name)) return machine_of(*build);
   if (std::filesystem::is_regular_file(name)) return read_profile(name);
+  if (const CountedMachine many = counted_machine(name); many.gpus > 1) {
+    return machine_of_several(many);
+  }
   if (const auto parts = looks_like_path(name) ? std::nullopt : find_composition(name)) {
     const std::string text = to_text(*parts);
     if (const Build* build = find_build(text)) return machine_of(*build);

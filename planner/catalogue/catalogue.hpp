@@ -29,7 +29,8 @@ struct CatalogueMachine {
 [[nodiscard]] ModelShape find_model(const std::string& name);
 
 /// The profile of a machine, `name` being a catalogue name, a name with parts replaced ("rtx-4090 +
-/// 4x64 GiB DDR5-5600", find_composition), a profile file, or "here": the newest probe in the
+/// 4x64 GiB DDR5-5600", find_composition), either with a number of GPUs before it ("4x-h100-sxm",
+/// with_several_gpus), a profile file, or "here": the newest probe in the
 /// user's store (for `backend`, where given), else estimates from what the operating system states
 /// (here_estimate). Throws BadRequest.
 [[nodiscard]] MachineProfile find_machine(const std::string& name,

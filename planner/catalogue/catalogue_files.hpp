@@ -18,7 +18,8 @@ struct CatalogueFile {
 /// rates from them.
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_gpus_files();
 /// The catalogue's files of parts and of validated cases: gpus, cpus, ssds and builds
-/// (planner/catalogue/parts.hpp) and cases (planner/catalogue/validated_case.hpp).
+/// (planner/catalogue/parts.hpp), fabrics (planner/catalogue/fabrics.hpp), hosts of nodes
+/// (planner/catalogue/several_gpus.hpp) and cases (planner/catalogue/validated_case.hpp).
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_parts_files();
 /// Kernel models; each file has the name of the machine whose kernels it describes.
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_kernels_files();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/catalogue/catalogue_files.hpp"
+#include "planner/catalogue/counted_machine.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
 
@@ -216,8 +217,9 @@ std::string to_text(const Composition& parts) {
 }
 
 std::string composed_text(const std::optional<std::string>& base, const PartFlags& flags) {
+  const CountedMachine many = base ? counted_machine(*base) : CountedMachine{};
   std::optional<Composition> parts;
-  if (base) parts = find_composition(*base);
+  if (base) parts = find_composition(many.machine);
   if (!parts && flags.gpu) parts = find_composition(find_gpu(*flags.gpu, "--gpu").name);
   if (!parts) {
     throw BadRequest(
@@ -244,7 +246,7 @@ std::string composed_text(const std::optional<std::string>& base, const PartFlag
                   .speed = cpu.speeds.front()};
   }
   check_parts(*parts);
-  return to_text(*parts);
+  return counted_name({.gpus = many.gpus, .machine = to_text(*parts)});
 }
 
 }  // namespace sluice::planner

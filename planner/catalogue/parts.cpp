@@ -42,6 +42,7 @@ GpuPart read_gpu(const sim::JsonObject& json, const sim::JsonObject& rules) {
   gpu.link = parse_choice(json.text("link"), json.where() + ": link",
                           {HostLink::pcie3, HostLink::pcie4, HostLink::pcie5, HostLink::c2c,
                            HostLink::c2c_shared, HostLink::pcie5_x8, HostLink::unified});
+  gpu.fabric = json.find_text("fabric").value_or("");
   gpu.watts = json.number("watts");
   gpu.like = json.text("like");
   if (const auto rate = json.find_number("saturated_tflops")) {

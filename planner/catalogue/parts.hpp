@@ -39,6 +39,9 @@ struct GpuPart {
   /// 0 where it is derived from another number.
   double peak_deviation = 0;
   HostLink link = HostLink::pcie4;
+  /// Name of what connects several of this GPU in one host (parts/fabrics.json); empty where
+  /// nothing is known of it, and where each has a host of its own.
+  std::string fabric = {};
   double watts = 0;
   std::string like;  ///< Name of the measured GPU whose kernel rates stand for this one's, scaled.
   /// FLOP/s of large matrix products; none where the rates measured on `like` hold unchanged.

@@ -149,6 +149,8 @@ class CostModel {
   /// Links of the fabric, which only graphs of several ranks declare. Throws BadRequest where the
   /// machine has no fabric.
   [[nodiscard]] virtual std::vector<LinkCapacity> fabric_links() const;
+  /// Interference of the lane of collectives with others, which only graphs of several ranks have.
+  [[nodiscard]] virtual std::vector<LaneInterference> fabric_interference() const { return {}; }
   /// Interference between lanes while the CPU optimizer has `threads` threads. For `threads` 0,
   /// each pair's mildest (largest) factor over all thread counts; bounds over all plans rest on
   /// these.

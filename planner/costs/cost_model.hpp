@@ -50,12 +50,13 @@ namespace sluice::planner {
 /// Links: pcie_h2d and pcie_d2h (a copy uses one unit a byte), dram (the profile's coefficients)
 /// and cores; for plans that use the disk also disk_read, disk_write and, where the profile has the
 /// rate of both together, disk; for plans of several ranks also fabric (a collective uses one unit
-/// a byte that a rank receives). On the host backend a compute task is a flow of seconds that uses
-/// one core; everywhere an update uses threads / rate core-seconds a parameter. On the host backend
-/// the weight of a flow that uses cores is one over its use, so that cores are shared evenly. On
-/// CUDA machines a flow's weight is its rate without contention, so that all slow down in
-/// proportion, times the profile's factor for copies (h2d_weight, d2h_weight), fitted by `sluice
-/// probe`; 1 and 2 where the profile has none.
+/// a byte that a rank receives; where its bytes take the PCIe links, one unit a byte of both, and
+/// where they go through host memory, two of dram). On the host backend a compute task is a flow of
+/// seconds that uses one core; everywhere an update uses threads / rate core-seconds a parameter.
+/// On the host backend the weight of a flow that uses cores is one over its use, so that cores are
+/// shared evenly. On CUDA machines a flow's weight is its rate without contention, so that all slow
+/// down in proportion, times the profile's factor for copies (h2d_weight, d2h_weight), fitted by
+/// `sluice probe`; 1 and 2 where the profile has none.
 ///
 /// Boost (lane_boost.hpp): passes with products or attention are faster after the lane rested;
 /// their times, calibrated ones too, are those of a lane that never rests.
@@ -67,6 +68,7 @@ class ProfileCostModel : public CostModel {
   [[nodiscard]] std::vector<LinkCapacity> links() const override;
   [[nodiscard]] std::vector<LinkCapacity> disk_links() const override;
   [[nodiscard]] std::vector<LinkCapacity> fabric_links() const override;
+  [[nodiscard]] std::vector<LaneInterference> fabric_interference() const override;
   using CostModel::interference;
   [[nodiscard]] std::vector<LaneInterference> interference(std::int64_t threads) const override;
   [[nodiscard]] TaskCost compute(const CostKey& key, const Work& work) const override;

@@ -11,11 +11,21 @@ namespace sluice::planner {
 namespace {
 
 constexpr const char* kFabricLink = "fabric";
-/// Bytes of host memory traffic for each byte that a rank of the host backend receives (a rule):
-/// it is read and written.
+constexpr const char* kHostLinks[] = {"pcie_h2d", "pcie_d2h"};
+/// Bytes of host memory traffic for each byte that a rank receives through it (a rule): it is
+/// written and read.
 constexpr double kDramPerReceived = 2;
 
 }  // namespace
+
+std::vector<CostModel::LaneInterference> ProfileCostModel::fabric_interference() const {
+  if (!switches_.interference) return {};
+  std::vector<LaneInterference> all;
+  for (const LaneSlowing& pair : required_fabric(profile_).interference) {
+    all.push_back({pair.on, pair.from, pair.factor.value});
+  }
+  return all;
+}
 
 std::vector<CostModel::LinkCapacity> CostModel::fabric_links() const {
   throw BadRequest("these costs have no fabric: set ranks of the plan to 1");
@@ -49,7 +59,14 @@ TaskCost ProfileCostModel::collective(const CostKey& key, Collective operation, 
     cost.errs_alone = true;
   }
   cost.uses.emplace_back(kFabricLink, 1);
-  if (profile_.device == DeviceKind::host) share_dram(cost, kDramPerReceived);
+  if (profile_.device == DeviceKind::host) {
+    share_dram(cost, kDramPerReceived);
+    return cost;
+  }
+  cost.weight = cost.cap.count();  // As all flows of these machines, which slow down in proportion.
+  if (fabric.path == FabricPath::nvlink || !switches_.contention) return cost;
+  for (const char* link : kHostLinks) cost.uses.emplace_back(link, 1);
+  if (fabric.path == FabricPath::host) share_dram(cost, kDramPerReceived);
   return cost;
 }
 

@@ -29,14 +29,15 @@ std::optional<Fabric> fabric_of(const MachineProfile& profile) {
   if (profile.fabric || profile.device == DeviceKind::cuda) return profile.fabric;
   // Ranks of the host backend are threads, whose bytes are copied as those of its links are.
   const CurvePoint copies{1, profile.h2d};
-  return Fabric{profile.copy_latency, {copies}, {copies}};
+  return Fabric{.latency = profile.copy_latency, .gather = {copies}, .exchange = {copies}};
 }
 
 Fabric required_fabric(const MachineProfile& profile) {
   if (auto fabric = fabric_of(profile)) return *std::move(fabric);
   throw BadRequest("machine " + profile.name +
                    ": fabric: not stated, so its GPUs cannot be timed together: set ranks of the "
-                   "plan to 1, or add `fabric` to the profile");
+                   "plan to 1, name a machine with several GPUs, such as 4x-h100-sxm, or add "
+                   "`fabric` to the profile");
 }
 
 Fact collective_rate(const Fabric& fabric, Collective operation, Bytes bytes) {

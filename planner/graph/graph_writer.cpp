@@ -43,7 +43,12 @@ GraphWriter::GraphWriter(const Job& job, const CostModel& costs, std::int64_t th
     result_.graph.add_boost({*lane, boost->gain, boost->most, boost->window, boost->lasting_gain,
                              boost->lasting_window});
   }
-  for (const auto& each : costs.interference(threads)) {
+  std::vector<CostModel::LaneInterference> slowings = costs.interference(threads);
+  if (ranks > 1) {
+    const auto more = costs.fabric_interference();
+    slowings.insert(slowings.end(), more.begin(), more.end());
+  }
+  for (const auto& each : slowings) {
     const auto on = result_.graph.find_lane(each.on);
     const auto from = result_.graph.find_lane(each.from);
     check(on && from, "interference names lanes of the step graph");

@@ -41,13 +41,32 @@ struct CurvePoint {
   Fact rate;
 };
 
+/// A slowdown of one lane by another: tasks of lane `on` run at `factor` times their rate while a
+/// task of lane `from` runs. A pair may be stated once for each of several thread counts.
+struct LaneSlowing {
+  std::string on, from;
+  Fact factor;
+  /// Threads of the CPU optimizer for which `factor` was measured; 0 for any number.
+  std::int64_t threads = 0;
+};
+
+/// What carries the bytes between the GPUs of one host.
+enum class FabricPath {
+  nvlink,  ///< Links of their own.
+  pcie,    ///< The GPUs' PCIe links, from one GPU's memory to another's.
+  host     ///< Host memory and the PCIe links, since no GPU reaches another's memory.
+};
+
 /// Times of collectives among the GPUs of one host, in which all of them take part at once.
 struct Fabric {
+  FabricPath path = FabricPath::nvlink;
   Fact latency;  ///< Seconds of a collective of few bytes.
   /// Bytes/s that each GPU receives from the others together, by the bytes that it receives: where
   /// every GPU's run of a tensor goes to all of them (gather), and where each GPU sends every other
   /// one a part of its own (exchange).
   std::vector<CurvePoint> gather, exchange;
+  /// Slowdowns of the lane "fabric" by other lanes and of other lanes by it.
+  std::vector<LaneSlowing> interference = {};
 };
 
 /// Measured rate of causal attention over sequences of one length, with heads of one size.
@@ -136,15 +155,11 @@ struct MachineProfile {
   /// Parameters/s of the CPU optimizer by its number of threads.
   std::map<std::int64_t, Fact> update;
   Fact device_update;  ///< Parameters/s of optimizer updates on the device.
-  /// A slowdown of one lane by another: tasks of lane `on` run at `factor` times their rate while a
-  /// task of lane `from` runs. A pair may be stated once for each of several thread counts.
-  struct Interference {
-    std::string on, from;
-    Fact factor;
-    /// Threads of the CPU optimizer for which `factor` was measured; 0 for any number.
-    std::int64_t threads = 0;
-  };
+  using Interference = LaneSlowing;
   std::vector<Interference> interference;
+  /// Number of GPUs of the machine, which share its host memory, cores and disk; all other numbers
+  /// are those of one of them. None where nobody stated it.
+  std::optional<std::int64_t> devices;
   /// What connects the GPUs of the machine; none where it has one GPU, or nobody measured it.
   std::optional<Fabric> fabric;
   /// Boost of a device under a power cap (sim/boost.hpp): relative gain in speed per unit of rest;

@@ -288,7 +288,15 @@ std::string profile_hash(const MachineProfile& profile) {
     if (pair.threads > 0) text.add("interference.threads", pair.threads);
     add_fact(text, "interference.factor", pair.factor);
   }
+  if (profile.devices) text.add("devices", *profile.devices);
   if (profile.fabric) {
+    if (profile.fabric->path != FabricPath::nvlink) {
+      text.add("fabric.path", to_string(profile.fabric->path));
+    }
+    for (const LaneSlowing& pair : profile.fabric->interference) {
+      text.add("fabric.interference", pair.on + "<" + pair.from);
+      add_fact(text, "fabric.interference.factor", pair.factor);
+    }
     add_fact(text, "fabric.latency", profile.fabric->latency);
     for (const auto& [name, curve] : {std::pair("fabric.gather", &profile.fabric->gather),
                                       std::pair("fabric.exchange", &profile.fabric->exchange)}) {

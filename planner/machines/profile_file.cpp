@@ -1,5 +1,6 @@
 #include "planner/machines/profile_file.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -113,6 +114,28 @@ AttentionPoint attention_point(const JsonObject& json, std::span<const Attention
   return point;
 }
 
+std::vector<LaneSlowing> read_slowings(const JsonObject& json) {
+  std::vector<LaneSlowing> slowings;
+  for (const JsonObject& pair : json.objects("interference")) {
+    pair.refuse_unknown({"on", "from", "factor", "threads"});
+    const Fact factor = to_fact(pair.object("factor"));
+    if (factor.value <= 0) pair.fail("factor", "must be positive");
+    const std::int64_t threads = pair.has("threads") ? pair.integer("threads") : 0;
+    if (pair.has("threads") && threads < 1) pair.fail("threads", "must be at least 1");
+    slowings.push_back({pair.text("on"), pair.text("from"), factor, threads});
+  }
+  return slowings;
+}
+
+Json to_json(const std::vector<LaneSlowing>& slowings) {
+  Json json = Json::array();
+  for (const LaneSlowing& pair : slowings) {
+    json.push_back({{"on", pair.on}, {"from", pair.from}, {"factor", to_json(pair.factor)}});
+    if (pair.threads > 0) json.back()["threads"] = pair.threads;
+  }
+  return json;
+}
+
 void read_lists(const JsonObject& json, MachineProfile& profile) {
   for (const JsonObject& point : json.objects("gemm")) {
     point.refuse_unknown({"flop", "rate_flop_per_s"});
@@ -135,14 +158,7 @@ void read_lists(const JsonObject& json, MachineProfile& profile) {
       point.fail("threads", "is given twice");
     }
   }
-  for (const JsonObject& pair : json.objects("interference")) {
-    pair.refuse_unknown({"on", "from", "factor", "threads"});
-    const Fact factor = to_fact(pair.object("factor"));
-    if (factor.value <= 0) pair.fail("factor", "must be positive");
-    const std::int64_t threads = pair.has("threads") ? pair.integer("threads") : 0;
-    if (pair.has("threads") && threads < 1) pair.fail("threads", "must be at least 1");
-    profile.interference.push_back({pair.text("on"), pair.text("from"), factor, threads});
-  }
+  profile.interference = read_slowings(json);
   if (json.has("passes")) profile.passes = read_passes(json.objects("passes"));
 }
 
@@ -165,9 +181,26 @@ std::vector<CurvePoint> collective_curve(const JsonObject& json, const char* nam
 }
 
 Fabric to_fabric(const JsonObject& json) {
-  json.refuse_unknown({"latency_s", "gather", "exchange"});
-  return {to_fact(json.object("latency_s")), collective_curve(json, "gather"),
-          collective_curve(json, "exchange")};
+  json.refuse_unknown({"path", "latency_s", "gather", "exchange", "interference"});
+  Fabric fabric{.latency = to_fact(json.object("latency_s")),
+                .gather = collective_curve(json, "gather"),
+                .exchange = collective_curve(json, "exchange")};
+  if (const auto path = json.find_text("path")) {
+    fabric.path = parse_choice(*path, json.where() + ": path",
+                               {FabricPath::nvlink, FabricPath::pcie, FabricPath::host});
+  }
+  if (json.has("interference")) fabric.interference = read_slowings(json);
+  constexpr std::array kLanes = {"fabric", "compute", "h2d", "d2h", "cpu"};
+  for (const LaneSlowing& pair : fabric.interference) {
+    for (const std::string& lane : {pair.on, pair.from}) {
+      if (std::ranges::find(kLanes, lane) != kLanes.end()) continue;
+      json.fail("interference",
+                "\"" + lane + "\" is no lane: one of fabric, compute, h2d, d2h, cpu");
+    }
+    if (pair.threads > 0)
+      json.fail("interference", "takes no threads: one factor holds for any number");
+  }
+  return fabric;
 }
 
 Json to_json(const Fabric& fabric) {
@@ -178,9 +211,12 @@ Json to_json(const Fabric& fabric) {
     }
     return json;
   };
-  return {{"latency_s", to_json(fabric.latency)},
-          {"gather", curve(fabric.gather)},
-          {"exchange", curve(fabric.exchange)}};
+  Json json = {{"path", to_string(fabric.path)},
+               {"latency_s", to_json(fabric.latency)},
+               {"gather", curve(fabric.gather)},
+               {"exchange", curve(fabric.exchange)}};
+  if (!fabric.interference.empty()) json["interference"] = to_json(fabric.interference);
+  return json;
 }
 
 }  // namespace
@@ -193,6 +229,18 @@ const char* to_string(Source source) {
       return "datasheet";
     case Source::estimated:
       return "estimated";
+  }
+  return "";
+}
+
+const char* to_string(FabricPath path) {
+  switch (path) {
+    case FabricPath::nvlink:
+      return "nvlink";
+    case FabricPath::pcie:
+      return "pcie";
+    case FabricPath::host:
+      return "host";
   }
   return "";
 }
@@ -212,7 +260,7 @@ std::string to_json_text(const MachineProfile& profile) {
                {"facts", std::move(facts)},
                {"gemm", Json::array()},
                {"update", Json::array()},
-               {"interference", Json::array()}};
+               {"interference", to_json(profile.interference)}};
   for (const CurvePoint& point : profile.gemm) {
     json["gemm"].push_back({{"flop", point.size}, {"rate_flop_per_s", to_json(point.rate)}});
   }
@@ -225,11 +273,7 @@ std::string to_json_text(const MachineProfile& profile) {
   for (const auto& [threads, rate] : profile.update) {
     json["update"].push_back({{"threads", threads}, {"rate_per_s", to_json(rate)}});
   }
-  for (const MachineProfile::Interference& pair : profile.interference) {
-    json["interference"].push_back(
-        {{"on", pair.on}, {"from", pair.from}, {"factor", to_json(pair.factor)}});
-    if (pair.threads > 0) json["interference"].back()["threads"] = pair.threads;
-  }
+  if (profile.devices) json["devices"] = *profile.devices;
   if (profile.fabric) json["fabric"] = to_json(*profile.fabric);
   if (profile.probe != ProbeDepth::unstated) json["probe"] = to_string(profile.probe);
   if (!profile.passes.empty()) json["passes"] = passes_json(profile.passes);
@@ -251,8 +295,8 @@ MachineProfile profile_from_json(const std::string& text, const std::string& whe
                             json.text("schema") + "\"");
   }
   json.refuse_unknown({"schema", "name", "device", "architecture", "facts", "gemm", "attention",
-                       "update", "interference", "fabric", "probe", "passes", "price_usd",
-                       "kernels"});
+                       "update", "interference", "devices", "fabric", "probe", "passes",
+                       "price_usd", "kernels"});
   MachineProfile profile;
   profile.name = json.text("name");
   profile.device =
@@ -260,6 +304,8 @@ MachineProfile profile_from_json(const std::string& text, const std::string& whe
   profile.architecture = json.text("architecture");
   read_facts(json.object("facts"), profile);
   read_lists(json, profile);
+  profile.devices = json.find_integer("devices");
+  if (profile.devices && *profile.devices < 1) json.fail("devices", "must be at least 1");
   if (json.has("fabric")) profile.fabric = to_fabric(json.object("fabric"));
   if (const auto probe = json.find_text("probe")) {
     profile.probe = parse_choice(*probe, where + ": probe", {ProbeDepth::quick, ProbeDepth::full});

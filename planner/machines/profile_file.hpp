@@ -50,5 +50,6 @@ void write_profile(const MachineProfile& profile, const std::filesystem::path& p
 
 const char* to_string(Source source);
 const char* to_string(DeviceKind device);
+[[nodiscard]] const char* to_string(FabricPath path);
 
 }  // namespace sluice::planner

@@ -11,6 +11,7 @@
 #include "planner/models/slices.hpp"
 #include "planner/predictions/chain_bound.hpp"
 #include "planner/predictions/interval.hpp"
+#include "sim/error.hpp"
 #include "sim/simulate.hpp"
 
 namespace sluice::planner {
@@ -94,6 +95,13 @@ Bound only(const Bound& bound, BoundBy by) {
   return kept;
 }
 
+void check_devices(const Plan& plan, const MachineProfile& machine) {
+  if (!machine.devices || plan.ranks <= *machine.devices) return;
+  throw BadRequest("plan: ranks: " + std::to_string(plan.ranks) + ", and machine " + machine.name +
+                   " has " + std::to_string(*machine.devices) +
+                   " GPUs: at most so many ranks, or name a machine with more");
+}
+
 bool fits(const Memory& memory) {
   return std::all_of(memory.begin(), memory.end(),
                      [](const TierMemory& tier) { return tier.fits(); });
@@ -159,6 +167,7 @@ Plan Predictor::plan_of(const UnitPlan& unit, std::int64_t rounds) const {
 
 PredictedStep Predictor::predict(const Plan& plan) const {
   validate(plan, job_);
+  check_devices(plan, machine_.profile);
   PredictedStep step{.prediction = {}, .graph = build_step_graph(job_, plan, *costs_), .times = {}};
   SteadySteps steady = steady_steps(step.graph, LookForCycles::always);
   const StepGraph& graph = steady.cycle ? steady.cycle->graph : step.graph;

@@ -4,6 +4,7 @@
 
 #include "planner/plans/plan_file.hpp"
 #include "planner/plans/plan_overrides.hpp"
+#include "planner/requests/memory_in_modules.hpp"
 #include "planner/requests/run_devices.hpp"
 #include "sim/error.hpp"
 
@@ -53,7 +54,8 @@ Infeasible with_known(Infeasible infeasible, const Predictor& predictor) {
 }
 
 std::variant<ChosenPlan, Infeasible> found_plan(const Request& request, bool remedies) {
-  auto found = remedies ? search_or_remedy(request.predictor, request.calibration, request.search)
+  auto found = remedies ? search_or_remedy(request.predictor, request.calibration, request.search,
+                                           memory_in_modules(request))
                         : search(request.predictor, request.search);
   if (auto* infeasible = std::get_if<Infeasible>(&found)) {
     return with_known(std::move(*infeasible), request.predictor);
@@ -100,7 +102,8 @@ std::vector<Remedy> remedies_for(const ChosenPlan& chosen, const Request& reques
   const bool another_job = request.policy && !request.job().executable();
   if (prediction.fits || another_job) return {};
   return remedies_for_given({prediction.plan, chosen.source, {}}, prediction.memory,
-                            request.predictor, request.calibration, request.search);
+                            request.predictor, request.calibration, request.search,
+                            memory_in_modules(request));
 }
 
 std::string describe_source(const ChosenPlan& chosen, const RunConfig& config) {

@@ -70,9 +70,16 @@ std::vector<std::int64_t> halvings(std::int64_t value, std::int64_t least) {
   return all;
 }
 
-Bytes whole_mib(Bytes bytes) {
-  const std::int64_t mib = 1 << 20;
-  return Bytes((bytes.count() + mib - 1) / mib * mib);
+/// `bytes` rounded up to what people say: whole GiB, or whole MiB below 16 GiB.
+Bytes rounded_up(Bytes bytes) {
+  constexpr std::int64_t kMib = 1 << 20, kGib = 1 << 30;
+  const std::int64_t unit = bytes.count() < 16 * kGib ? kMib : kGib;
+  return Bytes((bytes.count() + unit - 1) / unit * unit);
+}
+
+std::string as_setting(Bytes rounded) {
+  const std::int64_t mib = rounded.count() >> 20;
+  return mib % 1024 == 0 ? std::to_string(mib / 1024) + "GiB" : std::to_string(mib) + "MiB";
 }
 
 /// The memory with `factor` times as much of each tier that is short.
@@ -88,8 +95,8 @@ Memory with_more(const Memory& memory, double factor) {
 class Remedies {
  public:
   Remedies(const Predictor& predictor, const Calibration& calibration,
-           const SearchSettings& settings)
-      : predictor_(predictor), calibration_(calibration), settings_(settings) {}
+           const SearchSettings& settings, const MemoryOrder& order)
+      : predictor_(predictor), calibration_(calibration), settings_(settings), order_(order) {}
 
   /// Adds the first of `values` that fits, as `field` of the job.
   void try_job(const std::string& field, std::int64_t now, const std::vector<std::int64_t>& values,
@@ -117,16 +124,17 @@ class Remedies {
   /// shorter, for with the least that will do only slow plans fit.
   void add_memory(const Memory& memory) {
     if (!found_.empty() && settings_.is_late()) return;
-    const MoreMemory more = more_memory(predictor_.machine(), memory);
+    const MoreMemory more = order_(predictor_.machine(), memory);
     if (more.what.empty() || !add({predictor_.job(), more.machine}, more.what, more.setting, false))
       return;
     if (settings_.is_late()) return;
-    const MoreMemory roomy = more_memory(predictor_.machine(), with_more(memory, kRoomy));
+    const MoreMemory roomy = order_(predictor_.machine(), with_more(memory, kRoomy));
+    if (roomy.setting == more.setting) return;
     const auto best =
         plan_after({predictor_.job(), roomy.machine}, predictor_, calibration_, settings_);
     Remedy& said = found_.back();
     if (!best || to_seconds(best->step) > kMuchFaster * to_seconds(said.step)) return;
-    said.what += " (" + format_seconds(to_seconds(best->step)) + " with a tenth more)";
+    said.what += " (" + format_seconds(to_seconds(best->step)) + " with " + roomy.setting + ")";
   }
 
   /// Adds state on the disk instead of what the host lacks, and how much longer a step then takes
@@ -163,6 +171,7 @@ class Remedies {
   const Predictor& predictor_;
   const Calibration& calibration_;
   const SearchSettings& settings_;
+  const MemoryOrder& order_;
   std::vector<Remedy> found_;
 };
 
@@ -173,22 +182,22 @@ MoreMemory more_memory(const ResolvedMachine& machine, const Memory& memory) {
   for (const Tier tier : {Tier::hbm, Tier::host, Tier::disk}) {
     const TierMemory& used = at(memory, tier);
     if (used.fits()) continue;
-    const Bytes needed = whole_mib(used.peak);
+    const Bytes needed = rounded_up(used.peak);
     (tier == Tier::hbm    ? more.machine.hbm
      : tier == Tier::host ? more.machine.host
                           : more.machine.disk) = needed;
     const std::string name = to_string(tier);
     more.what += (more.what.empty() ? "" : ", ") + name + " " + format_bytes(needed) +
                  " instead of " + format_bytes(used.capacity);
-    more.setting += (more.setting.empty() ? "--" : " --") + name + " " +
-                    std::to_string(needed.count() >> 20) + "MiB";
+    more.setting += (more.setting.empty() ? "--" : " --") + name + " " + as_setting(needed);
   }
   return more;
 }
 
 std::vector<Remedy> remedies_for(const Predictor& predictor, const Infeasible& shortage,
-                                 const Calibration& calibration, const SearchSettings& settings) {
-  Remedies remedies(predictor, calibration, settings);
+                                 const Calibration& calibration, const SearchSettings& settings,
+                                 const MemoryOrder& order) {
+  Remedies remedies(predictor, calibration, settings, order);
   const Job& job = predictor.job();
   if (shortage.tier == Tier::hbm) {
     remedies.try_job("loss_chunk", job.loss_chunk,
@@ -223,12 +232,12 @@ std::vector<Remedy> remedies_for(const Predictor& predictor, const Infeasible& s
 
 std::vector<Remedy> remedies_for_given(const GivenPlan& given, const Memory& memory,
                                        const Predictor& predictor, const Calibration& calibration,
-                                       const SearchSettings& settings) {
+                                       const SearchSettings& settings, const MemoryOrder& order) {
   const std::string flag = given.source == PlanSource::file ? "--plan" : "--policy";
   const std::string without = ", without " + flag;
   const std::string taken_back = flag + "=";
   std::vector<Remedy> remedies;
-  const auto found = search_or_remedy(predictor, calibration, settings);
+  const auto found = search_or_remedy(predictor, calibration, settings, order);
   if (const auto* planned = std::get_if<Planned>(&found)) {
     remedies.push_back({"another plan, found by search" + without, taken_back, false,
                         planned->best.prediction.step});
@@ -239,7 +248,7 @@ std::vector<Remedy> remedies_for_given(const GivenPlan& given, const Memory& mem
       remedy.setting.insert(0, taken_back + " ");
     }
   }
-  const MoreMemory more = more_memory(predictor.machine(), memory);
+  const MoreMemory more = order(predictor.machine(), memory);
   const Prediction as_given =
       Predictor(predictor.job(), more.machine, calibration, predictor.residency(),
                 predictor.costs().switches(), predictor.ranks())
@@ -254,10 +263,11 @@ std::vector<Remedy> remedies_for_given(const GivenPlan& given, const Memory& mem
 
 std::variant<Planned, Infeasible> search_or_remedy(const Predictor& predictor,
                                                    const Calibration& calibration,
-                                                   const SearchSettings& settings) {
+                                                   const SearchSettings& settings,
+                                                   const MemoryOrder& order) {
   auto found = search(predictor, settings);
   if (auto* infeasible = std::get_if<Infeasible>(&found)) {
-    infeasible->remedies = remedies_for(predictor, *infeasible, calibration, settings);
+    infeasible->remedies = remedies_for(predictor, *infeasible, calibration, settings, order);
   }
   return found;
 }

@@ -149,12 +149,12 @@ std::string cells_csv(const Experiment& experiment, const Cells& cells) {
                         cell.tier ? std::to_string(cell.short_by.count()) : "",
                         csv_field(cell.machine));
     if (const auto& p = cell.prediction) {
-      text += fmt::format(",{},{},{},{},{},{},{},{},{},{}", p->step.count(), p->low.count(),
+      text += fmt::format(",{},{},{},{},{},{},{},{},{},{},{}", p->step.count(), p->low.count(),
                           p->high.count(), p->tokens_per_s, p->model_tflops,
                           p->mfu ? fmt::format("{}", *p->mfu) : "", p->bound.count(), p->bound_by,
-                          p->hbm.count(), p->host.count());
+                          p->limited_by, p->hbm.count(), p->host.count());
     } else {
-      text += ",,,,,,,,,,";
+      text += ",,,,,,,,,,,";
     }
     if (const auto measured = measured_of(cell, experiment)) {
       text += fmt::format(",{},{},{},{}", measured->median, measured->low, measured->high,

@@ -46,7 +46,8 @@ Json cell_json(const CellResult& cell, const Experiment& experiment) {
                {"samples", samples_of(cell)},
                {"measured", nullptr},
                {"parts", nullptr},
-               {"bound_by", ""}};
+               {"bound_by", ""},
+               {"limited_by", ""}};
   if (const auto& p = cell.prediction) {
     json["step_s"] = p->step.count();
     json["low_s"] = p->low.count();
@@ -54,6 +55,7 @@ Json cell_json(const CellResult& cell, const Experiment& experiment) {
     json["tokens_per_s"] = p->tokens_per_s;
     json["bound_s"] = p->bound.count();
     json["bound_by"] = p->bound_by;
+    json["limited_by"] = p->limited_by;
     json["hbm_bytes"] = p->hbm.count();
     json["host_bytes"] = p->host.count();
     const Json whole = Json::parse(p->json);

@@ -74,7 +74,7 @@ std::string ablation_table(const Experiment& experiment, const AllCells& cells) 
     text += " measured step | 95 % of the median | measured tokens/s beside the first | error |";
     rule += "---|---|---|---|";
   }
-  text += " bound by | HBM | optimality gap |\n" + rule + "---|---|---|\n";
+  text += " bound by | limited by | HBM | optimality gap |\n" + rule + "---|---|---|---|\n";
   const CellResult& first = first_that_fits(cells);
   const auto first_measured = measured_of(first, experiment);
   for (const auto& each : cells) {
@@ -85,7 +85,7 @@ std::string ablation_table(const Experiment& experiment, const AllCells& cells) 
       text += fmt::format(
           " {}{} |", cell_text(cell.reason),
           cell.prediction ? "; it would take " + format_seconds(cell.prediction->step) : "");
-      text += device ? " | | | | | | | | | | |\n" : " | | | | | | |\n";
+      text += device ? " | | | | | | | | | | | |\n" : " | | | | | | | |\n";
       continue;
     }
     const CellPrediction& p = *cell.prediction;
@@ -104,8 +104,8 @@ std::string ablation_table(const Experiment& experiment, const AllCells& cells) 
         text += " | | | |";
       }
     }
-    text +=
-        fmt::format(" {} | {} | {} |\n", p.bound_by, planner::format_bytes(p.hbm), gap_text(cell));
+    text += fmt::format(" {} | {} | {} | {} |\n", p.bound_by, p.limited_by,
+                        planner::format_bytes(p.hbm), gap_text(cell));
   }
   if (std::any_of(cells.begin(), cells.end(), [](const auto& c) { return c->optimality_gap; })) {
     text +=

@@ -55,6 +55,7 @@ CellPrediction prediction_from(const JsonObject& json) {
           .mfu = json.find_number("mfu"),
           .bound = Seconds(json.number("bound_s")),
           .bound_by = json.text("bound_by"),
+          .limited_by = json.find_text("limited_by").value_or(""),
           .hbm = Bytes(memory.object("hbm").integer("peak_bytes")),
           .host = Bytes(memory.object("host").integer("peak_bytes")),
           .plan_hash = json.text("plan_hash"),

@@ -39,6 +39,8 @@ struct CellPrediction {
   std::optional<double> mfu;
   Seconds bound{0};
   std::string bound_by;
+  /// The lane that is busy longest in the plan; empty in cells written before predictions said it.
+  std::string limited_by;
   Bytes hbm{0}, host{0};
   std::string plan_hash, job_hash, cost_model_hash;
   /// Causes of the step's error; none in cells that were written before predictions kept them.

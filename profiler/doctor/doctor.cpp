@@ -51,6 +51,11 @@ Findings examine_machine(const DoctorOptions& options) {
       examine_disk("disk (store)", options.store, "export SLUICE_HOME=/path/on/a/writable/disk"));
   findings.push_back(examine_openblas());
   for (Finding& finding : examine_gpus(driver, kBackend)) findings.push_back(std::move(finding));
+  if (driver) {
+    for (Finding& finding : examine_gpu_links(*driver, SystemFiles())) {
+      findings.push_back(std::move(finding));
+    }
+  }
   return findings;
 }
 

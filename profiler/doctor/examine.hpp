@@ -32,4 +32,8 @@ enum class GpuPresence { absent, present };
 enum class CudaBackend { absent, built };
 [[nodiscard]] Findings examine_gpus(const std::optional<NvidiaDriver>& driver, CudaBackend backend);
 
+/// Findings on what several GPUs share and reach: equal models, peer access, NVLink, NUMA nodes,
+/// IOMMU and access control. Empty for fewer than two GPUs.
+[[nodiscard]] Findings examine_gpu_links(const NvidiaDriver& driver, const SystemFiles& files);
+
 }  // namespace sluice::profiler

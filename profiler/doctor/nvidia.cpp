@@ -1,6 +1,8 @@
 #include "profiler/doctor/nvidia.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "profiler/sensors/shared_library.hpp"
 
@@ -12,7 +14,44 @@ constexpr int kNoDevice = 100;
 constexpr int kMajor = 75;
 constexpr int kMinor = 76;
 
-/// Adds NVML's facts: kernel driver version and PCIe links, in the driver's device order.
+using Query = int(void*, unsigned*);
+using LinkQuery = int(void*, unsigned, unsigned*);
+
+/// Number of NVLinks of a GPU that are up.
+int links_up(LinkQuery* state, void* handle) {
+  constexpr unsigned kMostLinks = 18;
+  int up = 0;
+  for (unsigned link = 0; link < kMostLinks; ++link) {
+    unsigned active = 0;
+    up += state(handle, link, &active) == 0 && active != 0;
+  }
+  return up;
+}
+
+/// PCI address of device `i` as /sys writes it; empty where the driver does not say.
+std::string bus_of(int (*query)(char*, int, int), int i) {
+  std::array<char, 32> text{};
+  if (query == nullptr || query(text.data(), static_cast<int>(text.size()), i) != 0) return {};
+  std::string bus = text.data();
+  std::transform(bus.begin(), bus.end(), bus.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return bus;
+}
+
+std::vector<std::vector<bool>> peers_of(int (*query)(int*, int, int), int devices) {
+  if (query == nullptr) return {};
+  std::vector<std::vector<bool>> peers;
+  for (int i = 0; i < devices; ++i) {
+    std::vector<bool>& row = peers.emplace_back();
+    for (int j = 0; j < devices; ++j) {
+      int can = 0;
+      row.push_back(i == j || (query(&can, i, j) == 0 && can != 0));
+    }
+  }
+  return peers;
+}
+
+/// Adds NVML's facts: kernel driver version, PCIe links and NVLinks, in the driver's device order.
 void add_nvml(NvidiaDriver& driver) {
   const Library nvml = open_library("libnvidia-ml.so.1");
   if (!nvml) return;
@@ -23,19 +62,24 @@ void add_nvml(NvidiaDriver& driver) {
   if (!init || !shutdown || init() != 0) return;
   std::array<char, 96> text{};
   if (version && version(text.data(), text.size()) == 0) driver.version = text.data();
-  using Query = int(void*, unsigned*);
+  const auto by_bus = symbol<int(const char*, void**)>(nvml, "nvmlDeviceGetHandleByPciBusId_v2");
+  const auto nvlink = symbol<LinkQuery>(nvml, "nvmlDeviceGetNvLinkState");
   const std::array<Query*, 4> queries = {symbol<Query>(nvml, "nvmlDeviceGetCurrPcieLinkGeneration"),
                                          symbol<Query>(nvml, "nvmlDeviceGetCurrPcieLinkWidth"),
                                          symbol<Query>(nvml, "nvmlDeviceGetMaxPcieLinkGeneration"),
                                          symbol<Query>(nvml, "nvmlDeviceGetMaxPcieLinkWidth")};
   for (unsigned i = 0; device && i < driver.gpus.size(); ++i) {
+    Gpu& gpu = driver.gpus[i];
     void* handle = nullptr;
     std::array<unsigned, 4> values{};
-    bool known = device(i, &handle) == 0;
+    const bool found = by_bus && !gpu.bus.empty() ? by_bus(gpu.bus.c_str(), &handle) == 0
+                                                  : device(i, &handle) == 0;
+    if (found && nvlink) gpu.nvlinks = links_up(nvlink, handle);
+    bool known = found;
     for (std::size_t q = 0; known && q < queries.size(); ++q) {
       known = queries[q] && queries[q](handle, &values[q]) == 0;
     }
-    if (known) driver.gpus[i].pcie = Gpu::Pcie{values[0], values[1], values[2], values[3]};
+    if (known) gpu.pcie = Gpu::Pcie{values[0], values[1], values[2], values[3]};
   }
   shutdown();
 }
@@ -77,8 +121,10 @@ std::optional<NvidiaDriver> ask_nvidia_driver() {
     gpu.name = text.data();
     gpu.compute_capability = 10 * major + minor;
     gpu.memory = Bytes(static_cast<std::int64_t>(bytes));
+    gpu.bus = bus_of(symbol<int(char*, int, int)>(cuda, "cuDeviceGetPCIBusId"), i);
     driver.gpus.push_back(std::move(gpu));
   }
+  driver.peers = peers_of(symbol<int(int*, int, int)>(cuda, "cuDeviceCanAccessPeer"), devices);
   add_nvml(driver);
   return driver;
 }

@@ -20,7 +20,11 @@ struct Gpu {
     /// Highest PCIe generation and number of lanes that GPU and slot support together.
     unsigned best_generation, best_width;
   };
-  std::optional<Pcie> pcie;
+  std::optional<Pcie> pcie{};
+  std::string bus =
+      {};  ///< PCI address as the kernel writes it, "0000:1b:00.0"; empty if not known.
+  /// Number of NVLinks that are up; none where NVML does not say.
+  std::optional<int> nvlinks = std::nullopt;
 };
 
 struct NvidiaDriver {
@@ -28,6 +32,8 @@ struct NvidiaDriver {
   /// Highest CUDA version that the driver supports, as 1000 x major + 10 x minor.
   int cuda_version = 0;
   std::vector<Gpu> gpus;
+  /// Whether GPU i may access the memory of GPU j, as peers[i][j]; empty if not known.
+  std::vector<std::vector<bool>> peers;
   /// Why the driver cannot be used although it is there; none where it can.
   std::optional<std::string> problem;
 };

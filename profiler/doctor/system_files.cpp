@@ -35,7 +35,60 @@ std::optional<double> number(const std::optional<std::string>& text) {
   return std::nullopt;
 }
 
+const char kPciDevices[] = "sys/bus/pci/devices/";
+
+/// Whether a PCIe bridge of this configuration space has access control services that redirect
+/// requests or completions between devices below it (PCI Express base specification, 7.7.8).
+bool redirects(const std::string& config) {
+  constexpr std::size_t kFirstExtended = 0x100;
+  constexpr std::uint32_t kAccessControl = 0x000D;
+  constexpr std::uint32_t kRedirectRequests = 1 << 2, kRedirectCompletions = 1 << 3;
+  const auto byte = [&](std::size_t at) -> std::uint32_t {
+    return at < config.size() ? static_cast<unsigned char>(config[at]) : 0U;
+  };
+  std::size_t at = kFirstExtended;
+  while (at >= kFirstExtended && at + 8 <= config.size()) {
+    const std::uint32_t id = byte(at) | byte(at + 1) << 8;
+    if (id == kAccessControl) {
+      const std::uint32_t control = byte(at + 6) | byte(at + 7) << 8;
+      return (control & (kRedirectRequests | kRedirectCompletions)) != 0;
+    }
+    const std::size_t next = (byte(at + 2) >> 4 | byte(at + 3) << 4) & 0xFFCU;
+    if (next <= at) break;
+    at = next;
+  }
+  return false;
+}
+
 }  // namespace
+
+std::optional<int> SystemFiles::numa_node_of(const std::string& bus) const {
+  const auto node = number(text(kPciDevices + bus + "/numa_node"));
+  if (!node || *node < 0) return std::nullopt;
+  return static_cast<int>(*node);
+}
+
+std::optional<std::string> SystemFiles::iommu_type_of(const std::string& bus) const {
+  const auto type = text(kPciDevices + bus + "/iommu_group/type");
+  return type ? std::optional(trimmed(*type)) : std::nullopt;
+}
+
+std::vector<std::string> SystemFiles::redirecting_bridges(const std::string& bus) const {
+  std::error_code failed;
+  const std::filesystem::path device =
+      std::filesystem::canonical(root_ / (kPciDevices + bus), failed);
+  std::vector<std::string> bridges;
+  if (failed) return bridges;
+  for (std::filesystem::path above = device.parent_path(); above.has_relative_path();
+       above = above.parent_path()) {
+    std::ifstream in(above / "config", std::ios::binary);
+    if (!in) break;  // The folder of the root complex has none.
+    std::ostringstream config;
+    config << in.rdbuf();
+    if (redirects(config.str())) bridges.push_back(above.filename().string());
+  }
+  return bridges;
+}
 
 std::optional<std::string> SystemFiles::text(const std::string& path) const {
   std::ifstream in(root_ / path, std::ios::binary);

@@ -34,6 +34,16 @@ class SystemFiles {
   [[nodiscard]] std::size_t numa_nodes() const;
   [[nodiscard]] bool is_wsl() const;
 
+  /// NUMA node of the PCI device at `bus` ("0000:1b:00.0"); none where the firmware does not say.
+  [[nodiscard]] std::optional<int> numa_node_of(const std::string& bus) const;
+  /// How the IOMMU treats the PCI device at `bus`: "identity" where its addresses are not
+  /// translated, "DMA" or "DMA-FQ" where they are; none where the device has no IOMMU.
+  [[nodiscard]] std::optional<std::string> iommu_type_of(const std::string& bus) const;
+  /// PCI bridges above the device at `bus` that send all traffic between devices up to the
+  /// processor (access control services redirect requests), so far as their configuration may be
+  /// read, which the superuser alone may.
+  [[nodiscard]] std::vector<std::string> redirecting_bridges(const std::string& bus) const;
+
   struct MemoryModules {
     std::int64_t populated = 0;
     /// Slowest configured speed of the modules in MT/s; zero if not stated.

@@ -56,6 +56,7 @@ function cellNumbers(box, cells, device) {
   columns.push(ratio("speed over the first", speedOf));
   if (device) columns.push(ratio("measured so", measuredSpeed));
   columns.push({name: "bound by", left: true, text: (cell) => cell.fits ? words(cell.bound_by) : cell.status, key: (cell) => cell.bound_by});
+  columns.push({name: "limited by", left: true, text: (cell) => cell.fits ? words(cell.limited_by) : "", key: (cell) => cell.limited_by});
   element(box, "h3", {}, "In numbers");
   table(box, columns, cells, "Cells of the experiment in numbers");
 }

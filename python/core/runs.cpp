@@ -14,6 +14,7 @@
 
 #include "planner/buying/break_even.hpp"
 #include "planner/buying/buy.hpp"
+#include "planner/buying/page.hpp"
 #include "planner/effort/interruption.hpp"
 #include "planner/explanation/plan_run.hpp"
 #include "planner/predictions/waterfall.hpp"
@@ -95,11 +96,15 @@ StepOutcome plan(const Words& words, std::optional<double> effort, std::optional
   });
 }
 
-std::string buy(const Words& words, const Words& machines, std::optional<double> tokens,
-                std::optional<double> days, std::optional<double> budget_usd,
-                const std::optional<std::string>& prices_file, bool rent, bool own,
-                std::optional<double> runs_per_month, std::optional<double> use,
-                std::optional<double> usd_per_kwh, double resale, std::optional<double> seconds) {
+/// Advice as JSON text, and as a page of HTML.
+std::pair<std::string, std::string> buy(const Words& words, const Words& machines,
+                                        std::optional<double> tokens, std::optional<double> days,
+                                        std::optional<double> budget_usd,
+                                        const std::optional<std::string>& prices_file, bool rent,
+                                        bool own, std::optional<double> runs_per_month,
+                                        std::optional<double> use,
+                                        std::optional<double> usd_per_kwh, double resale,
+                                        std::optional<double> seconds) {
   return interruptible([&](const std::stop_token& stop) {
     planner::BuyRequest request;
     request.owned = own;
@@ -117,7 +122,8 @@ std::string buy(const Words& words, const Words& machines, std::optional<double>
     request.payment = rent ? planner::Payment::rent : planner::Payment::buy;
     request.threads = std::max(1U, std::thread::hardware_concurrency());
     request.stop = stop;
-    return to_json_text(planner::buy(planner::parse_run(words).config, request));
+    const planner::BuyReport report = planner::buy(planner::parse_run(words).config, request);
+    return std::pair(to_json_text(report), planner::advice_page(report, request));
   });
 }
 

@@ -52,7 +52,7 @@ class AblationResult:
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per cell: a column for each factor (``factor.NAME`` where its name is another column's), then as in ``cells.csv`` ``status``, ``reason``, ``tier``, ``short_bytes``, ``step_s``, ``step_s_low``,
-        ``step_s_high`` (seconds), ``tokens_per_s``, ``model_tflops``, ``mfu``, ``bound_s``, ``bound_by``,
+        ``step_s_high`` (seconds), ``tokens_per_s``, ``model_tflops``, ``mfu``, ``bound_s``, ``bound_by``, ``limited_by``,
         ``hbm_peak_bytes``, ``host_peak_bytes``, ``plan`` and ``optimality_gap``. Needs pandas."""
         rows = []
         for cell in self.cells:
@@ -60,7 +60,7 @@ class AblationResult:
             row |= {"status": cell.status, "reason": cell.reason, "tier": cell.tier, "short_bytes": cell.short_bytes if cell.tier else None}
             found = cell.prediction or {}
             for field in (
-                "step_s", "step_s_low", "step_s_high", "tokens_per_s", "model_tflops", "mfu", "bound_s", "bound_by",
+                "step_s", "step_s_low", "step_s_high", "tokens_per_s", "model_tflops", "mfu", "bound_s", "bound_by", "limited_by",
             ):  # fmt: skip
                 row[field] = found.get(field)
             for tier in ("hbm", "host"):

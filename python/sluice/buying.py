@@ -23,11 +23,16 @@ class Advice(Record):
         upgrades: changes to the base machine: ``what``, ``setting``, ``step_s``, ``speedup``, ``days_saved``, ``price``.
         break_even: of the machine to buy that pays soonest: ``months`` with ``months_low`` and ``months_high``, ``run``.
         elasticity: d ln(step) / d ln(resource) of the base machine, by resource.
+        page: the advice as one page of HTML that loads nothing else, as ``sluice buy --html`` writes it.
     """
 
     verdict: list[str]
     break_even: dict[str, Any] | None
     elasticity: dict[str, float]
+
+    def __init__(self, fields: dict[str, Any], page: str = ""):
+        super().__init__(fields)
+        self.page = page
 
     @property
     def rows(self) -> Rows[Record]:
@@ -90,7 +95,7 @@ def buy(
         },
         set,
     )  # fmt: skip
-    report = _core.buy(
+    report, page = _core.buy(
         words.words,
         names("machines", machines),
         token_count(tokens),
@@ -105,4 +110,4 @@ def buy(
         float(resale),
         number("seconds", seconds),
     )
-    return Advice(json.loads(report))
+    return Advice(json.loads(report), page)

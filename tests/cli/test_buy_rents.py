@@ -123,3 +123,22 @@ def test_a_slow_slot_is_slower_and_a_larger_batch_is_said_before_hardware(run_sl
     assert steps == sorted(steps) and steps[-1] > 2 * steps[0]
     verdict = "\n".join(run_sluice("buy", *run, "--machines", "rtx-4090", "--link", "2.8 GB/s", "--json").json()["verdict"])
     assert "Before hardware: compute waits" in verdict and "sequences on, compute sets the bound" in verdict
+
+
+def test_what_is_rented_has_a_price_beside_a_machine_of_ones_own(run_sluice, job):
+    own = "rtx-4090 + 2x64 GiB DDR5-5600"
+    rows = run_sluice("buy", *job, "--own", "--machine", own, "--machines", f"{own},a100-80-sxm", "--json").json()["rows"]
+    rent = {row["machine"]: row["rent_usd_per_hour"] for row in rows}
+    assert rent["a100-80-sxm"] == 1.3 and rent[own] is None
+
+
+def test_state_on_drives_that_one_has_comes_before_hardware(run_sluice, tmp_path):
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(PRICES)
+    own = "rtx-4090 + 2x16 GiB DDR5-5600"
+    words = ["--model", "qwen2.5-7b", "--seq-len", "512", "--batch-size", "4", "--tokens", "1M", "--prices", prices, "--own"]
+    advice = run_sluice("buy", *words, "--machine", own, "--machines", own, "--json").json()
+    assert not next(row for row in advice["rows"] if row["machine"] == own)["fits"]
+    said = [sentence for sentence in advice["verdict"] if sentence.startswith("Before hardware: with state on its drives")]
+    assert len(said) == 1 and "--disk " in said[0]
+    assert "qwen2.5-7b" in advice["question"]

@@ -74,6 +74,23 @@ def test_what_ranks_cannot_be_is_refused_in_one_line(refuses, machine, plan_of_r
     refuses(["predict", *SIZES, "--machine", tmp_path / "none.json"], "fabric", "gather", "must have a point")
 
 
+def test_a_machine_of_several_gpus_is_named_by_their_number(run_sluice, validate, refuses, plan_of_ranks, tmp_path):
+    shown = run_sluice("machines", "show", "4x-h100-sxm", "--json").out
+    (tmp_path / "four.json").write_text(shown)
+    validate(tmp_path / "four.json", "profile")
+    profile = json.loads(shown)
+    assert profile["devices"] == 4 and profile["fabric"]["path"] == "nvlink"
+    text = run_sluice("machines", "show", "4xh100-sxm").out
+    assert "between gpus" in text and "compute while fabric runs" in text
+    words = ["predict", *SIZES, "--plan", plan_of_ranks(4), "--machine"]
+    named = run_sluice(*words, "4x-h100-sxm", "--json").json()
+    assert run_sluice(*words, "four.json", "--json").json()["step_s"] == named["step_s"]
+    staged = run_sluice(*words, "4x-l40s", "--json").json()
+    assert staged["busy"]["fabric"] > named["busy"]["fabric"]
+    refuses([*words, "2x-h100-sxm"], "ranks: 4, and machine 2x-h100-sxm has 2 GPUs")
+    refuses([*words, "2x-gh200"], "several gh200 in one host")
+
+
 def test_plans_of_devices_are_searched(run_sluice, validate, machine, tmp_path):
     words = [*SIZES, "--machine", machine]
     found = {}

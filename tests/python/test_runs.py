@@ -115,6 +115,7 @@ def test_buy_is_what_the_program_prints(cli):
     assert advice.to_dict() == printed
     assert [row.machine for row in advice.rows] == [row["machine"] for row in printed["rows"]]
     assert set(advice.rows.to_frame()["machine"]) == {row["machine"] for row in printed["rows"]}
+    assert advice.page.lower().startswith("<!doctype html>") and advice.verdict[0].split()[0] in advice.page
 
 
 def test_what_does_not_fit_carries_shortage_and_remedies(cli):

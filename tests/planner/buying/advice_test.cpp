@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "planner/buying/choice.hpp"
 #include "tests/planner/buying.hpp"
 
 namespace sluice::planner {
@@ -49,6 +50,17 @@ TEST(Verdict, SaysWhatAnOrderCostsWithTheMachine) {
                                  "with the machine)"));
   request.budget_usd = 4000;
   EXPECT_THAT(said(report, request), testing::HasSubstr("What to add to mine: +2 DIMMs"));
+}
+
+TEST(BestToBuy, IsNotFurtherFromTheFastestThanATenthThroughAChainOfRows) {
+  std::vector<BuyRow> rows;
+  for (const auto& [step, usd] : {std::pair(10.0, 4000.0), {10.8, 3900.0}, {11.6, 3800.0}}) {
+    BuyRow& row = rows.emplace_back();
+    row.fits = true;
+    row.step = std::chrono::duration_cast<Duration>(Seconds(step));
+    row.buy_usd = usd;
+  }
+  EXPECT_EQ(best_to_buy(rows, {}, true), &rows[1]);
 }
 
 TEST(Verdict, SaysWhereARentedNodeMayCostLess) {

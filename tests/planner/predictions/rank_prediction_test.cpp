@@ -72,7 +72,51 @@ TEST(RankPrediction, GpusWithoutAFabricAreRefusedByTheField) {
   const Predictor predictor(job, test::round_machine(DeviceKind::cuda), {});
   EXPECT_EQ(refusal([&] { (void)predictor.predict(random_plan(job, 1, 2)); }),
             "machine round: fabric: not stated, so its GPUs cannot be timed together: set ranks of "
-            "the plan to 1, or add `fabric` to the profile");
+            "the plan to 1, name a machine with several GPUs, such as 4x-h100-sxm, or add `fabric` "
+            "to the profile");
+}
+
+TEST(RankPrediction, MoreRanksThanTheMachineHasGpusAreRefused) {
+  const Job job = job_of_four();
+  MachineProfile profile = profile_of_gpus();
+  profile.devices = 2;
+  const Predictor predictor(job, machine_of(profile), {});
+  EXPECT_GT(predictor.predict(random_plan(job, 1, 2)).prediction.step, Duration{0});
+  EXPECT_EQ(
+      refusal([&] { (void)predictor.predict(random_plan(job, 1, 4)); }),
+      "plan: ranks: 4, and machine round has 2 GPUs: at most so many ranks, or name a machine "
+      "with more");
+}
+
+TEST(Fabric, WhatGoesOverPcieAndThroughHostMemoryUsesTheirLinks) {
+  MachineProfile profile = profile_of_gpus();
+  profile.dram = measured(40e6);
+  const auto uses = [&](FabricPath path) {
+    profile.fabric->path = path;
+    const auto cost = ProfileCostModel(profile, {})
+                          .collective(CostKey{"any"}, Collective::gather, Bytes(1'000'000));
+    return std::map<std::string, double>(cost.uses.begin(), cost.uses.end());
+  };
+  const std::map<std::string, double> own{{"fabric", 1}};
+  const std::map<std::string, double> pcie{{"fabric", 1}, {"pcie_d2h", 1}, {"pcie_h2d", 1}};
+  std::map<std::string, double> host = pcie;
+  host["dram"] = 2;
+  EXPECT_EQ(uses(FabricPath::nvlink), own);
+  EXPECT_EQ(uses(FabricPath::pcie), pcie);
+  EXPECT_EQ(uses(FabricPath::host), host);
+}
+
+TEST(Fabric, SlowsOtherLanesInGraphsOfRanksAlone) {
+  const Job job = job_of_four();
+  MachineProfile profile = profile_of_gpus();
+  profile.fabric->interference = {{"compute", "fabric", measured(0.5)}};
+  const ProfileCostModel costs(profile, {});
+  const auto pairs = [&](std::int64_t ranks) {
+    Plan plan = uniform_plan(part_of_rank(job, ranks), UnitPlan{}, 1);
+    plan.ranks = ranks;
+    return write_step_graph(job, plan, costs).graph.interference().size();
+  };
+  EXPECT_EQ(pairs(2), pairs(1) + 1);
 }
 
 TEST(RankPrediction, RandomPlansAreTimedAboveTheirBound) {

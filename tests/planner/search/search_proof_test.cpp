@@ -57,7 +57,8 @@ Problem problem(std::uint64_t seed, std::int64_t ranks = 1) {
     profile.h2d_dram = profile.d2h_dram = test::measured(1);
     profile.update_dram = test::measured(28);
     const CurvePoint fabric{1e5, test::measured(draw.between(10e6, 1e9))};
-    profile.fabric = Fabric{test::measured(1e-5), {fabric}, {fabric}};
+    profile.fabric =
+        Fabric{.latency = test::measured(1e-5), .gather = {fabric}, .exchange = {fabric}};
   }
   made.machine.host = Bytes(8ll << 30);
   made.machine.hbm = outside_arena_bytes(made.job, profile) +

@@ -32,6 +32,11 @@ class FakeMachine {
     std::ofstream(root_ / path, std::ios::binary) << text;
     return *this;
   }
+  FakeMachine& link(const std::string& path, const std::string& target) {
+    std::filesystem::create_directories((root_ / path).parent_path());
+    std::filesystem::create_directory_symlink(root_ / target, root_ / path);
+    return *this;
+  }
   [[nodiscard]] SystemFiles files() const { return SystemFiles(root_); }
   [[nodiscard]] Finding finding(const std::string& subject, int cpus = 8) const {
     for (const Finding& finding : examine_host(files(), cpus)) {
@@ -187,6 +192,111 @@ TEST(Doctor, EveryWarningAndFailureNamesItsFixAndAllTakesUnderFiveSeconds) {
     EXPECT_EQ(finding.fix.has_value(), finding.verdict != Verdict::ok) << finding.subject;
     EXPECT_EQ(finding.text.find('\n'), std::string::npos) << finding.subject;
   }
+}
+
+Finding link_finding(const NvidiaDriver& driver, const FakeMachine& machine,
+                     const std::string& subject) {
+  for (const Finding& finding : examine_gpu_links(driver, machine.files())) {
+    if (finding.subject == subject) return finding;
+  }
+  ADD_FAILURE() << "no line about " << subject;
+  return {};
+}
+
+/// Two GPUs of one model that reach each other over NVLink.
+NvidiaDriver two_gpus() {
+  NvidiaDriver driver;
+  for (const char* bus : {"0000:1b:00.0", "0000:1c:00.0"}) {
+    driver.gpus.push_back({.name = "NVIDIA H100", .bus = bus, .nvlinks = 18});
+  }
+  driver.peers = {{true, true}, {true, true}};
+  return driver;
+}
+
+TEST(DoctorGpuLinks, OneGpuHasNoneToReach) {
+  NvidiaDriver driver = two_gpus();
+  driver.gpus.pop_back();
+  EXPECT_TRUE(examine_gpu_links(driver, FakeMachine().files()).empty());
+}
+
+TEST(DoctorGpuLinks, EqualGpusThatReachEachOtherAreFine) {
+  const FakeMachine machine;
+  const Findings findings = examine_gpu_links(two_gpus(), machine.files());
+  EXPECT_EQ(findings.size(), 5);
+  EXPECT_TRUE(warnings(findings).empty()) << findings_text(findings);
+  EXPECT_EQ(link_finding(two_gpus(), machine, "gpus").text, "2 x NVIDIA H100");
+  EXPECT_EQ(link_finding(two_gpus(), machine, "nvlink").text, "18 links of each GPU are up");
+}
+
+TEST(DoctorGpuLinks, AnotherModelIsNamedWithTheGpusToUse) {
+  NvidiaDriver driver = two_gpus();
+  driver.gpus.insert(driver.gpus.begin(), {.name = "NVIDIA T4", .nvlinks = 18});
+  const Finding finding = link_finding(driver, FakeMachine(), "gpus");
+  EXPECT_EQ(finding.verdict, Verdict::warn);
+  EXPECT_EQ(finding.fix, "export CUDA_VISIBLE_DEVICES=1,2");
+}
+
+TEST(DoctorGpuLinks, PairsWithoutPeerAccessAndDeadLinksAreNamed) {
+  NvidiaDriver driver = two_gpus();
+  driver.gpus.push_back(driver.gpus.back());
+  driver.peers = {{true, true, false}, {true, true, true}, {false, true, true}};
+  driver.gpus[2].nvlinks = 12;
+  const FakeMachine machine;
+  EXPECT_TRUE(link_finding(driver, machine, "peer access").text.starts_with("not between 0-2:"));
+  EXPECT_TRUE(link_finding(driver, machine, "nvlink").text.starts_with("18, 18 and 12 links"));
+  driver.peers = {{true, false, false}, {false, true, false}, {false, false, true}};
+  EXPECT_TRUE(link_finding(driver, machine, "peer access")
+                  .text.starts_with("no GPU reaches another's memory"));
+}
+
+TEST(DoctorGpuLinks, GpusOnUnevenNodesAreNamed) {
+  FakeMachine machine;
+  machine.file("sys/devices/system/node/node0/cpulist", "0-7\n")
+      .file("sys/devices/system/node/node1/cpulist", "8-15\n")
+      .file("sys/bus/pci/devices/0000:1b:00.0/numa_node", "0\n")
+      .file("sys/bus/pci/devices/0000:1c:00.0/numa_node", "1\n");
+  EXPECT_EQ(link_finding(two_gpus(), machine, "gpu numa").text,
+            "GPU 0 at node 0 and GPU 1 at node 1");
+  machine.file("sys/bus/pci/devices/0000:1c:00.0/numa_node", "0\n");
+  EXPECT_EQ(link_finding(two_gpus(), machine, "gpu numa").text,
+            "GPU 0 and 1 at node 0, of 2 nodes: ranks share memory unevenly");
+  machine.file("sys/bus/pci/devices/0000:1c:00.0/numa_node", "-1\n");
+  EXPECT_TRUE(link_finding(two_gpus(), machine, "gpu numa")
+                  .text.starts_with("the node of GPU 1 is not known"));
+}
+
+/// Configuration space of a PCIe bridge whose second extended capability is access control.
+std::string bridge_config(char control) {
+  std::string config(4096, '\0');
+  const auto capability = [&](std::size_t at, char id, std::size_t next) {
+    config[at] = id;
+    config[at + 2] = static_cast<char>(1 | (next & 0xF) << 4);
+    config[at + 3] = static_cast<char>(next >> 4);
+  };
+  capability(0x100, 0x01, 0x150);
+  capability(0x150, 0x0D, 0);
+  config[0x156] = control;
+  return config;
+}
+
+TEST(DoctorGpuLinks, TranslationAndRedirectionMatterWhereGpusExchangeOverPcie) {
+  FakeMachine machine;
+  const std::string tree = "sys/devices/pci0000:00/0000:00:01.0/";
+  machine.file(tree + "config", bridge_config(0x1D))
+      .file(tree + "0000:1b:00.0/iommu_group/type", "DMA-FQ\n")
+      .file("sys/bus/pci/devices/0000:1c:00.0/iommu_group/type", "identity\n");
+  machine.link("sys/bus/pci/devices/0000:1b:00.0", tree + "0000:1b:00.0");
+  EXPECT_EQ(link_finding(two_gpus(), machine, "iommu, acs").verdict, Verdict::ok);
+  NvidiaDriver pcie = two_gpus();
+  for (Gpu& gpu : pcie.gpus) gpu.nvlinks = 0;
+  const Finding finding = link_finding(pcie, machine, "iommu, acs");
+  EXPECT_EQ(finding.verdict, Verdict::warn);
+  EXPECT_EQ(finding.text,
+            "the IOMMU translates addresses of 1 GPUs and PCIe bridges redirect requests "
+            "(0000:00:01.0): what GPUs send each other goes through the processor");
+  machine.file(tree + "config", bridge_config(0x10))
+      .file(tree + "0000:1b:00.0/iommu_group/type", "identity\n");
+  EXPECT_EQ(link_finding(pcie, machine, "iommu, acs").verdict, Verdict::ok);
 }
 
 }  // namespace

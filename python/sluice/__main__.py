@@ -1,0 +1,5 @@
+"""``python -m sluice ...``: the program `sluice` that this package came with."""
+
+from sluice_program import main
+
+main()
