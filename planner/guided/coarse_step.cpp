@@ -78,6 +78,9 @@ class TogetherCosts : public CostModel {
   [[nodiscard]] std::vector<LinkCapacity> fabric_links() const override {
     return costs_.fabric_links();
   }
+  [[nodiscard]] std::vector<LaneInterference> fabric_interference() const override {
+    return costs_.fabric_interference();
+  }
   [[nodiscard]] TaskCost collective(const CostKey& key, Collective operation,
                                     Bytes bytes) const override {
     return costs_.collective(key, operation, bytes);

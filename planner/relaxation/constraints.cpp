@@ -40,6 +40,7 @@ void PlanRelaxation::add_whole_step(Constraints& all, bool proves) const {
       if (each.from == "d2h") put(limit, Use::d2h, each.lost * up);
       if (each.from == "cpu") put(limit, Use::update, each.lost * update);
       if (each.from == "compute") put(limit, Use::compute, each.lost);
+      if (each.from == "fabric") put(limit, Use::fabric, each.lost);
     }
   };
   // compute + lost(compute,h2d) h2d/H + lost(compute,d2h) d2h/D + lost(compute,cpu) update/A
@@ -69,7 +70,8 @@ void PlanRelaxation::add_whole_step(Constraints& all, bool proves) const {
     put(Limit::cores, Use::d2h, profile.copy_cores.value / cores);
     if (profile.device == DeviceKind::host) put(Limit::cores, Use::compute, 1 / cores);
   }
-  put(Limit::fabric, Use::fabric, 1);  // fabric <= T
+  // fabric + lost(fabric,compute) compute + lost(fabric,h2d) h2d/H + lost(fabric,d2h) d2h/D <= T
+  if (predictor_->ranks() > 1) add_lane(Limit::fabric, "fabric", Use::fabric, 1);
 }
 
 /// Constraints of each part's passes, and of what precedes them in the first forward part.

@@ -123,7 +123,12 @@ void PlanRelaxation::add_contention(const std::vector<SharedRates>& rates,
 
 std::vector<PlanRelaxation::Slowing> PlanRelaxation::slowed(const std::string& lane) const {
   check(lane != "cpu", "updates are slowed as updates_slowed() says");
-  return lost_to_others<Slowing>(predictor_->costs().interference(), lane);
+  std::vector<CostModel::LaneInterference> all = predictor_->costs().interference();
+  if (predictor_->ranks() > 1) {
+    const auto more = predictor_->costs().fabric_interference();
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return lost_to_others<Slowing>(all, lane);
 }
 
 }  // namespace sluice::planner

@@ -40,10 +40,18 @@ void require_devices(const RunConfig& config, const Job& job, const ResolvedMach
   if (job.optimizer.state != StateType::fp32) {
     refuse(config, "optimizer.state", "set it to fp32");
   }
+  const auto there = machine.profile.devices;
+  if (there && config.devices > *there) {
+    throw BadRequest("devices: " + std::to_string(config.devices) + ", and machine " +
+                     machine.profile.name + " has " + std::to_string(*there) +
+                     (*there == 1 ? " GPU" : " GPUs") +
+                     ": set devices to at most that, or name a machine with more");
+  }
   if (!fabric_of(machine.profile)) {
     throw BadRequest("devices: machine " + machine.profile.name +
                      " states no fabric, so its GPUs cannot be timed together: set devices to 1, "
-                     "or add `fabric` to the profile");
+                     "name a machine with several GPUs, such as 4x-h100-sxm, or add `fabric` to "
+                     "the profile");
   }
 }
 
