@@ -55,9 +55,6 @@ class TogetherCosts : public CostModel {
   [[nodiscard]] std::vector<LaneInterference> interference(std::int64_t threads) const override {
     return costs_.interference(threads);
   }
-  [[nodiscard]] std::vector<LaneInterference> fabric_interference() const override {
-    return costs_.fabric_interference();
-  }
   [[nodiscard]] TaskCost compute(const CostKey& key, const Work& work) const override {
     const auto known = passes_.find(key.name);
     return known != passes_.end() ? known->second : costs_.compute(key, work);
