@@ -51,6 +51,7 @@ std::string every_rank_line(const planner::Prediction& prediction, const planner
                                       : " ranks: state one for each"));
   }
   std::vector<planner::RankOfHost> ranks;
+  ranks.reserve(speeds.size());
   for (const double speed : speeds) ranks.push_back({.costs = &costs, .speed = speed});
   const planner::EveryRankStep all = planner::simulate_every_rank(job, plan, ranks);
   std::string waits;

@@ -38,7 +38,7 @@ Tokenizer with_further_tokens(const path& file, const nlohmann::json& further) {
 
 std::string TokenizerFolder::hash() const {
   if (form == TokenizerForm::tokenizer_json) {
-    const std::string file = read_record(files.front()).sha256;
+    std::string file = read_record(files.front()).sha256;
     if (!adds_further) return file;
     const nlohmann::json further = further_tokens(folder);
     if (further.empty()) return file;

@@ -21,7 +21,7 @@ bool lacks_host_alone(const Memory& memory) {
 }
 
 MoreMemory ordered(const Request& request, const Memory& memory) {
-  const MoreMemory bytes = more_memory(request.machine(), memory);
+  MoreMemory bytes = more_memory(request.machine(), memory);
   const std::optional<Composition> now = parts_of(request.config);
   if (!now || !lacks_host_alone(memory)) return bytes;
   const Bytes needed = at(memory, Tier::host).peak;

@@ -26,6 +26,7 @@ Finding examine_models(const std::vector<Gpu>& gpus) {
     return {"gpus", Verdict::ok, fmt::format("{} x {}", gpus.size(), gpus.front().name), {}};
   }
   std::vector<std::string> kinds;
+  kinds.reserve(by_name.size());
   const auto most =
       std::ranges::max_element(by_name, {}, [](const auto& kind) { return kind.second.size(); });
   for (const auto& [name, numbers] : by_name) kinds.push_back(name + " (" + listed(numbers) + ")");
@@ -97,6 +98,7 @@ Finding examine_numa(const std::vector<Gpu>& gpus, const SystemFiles& files) {
             "nvidia-smi topo -m (then state the host's NUMA layout to the virtual machine)"};
   }
   std::vector<std::string> texts;
+  texts.reserve(by_node.size());
   for (const auto& [node, numbers] : by_node) {
     texts.push_back(fmt::format("GPU {} at node {}", listed(numbers), node));
   }
