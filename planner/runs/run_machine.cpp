@@ -6,6 +6,7 @@
 
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/composed_machine.hpp"
+#include "planner/catalogue/counted_machine.hpp"
 #include "planner/catalogue/machine_kernels.hpp"
 #include "planner/costs/rescaled_passes.hpp"
 #include "planner/machines/copy_limits.hpp"
@@ -32,14 +33,16 @@ bool host_is_stated(const RunConfig& config) {
     return config.machine_overrides.contains(fact);
   };
   if (std::ranges::any_of(kHostFacts, stated)) return true;
-  if (find_build(config.machine) != nullptr) return false;
-  const auto parts = find_composition(config.machine);
-  return parts && states_host(*parts, config.machine);
+  const std::string one = counted_machine(config.machine).machine;
+  if (find_build(one) != nullptr) return false;
+  const auto parts = find_composition(one);
+  return parts && states_host(*parts, one);
 }
 
 bool in_catalogue(const std::string& machine) {
   if (machine == "here" || std::filesystem::is_regular_file(machine)) return false;
-  return find_build(machine) != nullptr || find_composition(machine).has_value();
+  const std::string one = counted_machine(machine).machine;
+  return find_build(one) != nullptr || find_composition(one).has_value();
 }
 
 Knowledge knowledge_of(const RunConfig& config, const MachineProfile& profile) {

@@ -46,6 +46,7 @@ TEST(Request, SaysWhatIsKnownOfItsMachine) {
     return resolve(run, empty_store()).machine().knowledge;
   };
   EXPECT_EQ(knowledge_on("h200"), Knowledge::catalogue);
+  EXPECT_EQ(knowledge_on("4x-h200"), Knowledge::catalogue);
   EXPECT_EQ(knowledge_on("h200", "h2d"), Knowledge::catalogue);
   EXPECT_EQ(knowledge_on("h200", "dram"), Knowledge::catalogue_host_stated);
   EXPECT_EQ(knowledge_on("h200", "cores"), Knowledge::catalogue_host_stated);
