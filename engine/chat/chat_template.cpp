@@ -93,7 +93,8 @@ void require_date(const TemplateSources& sources, const LoadedTemplate& known) {
                    " writes no date: leave it out");
 }
 
-/// What a template is compiled with besides its sources.
+/// Values that hold wherever a template is used: its special tokens, its date and how data are
+/// read.
 struct Given {
   SpecialTokens tokens;
   std::optional<std::string> date;

@@ -30,7 +30,8 @@ struct Rendered {
   /// Reason in one line that names the field at fault and the fix; empty if the conversation was
   /// rendered.
   std::string left_out;
-  /// What is doubtful of the text in one line, for a warning; empty for most.
+  /// One line for a warning that says why the text may not be what its writer meant; empty for most
+  /// texts.
   std::string doubt = {};
 };
 

@@ -20,9 +20,9 @@ class DoubtfulRows {
   std::vector<LeftOutRows> rows_;
 };
 
-/// What is doubtful of a row: in CSV (`csv`) a field that is read holds the word by which pandas
-/// and its kin write nothing ("NaN"); a text stands beside a role, as a message of a conversation
-/// does. Empty for most rows.
+/// One line that says why a row may not be what its writer meant: a field of a CSV file (`csv`)
+/// holds the word by which pandas and its kin write an empty cell ("NaN"), or a text stands beside
+/// a role, as a message of a conversation does. Empty for most rows.
 [[nodiscard]] std::string doubt_of_row(const Json& row, const ExampleFormat& format, bool csv);
 
 }  // namespace sluice::engine

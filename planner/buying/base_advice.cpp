@@ -204,9 +204,8 @@ std::optional<Duration> add_upgrades(BuyReport& report, const RunConfig& config,
   if (own != nullptr) before = Before{own->step, own->plan};
   // Orders would not change memory that the run states.
   const bool is_stated = config.limits.host || config.limits.hbm;
-  const std::optional<Composition> parts = config.machine.ends_with(".json") || is_stated
-                                               ? std::nullopt
-                                               : find_composition(config.machine);
+  const std::optional<Composition> parts =
+      is_stated ? std::nullopt : find_composition(config.machine);
   if (parts) {
     const std::vector<PartChange> changes = part_changes(*parts, needed);
     std::vector<Ordered> found(changes.size());
@@ -275,8 +274,7 @@ std::vector<std::pair<std::string, Variant>> nudges(const ResolvedMachine& machi
 /// do not help, and where the run says what of them it may take.
 std::string drives_text(const RunConfig& config, const BuyRequest& request, PlanFinder& finder,
                         const Infeasible& lacking) {
-  const auto parts =
-      config.machine.ends_with(".json") ? std::nullopt : find_composition(config.machine);
+  const auto parts = find_composition(config.machine);
   if (!parts || config.limits.disk || !host_needed(lacking)) return "";
   const Bytes drives(find_ssd(parts->ssd.kind).size.count() * parts->ssd.count);
   const auto left = left_on_drives(drives, parameter_count(to_job(config).model));

@@ -12,11 +12,6 @@
 namespace sluice::planner {
 namespace {
 
-std::optional<Composition> parts_of(const BuyRow& row) {
-  if (row.machine.ends_with(".json")) return std::nullopt;
-  return find_composition(row.machine);
-}
-
 /// Times and energy of which the months until buying pays are computed: usual ones, or an end of
 /// their intervals.
 struct Assumed {
@@ -62,7 +57,7 @@ void check_use(const MachineUse& use, const std::string& dashes) {
 
 RunCost run_cost(const BuyRow& bought, const BuyRequest& request) {
   RunCost cost;
-  const std::optional<Composition> parts = parts_of(bought);
+  const std::optional<Composition> parts = find_composition(bought.machine);
   if (!parts) return cost;
   const auto cores = static_cast<double>(find_cpu(parts->cpu).cores);
   const double gpu = find_gpu(parts->gpu).watts;

@@ -29,7 +29,7 @@ void set_beside_base(BuyReport& report) {
   }
 }
 
-/// What is asked, as a sentence.
+/// The request in one sentence: model, sizes, tokens, budget and days.
 std::string question_of(const RunConfig& config, const BuyRequest& request) {
   const Job job = to_job(config);
   std::string text = "Asked: train all weights of " + config.model + ", sequences of " +

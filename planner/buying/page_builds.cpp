@@ -24,7 +24,7 @@ void add_part(std::string& rows, const std::string& part, std::int64_t count,
 }
 
 std::string parts_html(const BuyRow& row, const BuyRequest& request) {
-  const auto parts = row.machine.ends_with(".json") ? std::nullopt : find_composition(row.machine);
+  const auto parts = find_composition(row.machine);
   if (!parts) return "";
   std::string rows;
   add_part(rows, "gpu " + parts->gpu, 1, request);

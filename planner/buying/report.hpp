@@ -223,15 +223,16 @@ struct BoughtOrRented {
 };
 
 struct BuyReport {
-  /// What was asked, in words: model, sizes, tokens, budget and days.
+  /// The request in one sentence (model, sizes, tokens, budget, days), for the head of a page.
   std::string question = {};
   /// Machines compared: first those on which the job fits, fastest first.
   std::vector<BuyRow> rows;
   BuildCounts builds = {};
   /// Why the engine cannot train the job, as a sentence without a full stop; empty where it can.
   std::string untrainable = {};
-  /// What costs nothing on the base machine, as sentences: a larger micro-batch of a mixture, a
-  /// larger batch where the link sets the step, state on drives where host memory is short.
+  /// Sentences of advice on the base machine that cost no money: a larger micro-batch for a
+  /// mixture, a larger batch where the link sets the step, state on drives where host memory is
+  /// short.
   std::vector<std::string> before_hardware = {};
   /// Whether the time was over before upgrades and elasticities were computed.
   bool is_cut = false;

@@ -63,8 +63,7 @@ void describe(BuyRow& row, const Prediction& p, const Predictor& predictor,
   row.wear = needs.wear;
   row.gpus = needs.gpus;
   row.engine = engine_on(predictor.machine().profile);
-  const auto parts =
-      config.machine.ends_with(".json") ? std::nullopt : find_composition(config.machine);
+  const auto parts = find_composition(config.machine);
   row.is_arm = parts && find_cpu(parts->cpu).is_arm;
 }
 

@@ -41,7 +41,7 @@ class RowMaker {
     }
     const MadeRow made = make_row(config_, request_, finder_, machine, RowKind::machine);
     rows.push_back(made.row);
-    const std::optional<Composition> parts = composition_of(machine);
+    const std::optional<Composition> parts = find_composition(machine);
     const std::optional<Bytes> needed = made.shortage ? host_needed(*made.shortage) : std::nullopt;
     if (!needed || !parts || config_.limits.host) return rows;
     if (made.shortage->tier == Tier::hbm) {
@@ -112,11 +112,6 @@ class RowMaker {
     row.gpus = many.gpus;
     add_money(row, request_);
     return row;
-  }
-
-  static std::optional<Composition> composition_of(const std::string& machine) {
-    if (machine.ends_with(".json")) return std::nullopt;
-    return find_composition(machine);
   }
 
   const RunConfig& config_;

@@ -194,6 +194,7 @@ BytesPerSecond memory_peak(const CpuPart& cpu, const MemoryKit& kit) {
 }
 
 std::optional<Composition> find_composition(const std::string& text) {
+  if (text.ends_with(".json")) return std::nullopt;
   const std::vector<std::string> words = words_of(text);
   const Build* build = find_build(words.front());
   if (build == nullptr) build = build_of_gpu(words.front());

@@ -46,7 +46,8 @@ struct PartFlags {
 
 /// Parses "rtx-4090" (a build or a GPU), followed by " + PART" for each part that differs from the
 /// build's: a CPU, "4x64 GiB DDR5-5600", "2x gen4". None where the first word is neither a build
-/// nor a GPU. Throws BadRequest for a part that is unknown, or parts that do not go together.
+/// nor a GPU, and for a profile file (.json). Throws BadRequest for a part that is unknown, or
+/// parts that do not go together.
 [[nodiscard]] std::optional<Composition> find_composition(const std::string& text);
 
 /// The shortest text that find_composition parses as `parts`.

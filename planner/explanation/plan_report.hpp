@@ -26,7 +26,8 @@ struct PlanReport {
   /// The batch size that hides the link; none where it was not asked for.
   std::optional<HiddenLink> link = {};
   std::vector<ParetoFront> fronts = {};
-  std::optional<DevicesPay> devices = {};  ///< What several devices gain; none for one.
+  std::optional<DevicesPay> devices =
+      {};  ///< Gain of the devices over one of them; none for one device.
 };
 
 /// The report as JSON text (docs/schemas/plan-result.schema.json), pretty-printed, with one newline

@@ -8,12 +8,6 @@
 namespace sluice::planner {
 namespace {
 
-/// The parts of the run's machine; none where it is measured, a profile file or limited by the run.
-std::optional<Composition> parts_of(const RunConfig& config) {
-  if (config.limits.host || config.machine.ends_with(".json")) return std::nullopt;
-  return find_composition(config.machine);
-}
-
 /// Whether host memory alone is short.
 bool lacks_host_alone(const Memory& memory) {
   return !at(memory, Tier::host).fits() && at(memory, Tier::hbm).fits() &&
@@ -22,8 +16,8 @@ bool lacks_host_alone(const Memory& memory) {
 
 MoreMemory ordered(const Request& request, const Memory& memory) {
   MoreMemory bytes = more_memory(request.machine(), memory);
-  const std::optional<Composition> now = parts_of(request.config);
-  if (!now || !lacks_host_alone(memory)) return bytes;
+  const std::optional<Composition> now = find_composition(request.config.machine);
+  if (!now || request.config.limits.host || !lacks_host_alone(memory)) return bytes;
   const Bytes needed = at(memory, Tier::host).peak;
   auto enough = with_memory_for(*now, needed);
   const bool same_board = enough.has_value();

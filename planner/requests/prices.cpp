@@ -163,8 +163,7 @@ Price PriceList::of(const std::string& machine) const {
   }
   if (const CountedMachine many = counted_machine(machine);
       many.gpus > 1 && !machines.contains(machine)) {
-    const auto parts =
-        many.machine.ends_with(".json") ? std::nullopt : find_composition(many.machine);
+    const auto parts = find_composition(many.machine);
     const auto cards = parts ? buy("gpu " + parts->gpu, many.gpus - 1) : std::nullopt;
     Price price = of(many.machine);
     price.rent_usd_per_hour.reset();
@@ -175,8 +174,7 @@ Price PriceList::of(const std::string& machine) const {
   Price price;
   if (const auto found = machines.find(machine); found != machines.end()) price = found->second;
   if (price.buy_usd) return price;
-  const std::optional<Composition> composition =
-      machine.ends_with(".json") ? std::nullopt : find_composition(machine);
+  const std::optional<Composition> composition = find_composition(machine);
   if (!composition) return price;
   double sum = 0;
   std::string oldest;

@@ -16,7 +16,7 @@ RunNeeds run_needs(const Prediction& prediction, const Predictor& predictor,
                  .checkpoint_a_parameter = static_cast<double>(checkpoint_bytes(job).count()) /
                                            static_cast<double>(parameter_count(job.model)),
                  .nearest_case = to_text(nearest_case(job, predictor.machine().profile))};
-  const auto parts = machine.ends_with(".json") ? std::nullopt : find_composition(machine);
+  const auto parts = find_composition(machine);
   if (!parts) {
     const double rated = predictor.machine().profile.disk_endurance.value;
     if (rated > 0 || uses_disk(prediction.plan)) needs.wear = ssd_wear(job, prediction.plan, rated);
