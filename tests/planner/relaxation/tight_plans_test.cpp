@@ -109,11 +109,7 @@ TEST(PlanRelaxation, NoRandomPlanThatFitsBeatsTheBoundOfItsRounds) {
 TEST(PlanRelaxation, NoRandomPlanOfGroupsBeatsItsBoundsOrExceedsItsOwnMemory) {
   for (const std::int64_t groups : {2, 3, 6}) {
     const int checked = for_tight_plans(
-        12, 6,
-        [](const TightPlan& tight) {
-          expect_bounded(tight);
-        },
-        groups);
+        12, 6, [](const TightPlan& tight) { expect_bounded(tight); }, groups);
     EXPECT_GT(checked, 200);
   }
 }
