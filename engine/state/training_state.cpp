@@ -104,12 +104,15 @@ TrainingState::Holding TrainingState::holding_of(const planner::StepGraph& graph
   for (std::size_t unit = 0; unit < slices_.size(); ++unit) {
     const std::string name = planner::unit_name(shape_, unit);
     UnitState& state = holding.units[unit];
-    const std::span<std::byte> copy = find("weights", name);
+    const std::span<std::byte> own_copy = find("weights_slice", name);
+    const std::span<std::byte> copy = own_copy.empty() ? find("weights", name) : own_copy;
     state.high = find("master", name).data();
     state.m = find("moment1", name).data();
     state.v = find("moment2", name).data();
     state.copy = copy.data();
     state.copy_bytes = Bytes(static_cast<std::int64_t>(copy.size()));
+    state.copy_first = own_copy.empty() ? 0 : slice(unit) * held.rank;
+    state.copy_count = own_copy.empty() ? slice(unit) * ranks_ : slice(unit);
     const auto on_disk = [&](DiskPlane plane) {
       return held.disk != nullptr && held.disk->holds(unit, plane);
     };
@@ -150,8 +153,10 @@ void TrainingState::for_slices(std::size_t unit, Plane plane, std::int64_t offse
 bool TrainingState::holds(std::size_t unit, std::int64_t first, std::int64_t count) const {
   return std::ranges::any_of(held_, [&](const Holding& each) {
     const std::int64_t begin = slice(unit) * each.place.rank;
-    return each.units[unit].copy != nullptr ||
-           (first < begin + slice(unit) && begin < first + count);
+    const UnitState& state = each.units[unit];
+    const bool copied = state.copy != nullptr && first < state.copy_first + state.copy_count &&
+                        state.copy_first < first + count;
+    return copied || (first < begin + slice(unit) && begin < first + count);
   });
 }
 
@@ -287,13 +292,20 @@ void TrainingState::write_halves(std::size_t unit, std::int64_t offset,
   write_plane(unit, Plane::high, kHalfBytes * offset, std::as_bytes(high));
   write_plane(unit, Plane::low, kHalfBytes * offset, std::as_bytes(low));
   // An update on the device refreshes copies; before the first step nothing else would.
-  const std::int64_t halves = kHalfBytes * slice(unit) * ranks_;
   for (const auto& [place, units] : held_) {
     const UnitState& state = units[unit];
     if (state.copy == nullptr) continue;
-    place.device->write(std::as_bytes(high), state.copy + kHalfBytes * offset);
+    const std::int64_t begin = std::max(offset, state.copy_first);
+    const std::int64_t end =
+        std::min(offset + std::ssize(high), state.copy_first + state.copy_count);
+    if (begin >= end) continue;
+    const auto from = static_cast<std::size_t>(begin - offset);
+    const auto count = static_cast<std::size_t>(end - begin);
+    std::byte* to = state.copy + kHalfBytes * (begin - state.copy_first);
+    place.device->write(std::as_bytes(high.subspan(from, count)), to);
+    const std::int64_t halves = kHalfBytes * state.copy_count;
     if (state.copy_bytes.count() > halves) {
-      place.device->write(std::as_bytes(low), state.copy + halves + kHalfBytes * offset);
+      place.device->write(std::as_bytes(low.subspan(from, count)), to + halves);
     }
   }
 }

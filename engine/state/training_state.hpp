@@ -35,10 +35,13 @@ struct UnitState {
   std::byte* low = nullptr;   ///< Low halves, uint16.
   std::byte* m = nullptr;     ///< First moments, fp32.
   std::byte* v = nullptr;     ///< Second moments, fp32.
-  /// High halves of all slices that stay on the device beside the masters of one slice, or while
-  /// the masters are on the host; or null. With fp32 compute the low halves follow in it.
+  /// High halves of all slices, or of the rank's own, that stay on the device beside the masters of
+  /// one slice, or while the masters are on the host; or null. With fp32 compute the low halves
+  /// follow in it.
   std::byte* copy = nullptr;
   Bytes copy_bytes{0};
+  /// Elements of the unit's vector that `copy` has: [copy_first, copy_first + copy_count).
+  std::int64_t copy_first = 0, copy_count = 0;
 };
 
 /// How random initial weights are generated.

@@ -1,5 +1,7 @@
 #include "engine/training/collective_task.hpp"
 
+#include <cstring>
+
 #include "engine/execution/task_operands.hpp"
 #include "sim/error.hpp"
 
@@ -14,7 +16,15 @@ void run_collective(const BoundTask& task, Fabric& fabric) {
     check(own.role != Role::received, "an exchange names the gradient first");
     return fabric.exchange(runs_of(task, own), {received->data, bytes});
   }
-  for (const BoundAccess& access : task.accesses) fabric.all_gather(runs_of(task, access));
+  for (std::size_t i = 0; i < task.accesses.size(); ++i) {
+    const BoundAccess& access = task.accesses[i];
+    const bool apart = i + 1 < task.accesses.size() && task.accesses[i + 1].role == Role::source;
+    if (apart) {
+      std::memcpy(access.data, task.accesses[++i].data,
+                  static_cast<std::size_t>(access.bytes.count()));
+    }
+    fabric.all_gather(runs_of(task, access));
+  }
 }
 
 }  // namespace sluice::engine

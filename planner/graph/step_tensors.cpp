@@ -96,7 +96,7 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
     }
     if (sliced) {
       set.resident_slice = writer.add_tensor(
-          {Arena::device, "weights/" + name, job.weight_element() * set.slice, "weights", true});
+          {Arena::device, "weights_slice/" + name, job.weight_element() * set.slice, "weights", true});
     } else if (choice.weights == Tier::hbm || !is_block(plan, unit)) {
       set.device_weights = writer.add_tensor(
           {Arena::device, "weights/" + name, weights, "weights", choice.weights == Tier::hbm});

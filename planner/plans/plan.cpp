@@ -203,10 +203,6 @@ void require_executable(const Plan& plan) {
   }
   if (plan.checkpoint_interval != 1) only_predicted("checkpoint_interval above 1", "set it to 1");
   if (!plan.host_passes.empty()) only_predicted("host_passes", "leave them out");
-  for (std::size_t i = 0; i < plan.units.size(); ++i) {
-    if (plan.units[i].resident == Extent::whole) continue;
-    only_predicted("layers[" + std::to_string(i) + "].resident slice", "set it to whole");
-  }
 }
 
 std::string plan_hash(const Plan& plan) {

@@ -63,6 +63,14 @@ void draw_rings(Draw& draw, Plan& plan, const Job& job) {
   }
 }
 
+/// Lets about half of the units that may hold weights as slices do.
+void draw_slices(Draw& draw, Plan& plan) {
+  for (UnitPlan& unit : plan.units) {
+    const bool may = unit.weights == Tier::hbm && unit.executor == Executor::gpu;
+    if (may && draw.coin()) unit.resident = Extent::slice;
+  }
+}
+
 /// Makes the outer units valid: they keep nothing, and a tied head's gradient waits where the
 /// embedding's does.
 void repair_outer_units(Plan& plan, const Job& job) {
@@ -104,6 +112,7 @@ Plan random_plan(const Job& job, std::uint64_t seed, std::int64_t ranks) {
   } else {
     plan.exchange_piece = job.gradient_element() * (kNormBlock * draw.between(1, 8));
     plan.receive_buffers = draw.between(1, 3);
+    draw_slices(draw, plan);
   }
   repair_outer_units(plan, job);
   validate(plan, job);

@@ -68,16 +68,16 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
   UseSum use{};
   const bool cpu = placed.executor == Executor::cpu;
   const bool streams = placed.weights == Tier::host;
-  if (streams) {
+  if (passes_weights(placed)) {
     // At each reversal of passes the ring still holds its share of the blocks.
     const double again = 1 - 1 / static_cast<double>(job.model.layers);
     const double loads = block ? 1 + (2 * times - 1) * again : times;
-    use_of(use, Use::h2d) += weight * n * loads;
+    if (streams) use_of(use, Use::h2d) += weight * n * loads;
     use_of(use, Use::fabric) += gathers_[kind] * loads;
-    if (block) {
+    if (block) use_of(use, Use::scratch) += weight * whole / static_cast<double>(job.model.layers);
+    if (block && streams) {
       use_of(use, Use::streamed) = weight * n;
       const double share = weight * n / static_cast<double>(job.model.layers);
-      use_of(use, Use::scratch) += weight * whole / static_cast<double>(job.model.layers);
       if (!cpu) use_of(use, Use::refresh) = weight * n - share;
     }
   } else {
@@ -223,13 +223,17 @@ Seconds PlanRelaxation::bound_of(const Plan& plan) const {
   const double whole = static_cast<double>(parameters_[1]) * element / block;
   const double share = 1 / static_cast<double>(predictor_->part().model.layers);
   double& streamed = use_of(sum, Use::streamed);
-  const double slots = std::min(static_cast<double>(plan.weight_buffers) * block, streamed);
-  const double beyond =
-      share < 1 ? std::max(0.0, (slots - share * streamed) / (1 - share)) : streamed;
+  const auto passing = static_cast<double>(
+      std::count_if(plan.units.begin() + 1, plan.units.end() - 1, passes_weights));
+  const double in_ring = passing * block;
+  const double slots = std::min(static_cast<double>(plan.weight_buffers) * block, in_ring);
+  const double beyond = share < 1 ? std::max(0.0, (slots - share * in_ring) / (1 - share)) : in_ring;
+  // The slots may all hold blocks that stream over the link.
+  const double not_loaded = std::min(beyond, streamed);
   const double reversals = static_cast<double>(2 * plan.rounds - 1);
-  use_of(sum, Use::h2d) -= reversals * (1 - share) * beyond;
+  use_of(sum, Use::h2d) -= reversals * (1 - share) * not_loaded;
   use_of(sum, Use::fabric) -= reversals * (1 - share) * beyond / block * gathers_[1];
-  streamed -= beyond;
+  streamed -= not_loaded;
   use_of(sum, Use::resident) += beyond * whole;
   use_of(sum, Use::scratch) -= share * beyond * whole;
   return time_of(sum, node_of(plan), more_slots(plan)) * (1 - 1e-9);

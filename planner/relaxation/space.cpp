@@ -10,6 +10,12 @@
 namespace sluice::planner {
 namespace {
 
+/// The same choices, but of weights in HBM each rank holds its slice alone.
+UnitPlan sliced(UnitPlan unit) {
+  unit.resident = Extent::slice;
+  return unit;
+}
+
 /// Every combination of a unit's residency, executor and time that validate() knows to run.
 std::vector<UnitPlan> all_placements(const Job& job, std::int64_t ranks) {
   const When first = job.optimizer.clip ? When::forward : When::backward;
@@ -34,7 +40,10 @@ std::vector<UnitPlan> all_placements(const Job& job, std::int64_t ranks) {
     staged.executor = Executor::gpu;
     staged.when = When::after;
     all.push_back(staged);
-    if (ranks > 1) continue;  // No rings with several ranks.
+    if (ranks > 1) {  // No rings with several ranks; but slices that are gathered for each use.
+      if (weights == Tier::hbm) all.push_back(sliced(staged));
+      continue;
+    }
     staged.staging = Staging::ring;
     for (const Tier gradients : {Tier::host, Tier::hbm}) {
       staged.gradients = gradients;
@@ -50,9 +59,11 @@ std::vector<UnitPlan> all_placements(const Job& job, std::int64_t ranks) {
   resident.executor = Executor::gpu;
   resident.when = When::after;
   all.push_back(resident);
+  if (ranks > 1) all.push_back(sliced(resident));
   if (!job.optimizer.clip) {
     resident.when = When::backward;
     all.push_back(resident);
+    if (ranks > 1) all.push_back(sliced(resident));
   }
   return all;
 }
@@ -161,7 +172,7 @@ void PlanRelaxation::allow(const Pins& pins) {
         } else {
           *kept = unit.weights == placement.weights && unit.gradients == placement.gradients &&
                   unit.state == placement.state && unit.executor == placement.executor &&
-                  unit.when == placement.when &&
+                  unit.when == placement.when && unit.resident == placement.resident &&
                   (!stages_state(placement) || unit.staging == placement.staging);
         }
       });
@@ -170,11 +181,11 @@ void PlanRelaxation::allow(const Pins& pins) {
   }
   // Resident blocks stand for slots of the weight ring, whatever the pins say of residency.
   std::vector<UnitPlan>& blocks = placed_[1];
-  const auto streams = [](const UnitPlan& unit) { return unit.weights == Tier::host; };
-  if (!std::all_of(blocks.begin(), blocks.end(), streams)) return;
+  if (!std::all_of(blocks.begin(), blocks.end(), passes_weights)) return;
   for (std::size_t i = 0, count = blocks.size(); i < count; ++i) {
     blocks.push_back(blocks[i]);
     blocks.back().weights = Tier::hbm;
+    blocks.back().resident = Extent::whole;
   }
 }
 

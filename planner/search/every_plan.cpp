@@ -31,6 +31,10 @@ std::vector<UnitPlan> unit_choices(bool block) {
                 ring.staging = Staging::ring;
                 if (stages_state(unit)) all.push_back(ring);
                 all.push_back(unit);
+                UnitPlan slice = unit;
+                slice.resident = Extent::slice;
+                const bool may = weights == Tier::hbm && executor == Executor::gpu;
+                if (may) all.push_back(slice);
               }
             }
           }
@@ -153,7 +157,7 @@ Plan canonical(Plan plan) {
   for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
     const UnitPlan& choice = plan.units[unit];
     const bool block = unit > 0 && unit + 1 < plan.units.size();
-    if (block && streams_weights(choice)) ++streamed;
+    if (block && passes_weights(choice)) ++streamed;
     if (block && streams_gradient(plan, choice)) ++on_host;
     if (choice.gradients == Tier::hbm && choice.executor == Executor::cpu) ++staged_gradients;
     if (block && choice.keep_tier == Tier::host) offloaded += plan.micro_batches_per_round;

@@ -25,7 +25,7 @@ struct Axes {
     threads = {base.threads};
     times = {};
     for (std::size_t unit = 1; unit + 1 < base.units.size(); ++unit) {
-      if (streams_weights(base.units[unit])) weight_buffers = {1, 2, 3, 4, 6, 8};
+      if (passes_weights(base.units[unit])) weight_buffers = {1, 2, 3, 4, 6, 8};
       if (base.units[unit].gradients == Tier::host) gradient_buffers = {1, 2, 3, 4};
     }
     if (stages && gradient_buffers.size() > 1) gradient_buffers.insert({6, 8});

@@ -32,7 +32,7 @@ struct Field {
   std::int64_t least;
 };
 
-bool streams(const Plan& /*plan*/, const UnitPlan& unit) { return planner::streams_weights(unit); }
+bool streams(const Plan& /*plan*/, const UnitPlan& unit) { return planner::passes_weights(unit); }
 
 constexpr std::array kFields = {
     Field{"prefetch_depth", Stall::weights, streams,

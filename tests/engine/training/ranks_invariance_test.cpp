@@ -51,6 +51,25 @@ TEST_P(RanksOfGroups, GiveTheBitsOfOneRankUnderManyPlans) {
   }
 }
 
+TEST(RankedSession, ThatHoldsSlicesOfWeightsHasTheBitsOfOneRank) {
+  for (const auto& [name, job] : ranked_jobs(4)) {
+    const Outcome expected = run_plan(job, plain_rank_plan(job, 1), kRankedSteps);
+    for (const planner::Tier state : {planner::Tier::hbm, planner::Tier::host}) {
+      for (const std::int64_t ranks : {2, 4}) {
+        planner::Plan plan = plain_rank_plan(job, ranks);
+        for (planner::UnitPlan& unit : plan.units) {
+          unit.weights = unit.gradients = planner::Tier::hbm;
+          unit.state = state;
+          unit.executor = planner::Executor::gpu;
+          unit.when = planner::When::after;
+          unit.resident = planner::Extent::slice;
+        }
+        EXPECT_EQ(run_plan(job, plan, kRankedSteps), expected) << name << ": " << describe(plan);
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Of, RanksOfGroups, ::testing::Values(1, 2, 3, 4, 6, 8));
 
 TEST(RankedSession, ThatGroupsCannotBeDealtAmongAreRefusedWithThoseThatCan) {

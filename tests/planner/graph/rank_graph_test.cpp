@@ -36,17 +36,6 @@ Job job_of_groups(std::int64_t groups, std::uint64_t seed) {
   return job;
 }
 
-/// A random plan of ranks in which about half of the units that may hold weights as slices do.
-Plan shared_plan_of(const Job& job, std::uint64_t seed, std::int64_t ranks) {
-  Plan plan = random_plan(job, seed, ranks);
-  for (std::size_t i = 0; i < plan.units.size(); ++i) {
-    UnitPlan& unit = plan.units[i];
-    const bool may = unit.weights == Tier::hbm && unit.executor == Executor::gpu;
-    if (may && (seed + i) % 2 == 0) unit.resident = Extent::slice;
-  }
-  return plan;
-}
-
 StepGraph graph_of_ranks(const Job& job, const Plan& plan) {
   return build_step_graph(job, plan, RoundCosts());
 }
@@ -75,7 +64,7 @@ TEST(RankGraph, EveryRankAddsItsSliceOfEveryGradientAlongTheTreeOfTheJob) {
   for (const auto& [groups, ranks] : kCases) {
     for (std::uint64_t seed = 1; seed < 9; ++seed) {
       const Job job = job_of_groups(groups, seed);
-      const Plan plan = shared_plan_of(job, seed, ranks);
+      const Plan plan = random_plan(job, seed, ranks);
       const StepGraph graph = graph_of_ranks(job, plan);
       const std::string sum = added_up(job.micro_batches(), groups, 0, groups);
       RankMemory memory(graph, job);
@@ -105,7 +94,7 @@ TEST(RankGraph, EveryPassFindsAllSlicesOfItsWeightsAsTheStepBeforeLeftThem) {
   for (const auto& [groups, ranks] : kCases) {
     for (std::uint64_t seed = 20; seed < 28; ++seed) {
       const Job job = job_of_groups(groups, seed);
-      const StepGraph graph = graph_of_ranks(job, shared_plan_of(job, seed, ranks));
+      const StepGraph graph = graph_of_ranks(job, random_plan(job, seed, ranks));
       RankMemory memory(graph, job);
       for (const std::size_t i : test::random_order(graph, seed)) {
         const StepTask& task = graph.tasks[i];
@@ -139,7 +128,7 @@ TEST(RankGraph, LayoutsOfRandomPlansAreSoundAndStepsRepeat) {
     Job job = job_of_groups(groups, static_cast<std::uint64_t>(groups));
     for (std::uint64_t seed = 40; seed < 52; ++seed) {
       if (seed % 4 == 0) job.gradient_wire = GradientWire::bf16;
-      const StepGraph graph = graph_of_ranks(job, shared_plan_of(job, seed, ranks));
+      const StepGraph graph = graph_of_ranks(job, random_plan(job, seed, ranks));
       EXPECT_EQ(find_layout_fault(graph, graph.layout), std::nullopt) << "seed " << seed;
       const std::size_t n = graph.tasks_per_step;
       for (std::size_t i = n; i < 2 * n; ++i) {
