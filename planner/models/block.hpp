@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace sluice::planner {
 
@@ -45,7 +46,7 @@ enum class HeadNorm {
 
 /// Frequency scaling of RoPE, as in config.json's rope_scaling.
 struct RopeScaling {
-  enum class Kind { none, linear, llama3, yarn } kind = Kind::none;
+  enum class Kind { none, linear, llama3, yarn, longrope } kind = Kind::none;
   double factor = 1;
   /// Used by llama3: pairs of elements that RoPE rotates fewer times than this over the original
   /// positions have their frequency divided by `factor`.
@@ -53,7 +54,7 @@ struct RopeScaling {
   /// Used by llama3: pairs of elements that RoPE rotates more times than this over the original
   /// positions keep their frequency.
   double high_freq_factor = 4;
-  /// Positions that the model was trained with before scaling; used by llama3 and yarn.
+  /// Positions that the model was trained with before scaling; used by llama3, yarn and longrope.
   std::int64_t original_max_positions = 0;
   /// Used by yarn: pairs of elements that RoPE rotates more than `beta_fast` times over the
   /// original positions keep their frequency; those that it rotates less than `beta_slow` times
@@ -61,8 +62,12 @@ struct RopeScaling {
   double beta_fast = 32, beta_slow = 1;
   /// Used by yarn: widens the range between beta_slow and beta_fast to whole pairs.
   bool truncate = true;
-  /// Used by yarn: factor of cosines and sines, as given or as it follows from the other values.
+  /// Used by yarn and longrope: factor of cosines and sines, as given or as it follows from the
+  /// other values.
   double attention_factor = 1;
+  /// Used by longrope: divisors of the pairs' frequencies, one for each pair. Sequences of at most
+  /// original_max_positions tokens use the short ones, others the long ones.
+  std::vector<double> short_factors{}, long_factors{};
   friend bool operator==(const RopeScaling&, const RopeScaling&) = default;
 };
 
@@ -111,6 +116,11 @@ struct Scales {
   double logits = 1;    ///< Factor of the head's logits; it comes before their bound.
   /// Bounds c of scores and of logits, each of which becomes c tanh(x / c); none for no bound.
   std::optional<double> attention_softcap{}, logits_softcap{};
+  /// Growth of queries with their position: the query at position p is multiplied by
+  /// 1 + query_growth log(1 + floor(p / query_growth_from)), which is 1 before query_growth_from.
+  /// 0 for no growth (ministral3).
+  double query_growth = 0;
+  std::int64_t query_growth_from = 0;
   friend bool operator==(const Scales&, const Scales&) = default;
 };
 

@@ -45,6 +45,8 @@ void add_table(CanonicalText& text, const RotaryTable& table) {
       .add("rotary_attention", scaling.attention_factor)
       .add("rotary_elements", table.rotated.value_or(0))
       .add("rotary_interleaved", table.interleaved);
+  for (const double factor : scaling.short_factors) text.add("rotary_short", factor);
+  for (const double factor : scaling.long_factors) text.add("rotary_long", factor);
 }
 
 void add_kinds(CanonicalText& text, const ModelShape& shape) {
@@ -65,7 +67,9 @@ void add_scales(CanonicalText& text, const Scales& scales) {
       .add("residual_scale", scales.residual)
       .add("logits_scale", scales.logits)
       .add("attention_softcap", scales.attention_softcap.value_or(0))
-      .add("logits_softcap", scales.logits_softcap.value_or(0));
+      .add("logits_softcap", scales.logits_softcap.value_or(0))
+      .add("query_growth", scales.query_growth)
+      .add("query_growth_from", scales.query_growth_from);
 }
 
 void add_router(CanonicalText& text, const Experts& experts) {
@@ -104,7 +108,7 @@ void add_block(CanonicalText& text, const ModelShape& shape) {
   windowed.window = shape.kinds.front().window;
   const RotaryTable& first = shape.rotary.front();
   if (shape.kinds != std::vector{windowed} || shape.rotary.size() > 1 || first.rotated ||
-      first.interleaved) {
+      first.interleaved || first.scaling.kind == RopeScaling::Kind::longrope) {
     add_kinds(text, shape);
   }
   if (shape.experts) add_router(text, *shape.experts);
@@ -179,6 +183,12 @@ void validate(const Job& job) {
   require(!job.router_aux_loss_coef ||
               (std::isfinite(*job.router_aux_loss_coef) && *job.router_aux_loss_coef >= 0),
           "router_aux_loss_coef", "must be a number of at least 0");
+  const Scales& scales = job.model.scales;
+  require(scales.query_growth == 0 || job.seq_len <= scales.query_growth_from, "seq_len",
+          std::to_string(job.seq_len) + " reaches positions from " +
+              std::to_string(scales.query_growth_from) +
+              " on, where this model's queries grow with their position, which is not computed: "
+              "set it to at most that");
   validate(job.optimizer);
 }
 

@@ -20,6 +20,7 @@ struct ComputedParts {
   bool scales = false;               ///< Factors of embedding, scores, residual and logits.
   bool softcaps = false;             ///< Bounds of scores and logits.
   bool partial_rotary = false;       ///< Rotary tables for a part of a head.
+  bool longrope = false;             ///< Frequencies divided by lists of factors.
   bool no_rotary = false;            ///< Layers without positions.
   bool interleaved_rotary = false;   ///< Pairs that lie side by side in a checkpoint.
   bool biased_experts = false;       ///< Biases of experts and of their router.
@@ -65,6 +66,10 @@ std::optional<std::string> first_missing(const ModelShape& shape, const Computed
       Part{any_table([](const RotaryTable& t) { return t.rotated.has_value(); }) &&
                !computed.partial_rotary,
            "rotary embeddings of a part of each head"},
+      Part{any_table([](const RotaryTable& t) {
+             return t.scaling.kind == RopeScaling::Kind::longrope;
+           }) && !computed.longrope,
+           "longrope scaling"},
       Part{any_kind([](const LayerKind& k) { return !k.rotary; }) && !computed.no_rotary,
            "layers without rotary embeddings"},
       Part{any_table([](const RotaryTable& t) { return t.interleaved; }) &&
