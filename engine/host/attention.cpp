@@ -8,10 +8,9 @@
 
 namespace sluice::engine {
 
-RotaryRow BlockRun::rotary_row(std::int64_t position, const float* norm) const {
+RotaryRow BlockRun::rotary_row(std::int64_t position) const {
   const std::int64_t half = shape_.head_dim / 2;
-  return {templates_.cos_.data() + position * half, templates_.sin_.data() + position * half, norm,
-          static_cast<float>(shape_.rms_eps)};
+  return {templates_.cos_.data() + position * half, templates_.sin_.data() + position * half, half};
 }
 
 std::int64_t BlockRun::next_start(std::int64_t first_token, std::int64_t position,
@@ -42,16 +41,15 @@ std::int64_t BlockRun::first_key(std::int64_t begin, std::int64_t i) const {
 
 void BlockRun::load_keys(std::int64_t first_token, std::int64_t kv_head) {
   const std::int64_t dim = shape_.head_dim;
-  const float* norm = slots_.k_norm.exists() ? vector(slots_.k_norm) : nullptr;
-  auto* rstd = reinterpret_cast<float*>(record_.at(offsets_.k_rstd));
+  const HeadScales scales = head_scales(slots_.k_norm, offsets_.k_rstd, kv_head);
   float* keys = scratch(space_.keys);
   float* vals = scratch(space_.values);
   std::int64_t start = 0;
   for (std::int64_t i = 0; i < job_.seq_len; ++i) {
     start = next_start(first_token, i, start);
     const std::int64_t index = (first_token + i) * shape_.kv_heads + kv_head;
-    kernels_.rotary(row(offsets_.k, index, dim), dim, rotary_row(i - start, norm), rstd + index,
-                    keys + i * dim);
+    kernels_.rotary(row(offsets_.k, index, dim), dim, rotary_row(i - start), scales.weight,
+                    scales.of(index), keys + i * dim);
     kernels_.load(row(offsets_.v, index, dim), dim, vals + i * dim);
   }
 }
@@ -59,13 +57,12 @@ void BlockRun::load_keys(std::int64_t first_token, std::int64_t kv_head) {
 void BlockRun::load_query(std::int64_t token, std::int64_t begin, std::int64_t count,
                           std::int64_t head) {
   const std::int64_t dim = shape_.head_dim;
-  const float* norm = slots_.q_norm.exists() ? vector(slots_.q_norm) : nullptr;
-  auto* rstd = reinterpret_cast<float*>(record_.at(offsets_.q_rstd));
+  const HeadScales scales = head_scales(slots_.q_norm, offsets_.q_rstd, head);
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t index = (token + i) * shape_.heads + head;
     const std::int64_t position = begin + i - starts_[static_cast<std::size_t>(i)];
-    kernels_.rotary(row(offsets_.q, index, dim), dim, rotary_row(position, norm), rstd + index,
-                    scratch(space_.query) + i * dim);
+    kernels_.rotary(row(offsets_.q, index, dim), dim, rotary_row(position), scales.weight,
+                    scales.of(index), scratch(space_.query) + i * dim);
   }
 }
 

@@ -15,10 +15,10 @@ void BlockRun::mlp_backward(float* gradient, std::byte* stream_gradient) {
     std::byte* stream = row(stream_gradient, tile.begin, hidden);
     const auto [gate, up] = expanded(tile);
     const float* dy = values(stream, tile.count * hidden, scratch(space_.incoming));
-    kernels_.swiglu(gate, up, tile.count * width, wide);
+    activation_.forward(gate, up, tile.count * width, wide);
     project_backward(slots_.down, dy, wide, tile.count, gradient);
     multiply_transposed(dy, tile.count, matrix(slots_.down.weight), panel, Into::overwrite, d_wide);
-    kernels_.swiglu_backward(gate, up, tile.count * width, wide, d_wide);
+    activation_.backward(gate, up, tile.count * width, wide, d_wide);
     const float* residual = normalize(offsets_.residual, slots_.post_norm, tile);
     const float* normed = scratch(space_.normed);
     project_backward(slots_.gate, wide, normed, tile.count, gradient);
@@ -27,9 +27,9 @@ void BlockRun::mlp_backward(float* gradient, std::byte* stream_gradient) {
                         d_normed);
     multiply_transposed(d_wide, tile.count, matrix(slots_.up.weight), panel, Into::accumulate,
                         d_normed);
-    kernels_.rms_norm_backward(d_normed, residual, tile.count, hidden, vector(slots_.post_norm),
-                               scratch(space_.rstd), dy, gradient + slots_.post_norm.offset,
-                               stream);
+    kernels_.rms_norm_backward(d_normed, residual, tile.count, hidden,
+                               norm_weight(slots_.post_norm), scratch(space_.rstd), dy,
+                               gradient + slots_.post_norm.offset, stream);
   });
 }
 
@@ -44,30 +44,6 @@ void BlockRun::output_backward(float* gradient, const std::byte* stream_gradient
     multiply_transposed(dy, tile.count, matrix(slots_.o.weight), scratch(space_.panel),
                         Into::overwrite, scratch(space_.d_query) + tile.begin * query_width_);
   });
-}
-
-void BlockRun::rotary_backward(float* gradient) {
-  const std::int64_t tokens = job_.micro_tokens();
-  const auto all_heads = [&](const Slot& norm, std::int64_t heads, Bytes tensor, Bytes rstd,
-                             float* d) {
-    const float* weight = norm.exists() ? vector(norm) : nullptr;
-    const auto* scales = reinterpret_cast<const float*>(record_.at(rstd));
-    std::int64_t start = 0;
-    for (std::int64_t token = 0; token < tokens; ++token) {
-      const std::int64_t position = token % job_.seq_len;
-      start = next_start(token - position, position, position == 0 ? 0 : start);
-      const RotaryRow rotation = rotary_row(position - start, weight);
-      for (std::int64_t head = 0; head < heads; ++head) {
-        const std::int64_t index = token * heads + head;
-        kernels_.rotary_backward(row(tensor, index, shape_.head_dim), shape_.head_dim, rotation,
-                                 weight == nullptr ? 1.0f : scales[index], gradient + norm.offset,
-                                 d + index * shape_.head_dim);
-      }
-    }
-  };
-  all_heads(slots_.q_norm, shape_.heads, offsets_.q, offsets_.q_rstd, scratch(space_.d_query));
-  all_heads(slots_.k_norm, shape_.kv_heads, offsets_.k, offsets_.k_rstd, scratch(space_.d_key));
-  kernels_.round(scratch(space_.d_value), tokens * key_width_);
 }
 
 void BlockRun::qkv_backward(float* gradient, std::byte* stream_gradient) {
@@ -86,7 +62,7 @@ void BlockRun::qkv_backward(float* gradient, std::byte* stream_gradient) {
     one(slots_.v, space_.d_value, Into::accumulate);
     std::byte* stream = row(stream_gradient, tile.begin, hidden);
     const float* dy = values(stream, tile.count * hidden, scratch(space_.incoming));
-    kernels_.rms_norm_backward(d_normed, x, tile.count, hidden, vector(slots_.input_norm),
+    kernels_.rms_norm_backward(d_normed, x, tile.count, hidden, norm_weight(slots_.input_norm),
                                scratch(space_.rstd), dy, gradient + slots_.input_norm.offset,
                                stream);
   });

@@ -18,9 +18,11 @@ BlockRun::BlockRun(const HostTemplates& templates, Weights weights, RecordView r
       record_(record),
       workspace_(workspace),
       kernels_(elementwise(templates.job_.compute)),
+      activation_(kernels_.swiglu),
       plain_(plain_kernels()),
       tokens_(tokens),
       element_(templates.job_.compute_element().count()),
+      eps_(static_cast<float>(shape_.rms_eps)),
       query_width_(shape_.heads * shape_.head_dim),
       key_width_(shape_.kv_heads * shape_.head_dim),
       score_scale_(static_cast<float>(1 / std::sqrt(static_cast<double>(shape_.head_dim)))) {
@@ -62,6 +64,8 @@ const float* BlockRun::vector(const Slot& slot) {
   return values;
 }
 
+const float* BlockRun::norm_weight(const Slot& slot) { return vector(slot); }
+
 void BlockRun::project(const Projection& projection, const float* x, std::int64_t count, float* y) {
   multiply(x, count, matrix(projection.weight), scratch(space_.panel), y);
   if (projection.bias.exists()) {
@@ -81,8 +85,7 @@ void BlockRun::project_backward(const Projection& projection, const float* dy, c
 const float* BlockRun::normalize(Bytes tensor, const Slot& weight, Tile tile) {
   const float* x = values(row(tensor, tile.begin, shape_.hidden), tile.count * shape_.hidden,
                           scratch(space_.input));
-  kernels_.rms_norm(x, tile.count, shape_.hidden, vector(weight),
-                    static_cast<float>(shape_.rms_eps), scratch(space_.normed),
+  kernels_.rms_norm(x, tile.count, shape_.hidden, norm_weight(weight), eps_, scratch(space_.normed),
                     scratch(space_.rstd));
   return x;
 }
@@ -98,6 +101,8 @@ void BlockRun::project_qkv() {
     one(slots_.q, offsets_.q);
     one(slots_.k, offsets_.k);
     one(slots_.v, offsets_.v);
+    measure_heads(slots_.q_norm, offsets_.q, offsets_.q_rstd, query_width_, tile);
+    measure_heads(slots_.k_norm, offsets_.k, offsets_.k_rstd, key_width_, tile);
   });
 }
 
@@ -134,7 +139,7 @@ void BlockRun::expand(Tile tile) {
 void BlockRun::contract(Tile tile, std::byte* next_input) {
   const std::int64_t hidden = shape_.hidden;
   const auto [gate, up] = expanded(tile);
-  kernels_.swiglu(gate, up, tile.count * shape_.intermediate, scratch(space_.wide));
+  activation_.forward(gate, up, tile.count * shape_.intermediate, scratch(space_.wide));
   project(slots_.down, scratch(space_.wide), tile.count, scratch(space_.normed));
   kernels_.add_store(scratch(space_.normed), row(offsets_.residual, tile.begin, hidden),
                      tile.count * hidden, row(next_input, tile.begin, hidden));

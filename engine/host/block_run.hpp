@@ -122,6 +122,8 @@ class BlockRun {
   /// Values, as fp32, of a norm weight or bias, in scratch memory that the next call of `vector`
   /// overwrites.
   const float* vector(const Slot& slot);
+  /// Factors, as fp32, by which a norm multiplies; in the same scratch memory.
+  const float* norm_weight(const Slot& slot);
   void project(const Projection& projection, const float* x, std::int64_t count, float* y);
   /// Adds the gradients of a projection's matrix and bias to `gradient`.
   void project_backward(const Projection& projection, const float* dy, const float* x,
@@ -129,6 +131,28 @@ class BlockRun {
   /// Writes the RMSNorm of a tile of a record tensor to the scratch tensor `normed`, and the
   /// reciprocal root mean squares to `rstd`. Returns the tile's values before the norm, as fp32.
   const float* normalize(Bytes tensor, const Slot& weight, Tile tile);
+
+  /// What the norm of q or of k multiplies one head by: nothing where there is no norm.
+  struct HeadScales {
+    const float* weight = nullptr;  ///< Norm weight of the head, [head_dim].
+    const float* rstd = nullptr;    ///< Reciprocal root mean squares, one for every `heads` heads.
+    std::int64_t heads = 1;
+    /// Reciprocal root mean square for the head with the index `head` among those of all tokens.
+    [[nodiscard]] float of(std::int64_t head) const {
+      return rstd == nullptr ? 1.0f : rstd[head / heads];
+    }
+  };
+  /// Parameters of head `head`'s norm in a record tensor; `rstd` is where the record has its
+  /// reciprocal root mean squares.
+  HeadScales head_scales(const Slot& norm, Bytes rstd, std::int64_t head);
+  /// Writes the reciprocal root mean squares of a tile of q or k to the record.
+  void measure_heads(const Slot& norm, Bytes tensor, Bytes rstd, std::int64_t width,
+                     Tile tile) const;
+  /// Turns the gradient of all tokens' rotated heads into that of the heads before rotation.
+  void unrotate(std::int64_t heads, float* d) const;
+  /// Backward pass of q's or k's norm; `d` becomes the gradient of the projection's output.
+  void head_norm_backward(const Slot& norm, Bytes tensor, Bytes rstd, std::int64_t width,
+                          float* gradient, float* d);
 
   void load_keys(std::int64_t first_token, std::int64_t kv_head);
   void load_query(std::int64_t token, std::int64_t begin, std::int64_t count, std::int64_t head);
@@ -140,7 +164,7 @@ class BlockRun {
   void attend_kept_tile(const KeptKeys& kept, std::int64_t head, std::int64_t begin);
   void attend_tile(std::int64_t first_token, std::int64_t head, std::int64_t begin);
   void attend_tile_backward(std::int64_t first_token, std::int64_t head, std::int64_t begin);
-  [[nodiscard]] RotaryRow rotary_row(std::int64_t position, const float* norm) const;
+  [[nodiscard]] RotaryRow rotary_row(std::int64_t position) const;
   /// First position of the document that contains `position`, in the sequence starting at
   /// `first_token`.
   [[nodiscard]] std::int64_t document_start(std::int64_t first_token, std::int64_t position) const;
@@ -165,9 +189,11 @@ class BlockRun {
   RecordView record_;
   Workspace workspace_;
   const Elementwise& kernels_;
+  const ActivationKernels& activation_;
   const PlainKernels& plain_;
   std::int64_t tokens_;
   std::int64_t element_;  ///< Size of an element of the compute type in bytes.
+  float eps_;             ///< Added to the mean square in norms.
   std::int64_t query_width_, key_width_;
   float score_scale_;
   /// First position of the document that each query of the current tile belongs to.

@@ -44,15 +44,14 @@ void BlockRun::scatter(const Routes& routes, ExpertTile tile, const float* rows)
 
 void BlockRun::normalize_routes(const Routes& routes, ExpertTile tile) {
   gather(routes, tile, record_.at(offsets_.residual), scratch(space_.input));
-  kernels_.rms_norm(scratch(space_.input), tile.count, shape_.hidden, vector(slots_.post_norm),
-                    static_cast<float>(shape_.rms_eps), scratch(space_.normed),
-                    scratch(space_.rstd));
+  kernels_.rms_norm(scratch(space_.input), tile.count, shape_.hidden, norm_weight(slots_.post_norm),
+                    eps_, scratch(space_.normed), scratch(space_.rstd));
 }
 
 void BlockRun::activate(ExpertTile tile, float* activation) const {
   const std::int64_t width = shape_.experts->intermediate;
-  kernels_.swiglu(row(offsets_.gate, tile.begin, width), row(offsets_.up, tile.begin, width),
-                  tile.count * width, activation);
+  activation_.forward(row(offsets_.gate, tile.begin, width), row(offsets_.up, tile.begin, width),
+                      tile.count * width, activation);
 }
 
 void BlockRun::weigh(const Routes& routes, ExpertTile tile, float* rows) const {
@@ -184,8 +183,8 @@ void BlockRun::expert_tile_backward(Routes& routes, ExpertTile tile, float* grad
   kernels_.round(wide, tile.count * width);
   accumulate_outer(dy, wide, tile.count, hidden, width, gradient + down.offset);
   weigh(routes, tile, d_wide);
-  kernels_.swiglu_backward(row(offsets_.gate, tile.begin, width),
-                           row(offsets_.up, tile.begin, width), tile.count * width, wide, d_wide);
+  activation_.backward(row(offsets_.gate, tile.begin, width), row(offsets_.up, tile.begin, width),
+                       tile.count * width, wide, d_wide);
   normalize_routes(routes, tile);
   accumulate_outer(wide, normed, tile.count, width, hidden, gradient + gate.offset);
   accumulate_outer(d_wide, normed, tile.count, width, hidden, gradient + up.offset);
@@ -227,9 +226,9 @@ void BlockRun::router_backward(const Routes& routes, float* gradient, std::byte*
                         Into::accumulate, d_normed);
     std::byte* stream = row(stream_gradient, tile.begin, hidden);
     const float* dy = values(stream, tile.count * hidden, scratch(space_.incoming));
-    kernels_.rms_norm_backward(d_normed, residual, tile.count, hidden, vector(slots_.post_norm),
-                               scratch(space_.rstd), dy, gradient + slots_.post_norm.offset,
-                               stream);
+    kernels_.rms_norm_backward(d_normed, residual, tile.count, hidden,
+                               norm_weight(slots_.post_norm), scratch(space_.rstd), dy,
+                               gradient + slots_.post_norm.offset, stream);
   });
 }
 

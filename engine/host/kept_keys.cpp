@@ -9,15 +9,15 @@ namespace sluice::engine {
 /// Appends the new tokens' rotated keys, and their values as projected, to the kept ones.
 void BlockRun::keep_keys(const KeptKeys& kept) {
   const std::int64_t dim = shape_.head_dim;
-  const float* norm = slots_.k_norm.exists() ? vector(slots_.k_norm) : nullptr;
   float* rotated = scratch(space_.query);
-  float rstd = 0;
-  for (std::int64_t i = 0; i < tokens_; ++i) {
-    const std::int64_t position = kept.first + i;
-    for (std::int64_t kv_head = 0; kv_head < shape_.kv_heads; ++kv_head) {
+  for (std::int64_t kv_head = 0; kv_head < shape_.kv_heads; ++kv_head) {
+    const HeadScales scales = head_scales(slots_.k_norm, offsets_.k_rstd, kv_head);
+    for (std::int64_t i = 0; i < tokens_; ++i) {
+      const std::int64_t position = kept.first + i;
       const std::int64_t from = i * shape_.kv_heads + kv_head;
       const std::int64_t to = position * shape_.kv_heads + kv_head;
-      kernels_.rotary(row(offsets_.k, from, dim), dim, rotary_row(position, norm), &rstd, rotated);
+      kernels_.rotary(row(offsets_.k, from, dim), dim, rotary_row(position), scales.weight,
+                      scales.of(from), rotated);
       kernels_.store(rotated, dim, row(kept.data, to, dim));
       kernels_.load(row(offsets_.v, from, dim), dim, rotated);
       const std::int64_t values = job_.seq_len * shape_.kv_heads + to;
