@@ -1,14 +1,36 @@
 // RMS norms of queries and keys, over each head or over all heads together, and their rotation's
 // backward pass.
+#include <algorithm>
+
 #include "engine/host/block_run.hpp"
 
 namespace sluice::engine {
 
+std::int64_t BlockRun::normed_together(const Slot& norm) const {
+  switch (shape_.head_norm) {
+    case planner::HeadNorm::none:
+      return 0;
+    case planner::HeadNorm::full_width:
+      return norm.size();
+    case planner::HeadNorm::per_head:
+    case planner::HeadNorm::per_head_weightless:
+      break;
+  }
+  return shape_.head_dim;
+}
+
+const float* BlockRun::head_norm_weight(const Slot& norm) {
+  if (norm.exists()) return norm_weight(norm);
+  float* ones = scratch(space_.vector);
+  std::fill_n(ones, shape_.head_dim, 1.0f);
+  return ones;
+}
+
 // The reciprocal root mean squares are part of the record, beside the q and k that they belong to.
 void BlockRun::measure_heads(const Slot& norm, Bytes tensor, Bytes rstd, std::int64_t width,
                              Tile tile) const {
-  if (!norm.exists()) return;
-  const std::int64_t each = norm.size();
+  const std::int64_t each = normed_together(norm);
+  if (each == 0) return;
   const std::int64_t per_token = width / each;
   auto* scales = reinterpret_cast<float*>(record_.at(rstd));
   for (std::int64_t i = tile.begin * per_token; i < (tile.begin + tile.count) * per_token; ++i) {
@@ -17,11 +39,12 @@ void BlockRun::measure_heads(const Slot& norm, Bytes tensor, Bytes rstd, std::in
 }
 
 BlockRun::HeadScales BlockRun::head_scales(const Slot& norm, Bytes rstd, std::int64_t head) {
-  if (!norm.exists()) return {};
-  const bool per_head = norm.size() == shape_.head_dim;
-  return {.weight = norm_weight(norm) + (per_head ? 0 : head * shape_.head_dim),
+  const std::int64_t each = normed_together(norm);
+  if (each == 0) return {};
+  const bool per_head = each == shape_.head_dim;
+  return {.weight = head_norm_weight(norm) + (per_head ? 0 : head * shape_.head_dim),
           .rstd = reinterpret_cast<const float*>(record_.at(rstd)),
-          .heads = per_head ? 1 : norm.size() / shape_.head_dim};
+          .heads = each / shape_.head_dim};
 }
 
 void BlockRun::unrotate(std::int64_t heads, float* d) const {
@@ -38,13 +61,14 @@ void BlockRun::unrotate(std::int64_t heads, float* d) const {
 
 void BlockRun::head_norm_backward(const Slot& norm, Bytes tensor, Bytes rstd, std::int64_t width,
                                   float* gradient, float* d) {
-  if (!norm.exists()) return kernels_.round(d, tokens_ * width);
-  const std::int64_t each = norm.size();
-  const float* weight = norm_weight(norm);
+  const std::int64_t each = normed_together(norm);
+  if (each == 0) return kernels_.round(d, tokens_ * width);
+  const float* weight = head_norm_weight(norm);
+  float* d_weight = norm.exists() ? gradient + norm.offset : nullptr;
   const auto* scales = reinterpret_cast<const float*>(record_.at(rstd));
   for (std::int64_t i = 0; i < tokens_ * (width / each); ++i) {
-    kernels_.head_norm_backward(row(tensor, i, each), each, weight, scales[i],
-                                gradient + norm.offset, d + i * each);
+    kernels_.head_norm_backward(row(tensor, i, each), each, weight, scales[i], d_weight,
+                                d + i * each);
   }
 }
 

@@ -47,14 +47,18 @@ void BlockRun::attend_kept_tile(const KeptKeys& kept, std::int64_t head, std::in
   load_query(begin, kept.first + begin, count, head);
   product(count, visible, dim, Transpose::right, {scratch(space_.query), dim},
           {scratch(space_.keys) + low * dim, dim}, Into::overwrite, {scores, visible});
+  bound(scores, count * visible);
   for (std::int64_t i = 0; i < count; ++i) {
-    plain_.softmax(scores + i * visible, visible, first_key(kept.first + begin, i) - low,
-                   kept.first + begin + i + 1 - low, score_scale_);
+    const float lse =
+        plain_.softmax(scores + i * visible, visible, first_key(kept.first + begin, i) - low,
+                       kept.first + begin + i + 1 - low, softmax_scale());
+    (void)join_sink(lse, head, i);
   }
   product(count, dim, visible, Transpose::none, {scores, visible},
           {scratch(space_.values) + low * dim, dim}, Into::overwrite, {output, dim});
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t index = (begin + i) * shape_.heads + head;
+    leave_sink(output + i * dim, i);
     kernels_.store(output + i * dim, dim, row(offsets_.attention, index, dim));
   }
 }

@@ -49,8 +49,19 @@ struct FeedForwardWidths {
 };
 
 FeedForwardWidths feed_forward_widths(const ModelShape& shape) {
-  if (!shape.experts) return {shape.intermediate, 0};
-  return {shape.experts->intermediate, shape.experts->count};
+  FeedForwardWidths widths{shape.intermediate, 0};
+  if (const auto& experts = shape.experts) {
+    widths = {std::max(experts->intermediate, experts->shared_intermediate), experts->count};
+  }
+  for (const LayerKind& kind : shape.kinds) {
+    widths.intermediate = std::max(widths.intermediate, kind.dense_intermediate.value_or(0));
+  }
+  return widths;
+}
+
+/// Whether a sublayer's output is more than added to the residual stream.
+bool changes_branches(const ModelShape& shape) {
+  return shape.norms.after_attention || shape.norms.after_mlp || shape.scales.residual != 1;
 }
 
 /// Largest width of a block's MLP, which is that of a token's active experts together where blocks
@@ -143,12 +154,13 @@ BlockWorkspace block_workspace(const Job& job) {
   space.rstd = offsets.take_floats(tile);
   space.input = offsets.take_floats(copies * tile * std::max(shape.hidden, query));
   space.incoming = offsets.take_floats(copies * tile * shape.hidden);
+  space.branch = offsets.take_floats(changes_branches(shape) ? tile * shape.hidden : 0);
   space.normed = offsets.take_floats(tile * shape.hidden);
   space.d_normed = offsets.take_floats(tile * shape.hidden);
   space.wide = offsets.take_floats(tile * std::max({intermediate, router, query, shape.hidden}));
   space.d_wide = offsets.take_floats(tile * std::max(intermediate, router));
-  space.gate = offsets.take(expanded * shape.intermediate * job.compute_element().count());
-  space.up = offsets.take(expanded * shape.intermediate * job.compute_element().count());
+  space.gate = offsets.take(expanded * widest_mlp(shape) * job.compute_element().count());
+  space.up = offsets.take(expanded * widest_mlp(shape) * job.compute_element().count());
   const Bytes tiles_end = offsets.end();
   offsets.rewind(shared);
   space.keys = offsets.take_floats(job.seq_len * shape.head_dim);

@@ -109,7 +109,7 @@ struct Block {
   void apply(Rows& x, const double* unit, Balance& balance) const {
     Rows q, k, v;
     for (std::size_t i = 0; i < x.size(); ++i) {
-      const Row y = rms_norm(x[i], unit + slots.input_norm.offset, shape.rms_eps);
+      const Row y = rms_norm(x[i], unit + slots.norm_before_attention.offset, shape.rms_eps);
       q.push_back(project(y, slots.q, unit));
       k.push_back(project(y, slots.k, unit));
       v.push_back(project(y, slots.v, unit));
@@ -119,7 +119,7 @@ struct Block {
     for (std::size_t i = 0; i < x.size(); ++i) {
       const Row mixed = project(attend(q, k, v, i), slots.o, unit);
       for (std::size_t c = 0; c < mixed.size(); ++c) x[i][c] += mixed[c];
-      const Row y = rms_norm(x[i], unit + slots.post_norm.offset, shape.rms_eps);
+      const Row y = rms_norm(x[i], unit + slots.norm_before_mlp.offset, shape.rms_eps);
       const Row down = shape.experts ? mix_experts(y, unit, balance)
                                      : feed_forward(y, slots.gate, slots.up, slots.down, unit);
       for (std::size_t c = 0; c < down.size(); ++c) x[i][c] += down[c];

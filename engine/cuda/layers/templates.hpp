@@ -150,7 +150,7 @@ class CudaTemplates {
   };
   [[nodiscard]] NormInput post_norm(const std::uint16_t* weights, const std::uint16_t* residual,
                                     std::int64_t rows) const {
-    return {residual, weights + slots_.post_norm.offset, rows};
+    return {residual, weights + slots_.norm_before_mlp.offset, rows};
   }
   /// Computes an RMSNorm; its result and reciprocal RMS go to `normed` and `rstd` in the workspace.
   void normalize(cudaStream_t stream, const NormInput& norm, std::byte* workspace) const;
