@@ -1,5 +1,6 @@
 #include "tests/engine/tiny_model.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -127,6 +128,7 @@ class Step {
                                   .tied_gradient = job_.model.tied_head ? tied_.data() : nullptr,
                                   .first = first,
                                   .stream_gradient = stream_.data()};
+    if (micro == 0) find_logits();
     result_.loss_only += templates_.loss_only(arguments, fresh());
     result_.loss += templates_.loss(arguments, fresh());
     if (job_.router_aux_loss_coef) {
@@ -141,6 +143,18 @@ class Step {
     }
     templates_.embed_backward(tokens, stream_.data(), result_.gradients[0].data(), first);
     fresh();
+  }
+
+  void find_logits() {
+    const std::int64_t tokens = job_.micro_tokens();
+    const std::int64_t row = job_.model.hidden * job_.compute_element().count();
+    result_.logits.resize(static_cast<std::size_t>(tokens * job_.model.vocab));
+    const std::size_t head = records_.size() + 1;
+    for (std::int64_t begin = 0; begin < tokens; begin += job_.loss_chunk) {
+      templates_.logits(weights(head), weights(0), head_input_.data() + begin * row,
+                        std::min(job_.loss_chunk, tokens - begin),
+                        result_.logits.data() + begin * job_.model.vocab, fresh());
+    }
   }
 
   const TinyModel& model_;

@@ -39,6 +39,7 @@ struct StepResult {
   double balance_loss = 0;  ///< Mean over micro-batches; 0 without a router_aux_loss_coef.
   /// Gradients of all units; a tied head's are included in the embedding's.
   UnitVectors gradients;
+  std::vector<float> logits;  ///< Logits [T, vocab] of the first micro-batch.
   bool guards_intact = true;
 };
 

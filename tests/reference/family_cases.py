@@ -8,11 +8,11 @@ import numpy
 
 _BASE = {
     "hidden_size": 16,
-    "intermediate_size": 20,
+    "intermediate_size": 12,
     "num_hidden_layers": 2,
     "num_attention_heads": 4,
     "num_key_value_heads": 2,
-    "vocab_size": 29,
+    "vocab_size": 19,
     "max_position_embeddings": 64,
     "rms_norm_eps": 1e-5,
     "rope_theta": 10000.0,
@@ -71,6 +71,7 @@ CASES = {
         "Olmo3ForCausalLM",
         sliding_window=5,
         layer_types=["sliding_attention", "full_attention"],
+        rope_theta=500000.0,
         rope_scaling=_YARN,
     ),
     "smollm3": _case(
@@ -109,7 +110,7 @@ CASES = {
         original_max_position_embeddings=64,
     ),
     "glm4": _case(
-        "glm4", "Glm4ForCausalLM", head_dim=8, attention_bias=True, partial_rotary_factor=0.5
+        "glm4", "Glm4ForCausalLM", head_dim=4, attention_bias=True, partial_rotary_factor=0.5
     ),
     "granite": _case(
         "granite",
@@ -136,10 +137,10 @@ CASES = {
     "qwen2_moe": _case(
         "qwen2_moe",
         "Qwen2MoeForCausalLM",
-        num_experts=4,
+        num_experts=3,
         num_experts_per_tok=2,
-        moe_intermediate_size=6,
-        shared_expert_intermediate_size=10,
+        moe_intermediate_size=4,
+        shared_expert_intermediate_size=6,
         norm_topk_prob=False,
         decoder_sparse_step=1,
         mlp_only_layers=[],
@@ -147,7 +148,7 @@ CASES = {
     "gpt_oss": _case(
         "gpt_oss",
         "GptOssForCausalLM",
-        intermediate_size=6,
+        intermediate_size=4,
         head_dim=4,
         attention_bias=True,
         num_local_experts=4,
@@ -160,13 +161,13 @@ CASES = {
     "glm4_moe": _case(
         "glm4_moe",
         "Glm4MoeForCausalLM",
-        head_dim=8,
+        head_dim=4,
         attention_bias=True,
         partial_rotary_factor=0.5,
         use_qk_norm=True,
         n_routed_experts=4,
         num_experts_per_tok=2,
-        moe_intermediate_size=6,
+        moe_intermediate_size=4,
         n_shared_experts=1,
         n_group=1,
         topk_group=1,

@@ -1,6 +1,7 @@
 // Activations and bounds of scores against double precision.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <string>
@@ -42,10 +43,11 @@ class Activations : public ::testing::TestWithParam<Case> {};
 INSTANTIATE_TEST_SUITE_P(Elementwise, Activations, ::testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param.name; });
 
-/// Central difference of `f` at x.
+/// Central difference of `f` at x; at a bound of an activation, that of the values within it.
 template <class Function>
 double slope(Function f, double x) {
   constexpr double kStep = 1e-6;
+  if (std::abs(x) == 7) x -= std::copysign(2 * kStep, x);
   return (f(x + kStep) - f(x - kStep)) / (2 * kStep);
 }
 

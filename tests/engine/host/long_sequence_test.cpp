@@ -144,7 +144,8 @@ class PieceByPiece {
       const RecordView view{.record = nullptr,
                             .full = full_.data(),
                             .kept = record_.input_bytes,
-                            .input = input_.data()};
+                            .input = input_.data(),
+                            .layer = static_cast<std::int64_t>(layer)};
       templates_.block_extend(weights(layer + 1), view,
                               {keys_[layer].data(), first, job_.micro_tokens()}, next_.data(),
                               scratch());
