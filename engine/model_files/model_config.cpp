@@ -39,14 +39,13 @@ std::string model_config_text(const std::string& model) {
 std::string written_config(const std::string& config, ElementType type, const std::string& where) {
   ordered_json json = sim::json_tree(sim::parse_json(config, where).root());
   const planner::ModelShape shape = planner::shape_from_config(config, where);
-  if (!json.contains("architectures")) {
-    const ordered_json own = ordered_json::parse(planner::config_from_shape(shape));
-    json["architectures"] = own.at("architectures");
-  }
+  const ordered_json own = ordered_json::parse(planner::config_from_shape(shape));
+  if (!json.contains("architectures")) json["architectures"] = own.at("architectures");
   json["torch_dtype"] = torch_name(type);
   json["dtype"] = torch_name(type);
   spell_rope_twice(json, shape);
-  if (shape.family == planner::Family::qwen3_moe) {
+  // Versions of transformers read either name of this key where a family has it.
+  if (own.contains("num_experts")) {
     json["num_experts"] = shape.experts->count;
     json["num_local_experts"] = shape.experts->count;
   }

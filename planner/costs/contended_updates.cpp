@@ -4,6 +4,7 @@
 #include <string>
 
 #include "planner/costs/cost_key.hpp"
+#include "planner/models/unit_classes.hpp"
 #include "sim/fair_share.hpp"
 
 namespace sluice::planner {
@@ -31,7 +32,7 @@ std::optional<TaskCost> copy_cost(const Job& job, const ProfileCostModel& costs,
 std::optional<TaskCost> update_cost(const Job& job, const ProfileCostModel& costs,
                                     std::int64_t threads) {
   std::optional<TaskCost> cost;
-  for (const std::size_t unit : {std::size_t{0}, std::size_t{1}, unit_count(job.model) - 1}) {
+  for (const std::size_t unit : representatives(job.model)) {
     Work work;
     work.parameters = unit_padded_size(job.model, unit);
     work.threads = threads;

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "planner/models/unit_classes.hpp"
+
 namespace sluice::planner {
 namespace {
 
@@ -54,6 +56,37 @@ std::string state_suffix(const Job& job) {
   return std::string(".s") + to_string(job.optimizer.state);
 }
 
+/// What blocks compute beside the blocks of llama and qwen3, where that takes time of its own.
+std::string block_signature(const ModelShape& m) {
+  std::string text;
+  const NormSlots usual;
+  if (m.norms.before_attention != usual.before_attention ||
+      m.norms.after_attention != usual.after_attention ||
+      m.norms.before_mlp != usual.before_mlp || m.norms.after_mlp != usual.after_mlp) {
+    text += ".n";
+    for (const bool norm : {m.norms.before_attention, m.norms.after_attention, m.norms.before_mlp,
+                            m.norms.after_mlp}) {
+      text += norm ? '1' : '0';
+    }
+  }
+  if (m.head_norm == HeadNorm::full_width) text += ".qkf";
+  if (m.head_norm == HeadNorm::per_head_weightless) text += ".qkw";
+  if (m.activation != Activation::silu) text += std::string(".") + to_string(m.activation);
+  if (m.attention_gate) text += ".gate";
+  if (m.attention_sinks) text += ".sinks";
+  if (m.scales.attention_softcap) text += ".cap";
+  const LayerKind& kind = m.kinds.front();
+  if (!kind.rotary) text += ".nope";
+  if (kind.mixer != Mixer::attention) text += std::string(".") + to_string(kind.mixer);
+  if (const RotaryTable* table = rotary_table(m, kind); table != nullptr && table->rotated) {
+    text += ".r" + std::to_string(*table->rotated);
+  }
+  if (m.experts && m.experts->shared_intermediate > 0) {
+    text += ".shared" + std::to_string(m.experts->shared_intermediate);
+  }
+  return text;
+}
+
 /// Sizes of a job on which compute costs depend, as text that job_named_by parses.
 std::string cost_signature(const Job& job) {
   const ModelShape& m = job.model;
@@ -70,7 +103,7 @@ std::string cost_signature(const Job& job) {
             "." + std::to_string(m.experts->intermediate);
   }
   if (const auto window = m.kinds.front().window) text += ".w" + std::to_string(*window);
-  return text + "|s" + std::to_string(job.seq_len) + ".b" + std::to_string(job.micro_batch) + ".c" +
+  return text + block_signature(m) + "|s" + std::to_string(job.seq_len) + ".b" + std::to_string(job.micro_batch) + ".c" +
          std::to_string(job.loss_chunk) + (job.compute == ComputeType::bf16 ? ".bf16" : ".fp32") +
          (job.gradient_wire == GradientWire::bf16 ? ".gbf16" : "") +
          (job.chunks_mlp() ? ".m" + std::to_string(job.mlp_chunk) : "") +
@@ -90,7 +123,8 @@ CostKey compute_key(const Job& job, Pass pass, std::size_t unit, std::int64_t po
   std::string name = name_of(pass);
   if (per_unit_kind(pass)) name += std::string("/") + name_of(unit_at(job.model, unit).kind);
   if (position > 0) name += "/p" + std::to_string(position);
-  return CostKey{name + cost_signature(job)};
+  const bool uniform = job.model.kinds.size() == 1;
+  return CostKey{name + cost_signature(uniform ? job : uniform_job(job, unit))};
 }
 
 CostKey copy_key(CopyDirection direction, Bytes bytes) {

@@ -6,6 +6,7 @@
 #include "planner/costs/cost_key.hpp"
 #include "planner/costs/cost_parts.hpp"
 #include "planner/costs/probed_passes.hpp"
+#include "planner/models/unit_classes.hpp"
 
 namespace sluice::planner {
 
@@ -20,7 +21,7 @@ Calibration with_device_updates(const Job& job, const MachineProfile& profile,
   }
   if (!probed) return calibration;
   const FamilyRate stated{profile.device_update.value, deviation_of(profile.device_update)};
-  for (const std::size_t unit : {std::size_t{0}, std::size_t{1}, unit_count(job.model) - 1}) {
+  for (const std::size_t unit : representatives(job.model)) {
     const CostKey key = device_update_key(job, unit_padded_size(job.model, unit));
     if (const auto found = known.find(key); found != known.end()) {
       calibration.emplace(key, found->second);

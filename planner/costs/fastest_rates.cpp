@@ -6,6 +6,7 @@
 
 #include "planner/costs/cost_key.hpp"
 #include "planner/models/slices.hpp"
+#include "planner/models/unit_classes.hpp"
 #include "planner/plans/disk_state.hpp"
 
 namespace sluice::planner {
@@ -68,8 +69,8 @@ std::vector<std::int64_t> disk_sizes(const Job& job, const std::vector<std::int6
 }  // namespace
 
 FastestRates fastest_rates(const Job& job, const ProfileCostModel& costs, std::int64_t ranks) {
-  std::vector<std::int64_t> units;  // One block stands for all, which are equal.
-  for (const std::size_t unit : {std::size_t{0}, std::size_t{1}, unit_count(job.model) - 1}) {
+  std::vector<std::int64_t> units;  // One block stands for all of its kind.
+  for (const std::size_t unit : representatives(job.model)) {
     units.push_back(unit_padded_size(job.model, unit));
   }
   std::vector<std::int64_t> copied = units;

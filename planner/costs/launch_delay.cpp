@@ -6,6 +6,7 @@
 #include "planner/costs/cost_model.hpp"
 #include "planner/costs/lane_interference.hpp"
 #include "planner/machines/lane.hpp"
+#include "planner/models/unit_classes.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -14,7 +15,6 @@ namespace {
 double kernel_rate(const Job& job, const MachineProfile& profile, const Calibration& calibration) {
   const ProfileCostModel uncalibrated(profile, {});
   const std::size_t head = unit_count(job.model) - 1;
-  const auto blocks = static_cast<double>(head - 1);
   double kernels = 0, seconds = 0;
   const auto add = [&](Pass pass, std::size_t unit, double times) {
     const CostKey key = compute_key(job, pass, unit);
@@ -25,8 +25,10 @@ double kernel_rate(const Job& job, const MachineProfile& profile, const Calibrat
         times * (known != calibration.end() ? known->second.value
                                             : uncalibrated.compute(key, work).amount.count());
   };
-  add(Pass::block_forward, 1, blocks);
-  add(Pass::block_backward, 1, blocks);
+  for (const BlockClass& each : block_classes(job.model)) {
+    add(Pass::block_forward, each.unit, static_cast<double>(each.layers));
+    add(Pass::block_backward, each.unit, static_cast<double>(each.layers));
+  }
   add(Pass::loss, head, 1);
   return seconds > 0 ? kernels / seconds : 0;
 }

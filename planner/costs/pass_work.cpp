@@ -12,6 +12,8 @@
 #include "planner/costs/cost.hpp"
 #include "planner/costs/eager_work.hpp"
 #include "planner/scratch/cuda_workspace.hpp"
+#include "planner/models/support.hpp"
+#include "planner/models/unit_classes.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -32,6 +34,11 @@ struct MicroBatchSizes {
   }
 };
 
+/// Whether the engine computes the job on a GPU, with the kernels that it measured there.
+bool runs_on_cuda(const Job& job) {
+  return job.executable() && !unsupported_by_cuda(job.model);
+}
+
 AttentionWork attention_of(const Job& job, bool backward, std::int64_t position) {
   AttentionWork work;
   work.sequences = job.micro_batch;
@@ -43,9 +50,9 @@ AttentionWork attention_of(const Job& job, bool backward, std::int64_t position)
   work.backward = backward;
   work.window = job.model.kinds.front().window;
   work.library = job.attention_library != AttentionLibrary::cudnn ? job.attention_library
-                 : job.executable()                               ? AttentionLibrary::cudnn
+                 : runs_on_cuda(job)                              ? AttentionLibrary::cudnn
                                                                   : AttentionLibrary::flash;
-  if (backward && job.executable()) {
+  if (backward && runs_on_cuda(job)) {
     work.sums = attention_sum_traffic(attention_shape(job));
     work.narrow_keys = attention_keys_of_narrow_runs(attention_shape(job));
   }
@@ -55,10 +62,12 @@ AttentionWork attention_of(const Job& job, bool backward, std::int64_t position)
 /// Adds the norm, the q, k and v products, biases, q/k norms and RoPE, and attention.
 void add_attention_half(Work& work, const Job& job, const MicroBatchSizes& s,
                         std::int64_t position) {
-  work.gemms.push_back({s.tokens, s.query, s.hidden});
+  work.gemms.push_back({s.tokens, s.query, s.hidden, job.model.attention_gate ? 2 : 1});
   work.gemms.push_back({s.tokens, s.key_value, s.hidden, 2});
   work.attention.push_back(attention_of(job, false, position));
-  work.streamed += s.streams(s.hidden, 2) + s.streams(s.query + s.key_value, 2);
+  work.streamed += s.streams(s.hidden, job.model.norms.before_attention ? 2 : 0) +
+                   s.streams(s.query + s.key_value, 2) +
+                   s.streams(s.query, job.model.attention_gate ? 3 : 0);
   work.kernels += 6;
 }
 
@@ -79,7 +88,12 @@ std::int64_t mlp_chunks(const Job& job) {
   return (job.micro_tokens() + job.mlp_tokens() - 1) / job.mlp_tokens();
 }
 
-/// Products of gate and up, or of down: of all experts where there are any, or of each chunk.
+/// Width of an expert that every token passes through; 0 for none.
+std::int64_t shared_width(const ModelShape& shape) {
+  return shape.experts ? shape.experts->shared_intermediate : 0;
+}
+
+/// Products of gate and up, or of down, of a shared expert too: of all experts where there are any, or of each chunk.
 std::vector<Gemm> feed_forward(const Job& job, const MicroBatchSizes& s, Side side) {
   std::int64_t wide = s.intermediate, networks = 1;
   Gemm::Dealt dealt = Gemm::Dealt::nothing;
@@ -90,11 +104,17 @@ std::vector<Gemm> feed_forward(const Job& job, const MicroBatchSizes& s, Side si
     wide = experts->intermediate;
     dealt = Gemm::Dealt::rows;
   }
+  const std::int64_t ins = has_gate(job.model.activation) ? 2 : 1;
   std::vector<Gemm> products;
-  products.reserve(chunks.size());
+  products.reserve(chunks.size() + 1);
   for (const auto& [tokens, count] : chunks) {
-    products.push_back(side == Side::in ? Gemm{tokens, wide, s.hidden, 2 * networks * count, dealt}
-                                        : Gemm{tokens, s.hidden, wide, networks * count, dealt});
+    products.push_back(side == Side::in
+                           ? Gemm{tokens, wide, s.hidden, ins * networks * count, dealt}
+                           : Gemm{tokens, s.hidden, wide, networks * count, dealt});
+  }
+  if (const std::int64_t shared = shared_width(job.model); shared > 0) {
+    products.push_back(side == Side::in ? Gemm{s.tokens, shared, s.hidden, ins}
+                                        : Gemm{s.tokens, s.hidden, shared});
   }
   return products;
 }
@@ -107,23 +127,30 @@ void add_router(Work& work, const Job& job, const MicroBatchSizes& s) {
   work.kernels += 3;
 }
 
+/// Adds a norm of a sublayer's output on its way into the residual.
+void add_norm_after(Work& work, const MicroBatchSizes& s, bool present) {
+  work.streamed += s.streams(s.hidden, present ? 2 : 0);
+  work.kernels += present ? 1 : 0;
+}
+
 /// Adds the o product and the residual.
-void add_residual(Work& work, const MicroBatchSizes& s) {
+void add_residual(Work& work, const Job& job, const MicroBatchSizes& s) {
   work.gemms.push_back({s.tokens, s.hidden, s.query});
   work.streamed += s.streams(s.hidden, 3);
   work.kernels += 2;
+  add_norm_after(work, s, job.model.norms.after_attention);
 }
 
 /// Adds the norm and the gate and up products.
 void add_gate_up(Work& work, const Job& job, const MicroBatchSizes& s) {
   for (const Gemm& g : feed_forward(job, s, Side::in)) work.gemms.push_back(g);
-  work.streamed += s.streams(s.hidden, 2);
+  work.streamed += s.streams(s.hidden, job.model.norms.before_mlp ? 2 : 0);
   work.kernels += 3 * mlp_chunks(job);
 }
 
 /// Adds what recomputation rebuilds of a block after its attention.
 void add_rebuilt_tail(Work& work, const Job& job, const MicroBatchSizes& s) {
-  add_residual(work, s);
+  add_residual(work, job, s);
   if (job.chunks_mlp()) return;
   add_router(work, job, s);
   add_gate_up(work, job, s);
@@ -132,8 +159,10 @@ void add_rebuilt_tail(Work& work, const Job& job, const MicroBatchSizes& s) {
 /// Adds SwiGLU, the down product and the residual.
 void add_down(Work& work, const Job& job, const MicroBatchSizes& s) {
   for (const Gemm& g : feed_forward(job, s, Side::out)) work.gemms.push_back(g);
-  work.streamed += s.streams(s.intermediate, 3) + s.streams(s.hidden, 3);
+  const std::int64_t wide = s.intermediate + shared_width(job.model);
+  work.streamed += s.streams(wide, has_gate(job.model.activation) ? 3 : 2) + s.streams(s.hidden, 3);
   work.kernels += 3 * mlp_chunks(job);
+  add_norm_after(work, s, job.model.norms.after_mlp);
 }
 
 /// Bytes that an element of a weight's gradient is read and written with.
@@ -156,22 +185,31 @@ Work block_backward(const Job& job, const MicroBatchSizes& s, std::int64_t posit
   Work work;
   if (job.chunks_mlp()) {
     add_gate_up(work, job, s);
-    const std::int64_t weights = 3 * s.hidden * s.intermediate;
+    const std::int64_t weights =
+        (has_gate(job.model.activation) ? 3 : 2) * s.hidden * s.intermediate;
     work.streamed += Bytes((mlp_chunks(job) - 1) * weights * 2 * 4);  // fp32 gradients, both ways
   }
   for (const Side side : {Side::out, Side::in}) {
     for (const Gemm& g : feed_forward(job, s, side)) add_backward_of(work, job, g);
   }
+  const std::int64_t queries = job.model.attention_gate ? 2 : 1;
   for (const Gemm& g : {Gemm{s.tokens, s.hidden, s.query},            // o
-                        Gemm{s.tokens, s.query, s.hidden},            // q
+                        Gemm{s.tokens, s.query, s.hidden, queries},   // q and a gate
                         Gemm{s.tokens, s.key_value, s.hidden, 2}}) {  // k, v
     add_backward_of(work, job, g);
   }
   add_router(work, job, s);
   work.attention.push_back(attention_of(job, true, position));
-  work.streamed += s.streams(s.intermediate, 6)  // gate, up, d act; act, d gate, d up
-                   + s.streams(s.hidden, 4)      // both norms' outputs again
-                   + s.streams(s.hidden, 8)  // both norms' backward onto the residual's gradient
+  const NormSlots& norms = job.model.norms;
+  const std::int64_t before = (norms.before_attention ? 1 : 0) + (norms.before_mlp ? 1 : 0);
+  const std::int64_t after = (norms.after_attention ? 1 : 0) + (norms.after_mlp ? 1 : 0);
+  const std::int64_t wide = s.intermediate + shared_width(job.model);
+  // Of gate, up, d act; act, d gate, d up: without a gate, two fewer.
+  work.streamed += s.streams(wide, has_gate(job.model.activation) ? 6 : 4)
+                   + s.streams(s.hidden, 2 * before)  // outputs of norms before sublayers again
+                   // Norms' backward, before sublayers onto the residual's gradient.
+                   + s.streams(s.hidden, 4 * (before + after))
+                   + s.streams(s.query, job.model.attention_gate ? 5 : 0)
                    + s.streams(s.query + s.key_value, 2);  // RoPE and q/k norms backward
   work.kernels += 7;
   return work;
@@ -216,6 +254,7 @@ Work head_forward(const Job& job, const MicroBatchSizes& s) {
 }  // namespace
 
 Work work_of(const Job& job, Pass pass, std::size_t unit, std::int64_t position) {
+  if (job.model.kinds.size() > 1) return work_of(uniform_job(job, unit), pass, unit, position);
   if (job.operators == Operators::eager) return eager_work(job, pass, unit, position);
   const MicroBatchSizes s(job);
   Work work;
@@ -226,14 +265,14 @@ Work work_of(const Job& job, Pass pass, std::size_t unit, std::int64_t position)
       return work;
     case Pass::block_forward:
       add_attention_half(work, job, s, position);
-      add_residual(work, s);
+      add_residual(work, job, s);
       add_router(work, job, s);
       add_gate_up(work, job, s);
       add_down(work, job, s);
       return work;
     case Pass::block_route:
       add_attention_half(work, job, s, position);
-      add_residual(work, s);
+      add_residual(work, job, s);
       add_router(work, job, s);
       return work;
     case Pass::block_experts:

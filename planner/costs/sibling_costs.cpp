@@ -10,6 +10,7 @@
 #include "planner/costs/cost_model.hpp"
 #include "planner/costs/probed_passes.hpp"
 #include "planner/costs/ratio_field.hpp"
+#include "planner/models/unit_classes.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -24,19 +25,23 @@ struct PassOfUnit {
 /// Passes whose measurements inform each other.
 using PassGroup = std::vector<PassOfUnit>;
 
-/// Groups of all passes with a cost key of their own; unit 1 is a block.
+/// Groups of all passes with a cost key of their own, of the first block of each kind.
 std::vector<PassGroup> passes_of(const Job& job) {
   const std::size_t head = unit_count(job.model) - 1;
-  return {{{Pass::block_forward, 1},
-           {Pass::block_recompute_input, 1},
-           {Pass::block_recompute_selective, 1},
-           {Pass::block_backward, 1},
-           {Pass::loss, head}},
-          {{Pass::embed_forward, 0}},
-          {{Pass::embed_backward, 0}},
-          {{Pass::norm, 0}},
-          {{Pass::norm, 1}},
-          {{Pass::norm, head}}};
+  PassGroup products;
+  std::vector<PassGroup> groups;
+  for (const BlockClass& each : block_classes(job.model)) {
+    products.insert(products.end(), {{Pass::block_forward, each.unit},
+                                     {Pass::block_recompute_input, each.unit},
+                                     {Pass::block_recompute_selective, each.unit},
+                                     {Pass::block_backward, each.unit}});
+    groups.push_back({{Pass::norm, each.unit}});
+  }
+  products.push_back({Pass::loss, head});
+  groups.insert(groups.begin(), {products, {{Pass::embed_forward, 0}}, {{Pass::embed_backward, 0}},
+                                 {{Pass::norm, 0}}});
+  groups.push_back({{Pass::norm, head}});
+  return groups;
 }
 
 /// Whether passes of `job` run the kernels that a probe's blocks run.

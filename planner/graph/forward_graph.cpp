@@ -5,6 +5,7 @@
 
 #include "planner/graph/forward_tensors.hpp"
 #include "planner/graph/graph_writer.hpp"
+#include "planner/models/unit_classes.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -114,7 +115,7 @@ class ForwardEmitter {
     const int unit = static_cast<int>(index);
     const Pass launched = routed ? Pass::block_forward : pass;
     const std::int64_t kernels =
-        work_of(job_, launched, is_block(index) ? 1 : index).kernels * micro_batches();
+        work_of(job_, launched, class_representative(job_.model, index)).kernels * micro_batches();
     const sim::TaskId launch = writer_.add_launch(
         {TaskKind::launch, LaneKind::launch,
          std::string("launch/") + name + "/" + tensors_.units[index].name, 0, unit},

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "planner/costs/cost_key.hpp"
+#include "planner/models/unit_classes.hpp"
 #include "planner/scratch/cuda_workspace.hpp"
 #include "sim/error.hpp"
 
@@ -14,10 +15,6 @@ namespace {
 /// Bytes that an update of fp32 state reads and writes for each parameter; rates of updates are
 /// stated for it.
 constexpr std::int64_t kBytesOfUpdate = 28;
-
-std::size_t class_representative(const Job& job, std::size_t unit) {
-  return unit == 0 || unit + 1 == unit_count(job.model) ? unit : 1;
-}
 
 }  // namespace
 
@@ -114,7 +111,7 @@ sim::TaskId GraphWriter::add_compute(const TaskPlace& place, Pass pass,
                                      std::vector<Access> accesses,
                                      const std::vector<sim::TaskId>& after) {
   const std::size_t representative =
-      class_representative(job_, static_cast<std::size_t>(place.unit));
+      class_representative(job_.model, static_cast<std::size_t>(place.unit));
   const std::int64_t position = place.micro_batch % job_.chunks_per_sequence();
   auto known = passes_.find({pass, representative, position});
   if (known == passes_.end()) {

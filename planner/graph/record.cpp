@@ -50,8 +50,9 @@ struct FeedForwardWidths {
 
 FeedForwardWidths feed_forward_widths(const ModelShape& shape) {
   FeedForwardWidths widths{shape.intermediate, 0};
-  if (const auto& experts = shape.experts) {
-    widths = {std::max(experts->intermediate, experts->shared_intermediate), experts->count};
+  if (shape.experts) {
+    widths = {std::max(shape.experts->intermediate, shape.experts->shared_intermediate),
+              shape.experts->count};
   }
   for (const LayerKind& kind : shape.kinds) {
     widths.intermediate = std::max(widths.intermediate, kind.dense_intermediate.value_or(0));
@@ -159,8 +160,8 @@ BlockWorkspace block_workspace(const Job& job) {
   space.d_normed = offsets.take_floats(tile * shape.hidden);
   space.wide = offsets.take_floats(tile * std::max({intermediate, router, query, shape.hidden}));
   space.d_wide = offsets.take_floats(tile * std::max(intermediate, router));
-  space.gate = offsets.take(expanded * widest_mlp(shape) * job.compute_element().count());
-  space.up = offsets.take(expanded * widest_mlp(shape) * job.compute_element().count());
+  space.gate = offsets.take(expanded * intermediate * job.compute_element().count());
+  space.up = offsets.take(expanded * intermediate * job.compute_element().count());
   const Bytes tiles_end = offsets.end();
   offsets.rewind(shared);
   space.keys = offsets.take_floats(job.seq_len * shape.head_dim);

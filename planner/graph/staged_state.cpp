@@ -4,23 +4,28 @@
 
 #include "planner/graph/record.hpp"
 #include "planner/models/slices.hpp"
+#include "planner/models/unit_classes.hpp"
 
 namespace sluice::planner {
 namespace {
 
 /// Number of parameters of a rank's slice of each kind of unit, padding included.
 struct UnitSizes {
-  UnitSizes(const Job& job, std::int64_t ranks)
-      : head_unit(unit_count(job.model) - 1),
-        embed(slice_parameters(unit_padded_size(job.model, 0), ranks)),
-        block(slice_parameters(unit_padded_size(job.model, 1), ranks)),
-        head(slice_parameters(unit_padded_size(job.model, head_unit), ranks)) {}
+  UnitSizes(const Job& job, std::int64_t ranks) : model(job.model), sizes(unit_count(model)) {
+    for (const std::size_t unit : representatives(model)) {
+      sizes[unit] = slice_parameters(unit_padded_size(model, unit), ranks);
+    }
+  }
   [[nodiscard]] std::int64_t of(std::size_t unit) const {
-    return unit == 0 ? embed : unit == head_unit ? head : block;
+    return sizes[class_representative(model, unit)];
   }
 
-  std::size_t head_unit;
-  std::int64_t embed, block, head;
+  [[nodiscard]] std::int64_t largest_block() const {
+    return *std::max_element(sizes.begin() + 1, sizes.end() - 1);
+  }
+
+  const ModelShape& model;
+  std::vector<std::int64_t> sizes;  ///< By unit, of the first of each kind; 0 for the others.
 };
 
 /// Bytes of device memory that the backward pass frees: records of the blocks it has passed, less
@@ -85,7 +90,7 @@ std::vector<StagedLoad> staged_loads(const Job& job, const Plan& plan) {
   const UnitSizes sizes(job, plan.ranks);
   std::vector<StagedLoad> in_records;
   // With several rounds gradients were there before.
-  const Bytes gradient = job.gradient_element() * sizes.block;
+  const Bytes gradient = job.gradient_element() * sizes.largest_block();
   FreedRecords freed(job, plan, plan.rounds == 1 ? gradient : Bytes(0));
   Bytes needed{0};
   while (sharing > 0) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "planner/costs/eager_work.hpp"
+#include "planner/models/unit_classes.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -254,7 +255,7 @@ Bytes StepEmitter::norm_blocks_bytes(std::size_t unit) const {
 }
 
 sim::TaskId StepEmitter::emit_launch(const char* pass, std::size_t unit, int round, Pass work) {
-  std::int64_t kernels = work_of(job_, work, unit == 0 || unit == head() ? unit : 1).kernels *
+  std::int64_t kernels = work_of(job_, work, class_representative(job_.model, unit)).kernels *
                          plan_.micro_batches_per_round;
   if (job_.operators == Operators::eager) {
     kernels = std::llround(kLaunchesOfEagerOperator * static_cast<double>(kernels));

@@ -12,6 +12,7 @@
 #include "planner/layout/collective_memory.hpp"
 #include "planner/layout/layout.hpp"
 #include "planner/layout/memory.hpp"
+#include "planner/models/unit_classes.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -32,13 +33,14 @@ class TogetherCosts : public CostModel {
     const auto count =
         static_cast<double>(parts.micro_batches()) / static_cast<double>(whole.micro_batches());
     const std::size_t head = unit_count(parts.model) - 1;
-    const std::pair<Pass, std::size_t> passes[] = {{Pass::embed_forward, 0},
-                                                   {Pass::block_forward, 1},
-                                                   {Pass::loss, head},
-                                                   {Pass::block_recompute_input, 1},
-                                                   {Pass::block_recompute_selective, 1},
-                                                   {Pass::block_backward, 1},
-                                                   {Pass::embed_backward, 0}};
+    std::vector<std::pair<Pass, std::size_t>> passes = {
+        {Pass::embed_forward, 0}, {Pass::loss, head}, {Pass::embed_backward, 0}};
+    for (const BlockClass& each : block_classes(parts.model)) {
+      passes.insert(passes.end(), {{Pass::block_forward, each.unit},
+                                   {Pass::block_recompute_input, each.unit},
+                                   {Pass::block_recompute_selective, each.unit},
+                                   {Pass::block_backward, each.unit}});
+    }
     for (const auto& [pass, unit] : passes) {
       TaskCost cost = costs.compute(compute_key(parts, pass, unit), work_of(parts, pass, unit));
       cost.amount = cost.amount * count;

@@ -9,6 +9,7 @@
 #include "planner/layout/memory.hpp"
 #include "planner/models/group_tree.hpp"
 #include "planner/models/slices.hpp"
+#include "planner/models/unit_classes.hpp"
 
 namespace sluice::planner {
 
@@ -41,8 +42,8 @@ MemoryRanges::MemoryRanges(const Job& job, const ResolvedMachine& machine, std::
       record_(block_record(job)),
       workspace_(workspace_bytes(job, machine.profile.device)) {
   for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {
-    const bool repeated = unit_at(job.model, unit).kind == UnitKind::block && unit > 1;
-    parameters_.push_back(repeated ? parameters_[1] : unit_padded_size(job.model, unit));
+    const std::size_t alike = class_representative(job.model, unit);
+    parameters_.push_back(alike < unit ? parameters_[alike] : unit_padded_size(job.model, unit));
   }
 }
 

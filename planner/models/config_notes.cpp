@@ -73,7 +73,7 @@ Pairs defaulted_keys(const std::string& json_text, const ModelShape& shape) {
   for (const auto& [key, value] : values.items()) {
     if (!config.contains(key)) keys.emplace_back(key, value.dump());
   }
-  if (!states_theta(config)) keys.emplace_back("rope_theta", ordered_json(shape.rotary.front().theta).dump());
+  if (!states_theta(config)) keys.emplace_back("rope_theta", ordered_json(shape.rotary.back().theta).dump());
   if (shape.experts && !config.contains("num_experts") && !config.contains("num_local_experts")) {
     const bool local = config_from_shape(shape).find("num_local_experts") != std::string::npos;
     keys.emplace_back(local ? "num_local_experts" : "num_experts",
@@ -108,7 +108,7 @@ std::vector<std::string> config_notes(const std::string& json_text, const ModelS
     notes.push_back("auto_map names code of its own, which is not run: the model is a " +
                     std::string(to_string(shape.family)));
   }
-  const RopeScaling& rope = shape.rotary.front().scaling;
+  const RopeScaling& rope = shape.rotary.back().scaling;
   if (rope.kind == RopeScaling::Kind::yarn && shape.max_positions) {
     const double older = static_cast<double>(*shape.max_positions) /
                          static_cast<double>(rope.original_max_positions);

@@ -108,7 +108,10 @@ void read_cwm(const JsonObject& config, ModelShape& shape) {
     layers.push_back({.window = sliding ? window : std::nullopt});
   }
   set_layers(shape, layers);
-  read_rope(config, shape);
+  if (!config.has("rope_scaling")) {
+    refuse_theta_alone(config, shape, "is passed over by transformers: put it into rope_parameters");
+  }
+  shape.rotary = {rotary_of(config, shape, {})};
 }
 
 void write_cwm(const ModelShape& shape, ordered_json& json) {

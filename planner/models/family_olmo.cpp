@@ -37,6 +37,9 @@ void read_olmo3(const JsonObject& config, ModelShape& shape) {
     layers.push_back(slides ? LayerKind{.window = window} : LayerKind{.rotary = 1});
   }
   set_layers(shape, layers);
+  refuse_theta_alone(config, shape,
+                     "versions of transformers differ on the base of layers with windows: state "
+                     "rope_parameters by layer type");
   shape.rotary = {rotary_of(config, shape, {.type = "sliding_attention", .scaling = nullptr}),
                   rotary_of(config, shape, {})};
 }
@@ -47,8 +50,9 @@ void write_olmo3(const ModelShape& shape, ordered_json& json) {
   json["layer_types"] = layer_types_json(shape);
   json["rope_theta"] = shape.rotary.at(1).theta;
   json["rope_scaling"] = rope_json(shape.rotary.at(1).scaling);
-  if (shape.rotary.at(0).theta == shape.rotary.at(1).theta) return;
-  // Two bases have places in the newer spelling alone.
+  const double usual = family_defaults(shape.family).rope_theta;
+  if (shape.rotary.at(0).theta == usual && shape.rotary.at(1).theta == usual) return;
+  // Other bases have places in the newer spelling alone.
   json["rope_parameters"] = rope_parameters_json(shape);
   json.erase("rope_theta");
   json.erase("rope_scaling");

@@ -239,6 +239,14 @@ void read_rope(const JsonObject& config, ModelShape& shape) {
       rotary_of(config, shape, {.type = window ? "sliding_attention" : "full_attention"})};
 }
 
+void refuse_theta_alone(const JsonObject& config, const ModelShape& shape, const char* reason) {
+  if (config.has("rope_parameters")) return;
+  const auto theta = config.find_number("rope_theta");
+  if (theta && *theta != family_defaults(shape.family).rope_theta) {
+    config.fail("rope_theta", reason);
+  }
+}
+
 double yarn_magnitude(double factor, double mscale) {
   return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1;
 }

@@ -27,6 +27,11 @@ struct RotaryKeys {
 [[nodiscard]] RotaryTable rotary_of(const sim::JsonObject& config, const ModelShape& shape,
                                     const RotaryKeys& keys);
 
+/// Throws BadRequest where `config` states a base of RoPE other than the family's default at the top
+/// level, beside no parameters of RoPE: `reason` says what transformers makes of that.
+void refuse_theta_alone(const sim::JsonObject& config, const ModelShape& shape,
+                        const char* reason);
+
 /// Gives `shape`, whose window is read already, the one table that all its layers use.
 void read_rope(const sim::JsonObject& config, ModelShape& shape);
 

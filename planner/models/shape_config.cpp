@@ -80,6 +80,10 @@ Activation activation_of(const JsonObject& config, const FamilyDefaults& default
   for (const char* tanh : {"gelu_pytorch_tanh", "gelu_new"}) {
     if (name == tanh) return Activation::gelu_tanh;
   }
+  // Gemma's first configs say "gelu" and mean the approximation.
+  const bool meant = std::string(key) == "hidden_act" &&
+                     std::string(defaults.activation) == "gelu_pytorch_tanh";
+  if (name == "gelu" && meant) return Activation::gelu_tanh;
   // Without a gate an MLP is another network: only families whose default it is have it.
   if (name == "relu2" && name == defaults.activation) return Activation::relu2;
   config.fail(key, "\"" + name + "\" is not supported; supported: silu, gelu_pytorch_tanh" +

@@ -8,6 +8,7 @@
 #include "planner/costs/fastest_rates.hpp"
 #include "planner/costs/lane_boost.hpp"
 #include "planner/models/slices.hpp"
+#include "planner/models/unit_classes.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -18,6 +19,29 @@ Seconds alone(const TaskCost& cost) {
 
 Seconds seconds(double count) { return Seconds(count); }
 
+/// Times of one pass through blocks of several kinds.
+struct KindTimes {
+  Seconds mean{0}, least{0}, most{0};
+};
+
+template <class TimeOf>
+KindTimes times_of_kinds(const std::vector<BlockClass>& blocks, Pass pass, const TimeOf& time_of) {
+  KindTimes times;
+  std::int64_t layers = 0;
+  for (const BlockClass& each : blocks) layers += each.layers;
+  for (const BlockClass& each : blocks) {
+    const Seconds time = time_of(pass, each.unit);
+    const bool first = &each == &blocks.front();
+    // A single kind's mean is its time to the last bit.
+    times.mean += blocks.size() == 1 ? time
+                                     : time * (static_cast<double>(each.layers) /
+                                               static_cast<double>(layers));
+    times.least = first ? time : std::min(times.least, time);
+    times.most = first ? time : std::max(times.most, time);
+  }
+  return times;
+}
+
 /// Numbers of parameters: of the embedding, of all blocks, and of all units.
 struct ParameterCounts {
   double embed = 0, blocks = 0, all = 0;
@@ -27,9 +51,12 @@ ParameterCounts parameter_counts(const ModelShape& shape) {
   ParameterCounts sizes;
   for (std::size_t unit = 0; unit < unit_count(shape); ++unit) {
     const bool block = unit_at(shape, unit).kind == UnitKind::block;
-    if (block && unit > 1) continue;  // Blocks are equal.
+    if (class_representative(shape, unit) != unit) continue;
     const std::int64_t size = unit_padded_size(shape, unit);
-    const double count = block ? static_cast<double>(shape.layers) : 1;
+    const double count =
+        block ? static_cast<double>(layers_of_kind(
+                    shape, kind_index(shape, static_cast<std::int64_t>(unit) - 1)))
+              : 1;
     if (unit == 0) sizes.embed = static_cast<double>(size);
     if (block) sizes.blocks += count * static_cast<double>(size);
     sizes.all += count * static_cast<double>(size);
@@ -150,12 +177,25 @@ PassTimes pass_times(const Job& job, const CostModel& costs, std::int64_t ranks)
   const std::size_t head = unit_count(job.model) - 1;
   PassTimes times;
   times.embed_forward = of(Pass::embed_forward, 0);
-  times.block_forward = of(Pass::block_forward, 1);
   times.loss = of(Pass::loss, head);
-  times.block_backward = of(Pass::block_backward, 1);
   times.embed_backward = of(Pass::embed_backward, 0);
-  times.recompute_input = of(Pass::block_recompute_input, 1);
-  times.recompute_selective = of(Pass::block_recompute_selective, 1);
+  const std::vector<BlockClass> blocks = block_classes(job.model);
+  const auto over = [&](Pass pass) { return times_of_kinds(blocks, pass, of); };
+  const KindTimes forward = over(Pass::block_forward), backward = over(Pass::block_backward);
+  times.block_forward = forward.mean;
+  times.least_block_forward = forward.least;
+  times.most_block_forward = forward.most;
+  times.block_backward = backward.mean;
+  times.least_block_backward = backward.least;
+  times.most_block_backward = backward.most;
+  const KindTimes input = over(Pass::block_recompute_input);
+  const KindTimes selective = over(Pass::block_recompute_selective);
+  times.recompute_input = input.least;
+  times.most_recompute_input = input.most;
+  times.mean_recompute_input = input.mean;
+  times.recompute_selective = selective.least;
+  times.most_recompute_selective = selective.most;
+  times.mean_recompute_selective = selective.mean;
   // What a rank does to its slice of a unit's gradient, once a step.
   const auto once = [&](Pass pass, std::size_t unit) {
     if (ranks == 1) return of(pass, unit);
@@ -166,19 +206,25 @@ PassTimes pass_times(const Job& job, const CostModel& costs, std::int64_t ranks)
     return pass == Pass::sum_ranks ? cost.amount / cost.cap : alone(cost);
   };
   times.embed_norm = once(Pass::norm, 0);
-  times.once = times.embed_norm + once(Pass::norm, head) +
-               once(Pass::norm, 1) * static_cast<double>(job.model.layers);
+  times.once = times.embed_norm + once(Pass::norm, head);
+  for (const BlockClass& each : blocks) {
+    times.once += once(Pass::norm, each.unit) * static_cast<double>(each.layers);
+  }
   if (job.model.tied_head) times.once += once(Pass::combine, 0);
   if (ranks > 1) {
     times.once += once(Pass::sum_ranks, 0) * (job.model.tied_head ? 2.0 : 1.0) +
-                  once(Pass::sum_ranks, head) +
-                  once(Pass::sum_ranks, 1) * static_cast<double>(job.model.layers);
+                  once(Pass::sum_ranks, head);
+    for (const BlockClass& each : blocks) {
+      times.once += once(Pass::sum_ranks, each.unit) * static_cast<double>(each.layers);
+    }
   }
   if (job.groups > 1) {
     const double embeds = job.model.tied_head ? 2 : 1;
-    times.group_sums = (of(Pass::sum_groups, 0) * embeds + of(Pass::sum_groups, head) +
-                        of(Pass::sum_groups, 1) * static_cast<double>(job.model.layers)) *
-                       static_cast<double>(job.groups - 1);
+    times.group_sums = of(Pass::sum_groups, 0) * embeds + of(Pass::sum_groups, head);
+    for (const BlockClass& each : blocks) {
+      times.group_sums += of(Pass::sum_groups, each.unit) * static_cast<double>(each.layers);
+    }
+    times.group_sums = times.group_sums * static_cast<double>(job.groups - 1);
   }
   return times;
 }

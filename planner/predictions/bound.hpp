@@ -19,12 +19,20 @@ const char* to_string(BoundBy by);
 
 /// Seconds of the passes of one step, each alone on the machine and without recomputation.
 struct PassTimes {
-  /// Seconds of one pass of one micro-batch through one unit. recompute_input and
-  /// recompute_selective rebuild what a block's record lacks where it keeps as much; embed_norm is
-  /// the norm of the embedding's gradient.
+  /// Seconds of one pass of one micro-batch through one unit. Of blocks of several kinds these are
+  /// means, so that a pass through all blocks takes as many times the mean as there are blocks;
+  /// embed_norm is the norm of the embedding's gradient.
   Seconds embed_forward{0}, block_forward{0}, loss{0};
   Seconds block_backward{0}, embed_backward{0};
+  /// Seconds of rebuilding what a block's record lacks where it keeps as much, of the kind of block
+  /// where that takes least: a plan may rebuild blocks of that kind alone.
   Seconds recompute_input{0}, recompute_selective{0};
+  /// Seconds of passes through a block of the kind where they take least, and most.
+  Seconds least_block_forward{0}, most_block_forward{0};
+  Seconds least_block_backward{0}, most_block_backward{0};
+  /// Seconds of rebuilding blocks of the kind where that takes most, and of all kinds' mean.
+  Seconds most_recompute_input{0}, most_recompute_selective{0};
+  Seconds mean_recompute_input{0}, mean_recompute_selective{0};
   Seconds embed_norm{0};
   /// Seconds of work that is done once a step: gradient norms of all units, and adding a tied
   /// head's gradient.

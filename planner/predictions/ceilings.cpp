@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "planner/costs/cost_model.hpp"
+#include "planner/models/unit_classes.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -99,25 +100,32 @@ Ceilings ceilings_of(const Job& job, const ResolvedMachine& machine, const Calib
   const ProfileCostModel costs(top.profile, without_kernels(calibration));
   Ceilings ceilings{.bound = bound_of(job, costs, top, residency)};
   const double micro = static_cast<double>(job.micro_batches());
-  const auto layers = static_cast<double>(job.model.layers);
   const std::size_t head = unit_count(job.model) - 1;
   const auto of = [&](Pass pass, std::size_t unit, double times) {
     add(ceilings, work_of(job, pass, unit), times, top.profile);
   };
   of(Pass::embed_forward, 0, micro);
-  of(Pass::block_forward, 1, micro * layers);
+  for (const BlockClass& each : block_classes(job.model)) {
+    of(Pass::block_forward, each.unit, micro * static_cast<double>(each.layers));
+  }
   of(Pass::loss, head, micro);
-  of(Pass::block_backward, 1, micro * layers);
+  for (const BlockClass& each : block_classes(job.model)) {
+    of(Pass::block_backward, each.unit, micro * static_cast<double>(each.layers));
+  }
   of(Pass::embed_backward, 0, micro);
   of(Pass::norm, 0, 1);
   of(Pass::norm, head, 1);
-  of(Pass::norm, 1, layers);
+  for (const BlockClass& each : block_classes(job.model)) {
+    of(Pass::norm, each.unit, static_cast<double>(each.layers));
+  }
   if (job.model.tied_head) of(Pass::combine, 0, 1);
   if (job.groups > 1) {
     const auto sums = static_cast<double>(job.groups - 1);
     of(Pass::sum_groups, 0, job.model.tied_head ? 2 * sums : sums);
     of(Pass::sum_groups, head, sums);
-    of(Pass::sum_groups, 1, layers * sums);
+    for (const BlockClass& each : block_classes(job.model)) {
+      of(Pass::sum_groups, each.unit, static_cast<double>(each.layers) * sums);
+    }
   }
   return ceilings;
 }

@@ -7,6 +7,7 @@
 #include "planner/graph/record.hpp"
 #include "planner/graph/staged_state.hpp"
 #include "planner/models/slices.hpp"
+#include "planner/models/unit_classes.hpp"
 
 namespace sluice::planner {
 
@@ -28,8 +29,8 @@ PlanEstimator::PlanEstimator(const Predictor& predictor)
       memory_(predictor.part(), predictor.machine(), predictor.ranks()) {
   const ModelShape& shape = predictor.part().model;
   for (std::size_t unit = 0; unit < unit_count(shape); ++unit) {
-    const bool repeated = unit_at(shape, unit).kind == UnitKind::block && unit > 1;
-    parameters_.push_back(repeated ? parameters_[1] : unit_padded_size(shape, unit));
+    const std::size_t alike = class_representative(shape, unit);
+    parameters_.push_back(alike < unit ? parameters_[alike] : unit_padded_size(shape, unit));
     slices_.push_back(slice_parameters(parameters_[unit], predictor.ranks()));
   }
   const Bytes large(parameters_[1] * 4);
@@ -65,8 +66,8 @@ PlanEstimator::Amounts PlanEstimator::amounts(const Plan& plan) const {
     const bool block = unit > 0 && unit < head;
     if (block) {
       const Seconds again = choice.keep == Keep::all         ? Seconds(0)
-                            : choice.keep == Keep::selective ? pass.recompute_selective
-                                                             : pass.recompute_input;
+                            : choice.keep == Keep::selective ? pass.mean_recompute_selective
+                                                             : pass.mean_recompute_input;
       sum.forward += micro * pass.block_forward.count();
       sum.backward += micro * (pass.block_backward + again).count();
       if (choice.keep_tier == Tier::host) {

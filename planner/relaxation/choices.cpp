@@ -22,7 +22,7 @@ void PlanRelaxation::add_chain(UseSum& use, std::size_t kind, std::int64_t round
   const PassTimes& pass = predictor_->pass_times();
   const std::int64_t micro_batches = job.micro_batches() / rounds;
   const auto per_round = static_cast<double>(micro_batches);
-  const double forward = per_round * pass.block_forward.count();
+  const double forward = per_round * pass.least_block_forward.count();
   const auto copy = [&](std::size_t of) {
     return static_cast<double>((job.weight_element() * slices_[of]).count()) / h2d_rate_;
   };

@@ -184,7 +184,7 @@ void PlanRelaxation::add_gradient_slots(Constraints& all, const RelaxedNode& nod
   const double copies = (slot / h2d_rate_ + slot / d2h_rate_) / 2;
   const std::int64_t a_round = job.micro_batches() / node.rounds;
   const double added = static_cast<double>(a_round) *
-                       predictor_->pass_times().block_backward.count() *
+                       predictor_->pass_times().least_block_backward.count() *
                        least_share(predictor_->costs().boost());
   weight(Limit::later_backward_slots) = (copies + added) / (most * each);
   constraint(Limit::later_backward_slots).constant = -copies;

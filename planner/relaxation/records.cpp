@@ -8,9 +8,16 @@
 namespace sluice::planner {
 namespace {
 
+/// The least that rebuilding takes of a block that keeps this much.
 Seconds recomputed(Keep keep, const PassTimes& pass) {
   if (keep == Keep::all) return Seconds(0);
   return keep == Keep::selective ? pass.recompute_selective : pass.recompute_input;
+}
+
+/// The most that it takes.
+Seconds most_recomputed(Keep keep, const PassTimes& pass) {
+  if (keep == Keep::all) return Seconds(0);
+  return keep == Keep::selective ? pass.most_recompute_selective : pass.most_recompute_input;
 }
 
 }  // namespace
@@ -18,9 +25,9 @@ Seconds recomputed(Keep keep, const PassTimes& pass) {
 double PlanRelaxation::block_passes(std::int64_t rounds) const {
   const PassTimes& pass = predictor_->pass_times();
   Seconds most{0};
-  for (const UnitPlan& unit : kept_) most = std::max(most, recomputed(unit.keep, pass));
+  for (const UnitPlan& unit : kept_) most = std::max(most, most_recomputed(unit.keep, pass));
   const std::int64_t a_round = predictor_->part().micro_batches() / rounds;
-  return static_cast<double>(a_round) * (pass.block_forward + pass.block_backward + most).count();
+  return static_cast<double>(a_round) * (pass.most_block_forward + pass.most_block_backward + most).count();
 }
 
 /// Adds the waits for slots of records. Between a block's first task forward and its last no other
@@ -45,14 +52,21 @@ void PlanRelaxation::add_waits(UseSum& use, const UnitPlan& unit, std::int64_t r
   const double left = std::max(0.0, 1 - slowed_by);
   const double share = least_share(predictor_->costs().boost());
   const double again = recomputed(unit.keep, pass).count();
-  const auto wait = [&](double copies, double one) {
-    return std::max(0.0, left * (copies + 2 * share * one) - per_round * one);
+  // The wait is linear in what one pass takes, so that of all kinds of blocks it is least at one of
+  // the two ends.
+  const auto wait = [&](double copies, double least, double most) {
+    const auto at = [&](double one) {
+      return std::max(0.0, left * (copies + 2 * share * one) - per_round * one);
+    };
+    return std::min(at(least), at(most));
   };
   const auto times = static_cast<double>(rounds);
   use_of(use, Use::forward_waits) =
-      times * wait((without_slot * kept - input) / d2h_rate_, pass.block_forward.count());
+      times * wait((without_slot * kept - input) / d2h_rate_, pass.least_block_forward.count(),
+                   pass.most_block_forward.count());
   use_of(use, Use::backward_waits) =
-      times * wait(without_slot * kept / h2d_rate_, pass.block_backward.count() + again);
+      times * wait(without_slot * kept / h2d_rate_, pass.least_block_backward.count() + again,
+                   (pass.most_block_backward + most_recomputed(unit.keep, pass)).count());
 }
 
 /// Records that hold more than their input fill all slots of a round; inputs alone come one by one.

@@ -5,6 +5,7 @@
 #include "planner/costs/cost_key.hpp"
 #include "planner/costs/fastest_rates.hpp"
 #include "planner/models/slices.hpp"
+#include "planner/models/unit_classes.hpp"
 #include "planner/relaxation/plan_relaxation.hpp"
 
 namespace sluice::planner {
@@ -63,7 +64,8 @@ PlanRelaxation::PlanRelaxation(const Predictor& predictor, const Pins& pins)
     : predictor_(&predictor) {
   const Job& job = predictor.part();
   const std::size_t head = unit_count(job.model) - 1;
-  parameters_ = {unit_padded_size(job.model, 0), unit_padded_size(job.model, 1),
+  // Of blocks of several sizes the least: every plan moves and holds at least as much.
+  parameters_ = {unit_padded_size(job.model, 0), least_block_size(job.model),
                  unit_padded_size(job.model, head)};
   const std::int64_t ranks = predictor.ranks();
   for (std::size_t kind = 0; kind < 3; ++kind) {

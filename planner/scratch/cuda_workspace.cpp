@@ -1,4 +1,5 @@
 #include "planner/scratch/cuda_workspace.hpp"
+#include "planner/models/unit_classes.hpp"
 
 #include <algorithm>
 
@@ -57,22 +58,42 @@ AttentionShape attention_shape(const Job& job) {
           .documents = job.attention == AttentionSpan::document};
 }
 
+namespace {
+
+/// Workspace of attention in the kind of layer where that is largest.
+Bytes widest_attention(const Job& job) {
+  if (job.model.kinds.size() == 1) return attention_workspace_bound(attention_shape(job));
+  Bytes most{0};
+  for (const BlockClass& each : block_classes(job.model)) {
+    const AttentionShape shape = attention_shape(uniform_job(job, each.unit));
+    most = std::max(most, attention_workspace_bound(shape));
+  }
+  return most;
+}
+
+}  // namespace
+
 CudaWorkspace cuda_workspace(const Job& job) {
   const ModelShape& shape = job.model;
   const std::int64_t tokens = job.micro_tokens();
   const std::int64_t query = shape.heads * shape.head_dim;
   const std::int64_t qkv = query + 2 * shape.kv_heads * shape.head_dim;
   const std::int64_t chunk = std::min(job.loss_chunk, tokens);
+  std::int64_t widest_mlp =
+      shape.intermediate + (shape.experts ? shape.experts->shared_intermediate : 0);
+  for (const LayerKind& kind : shape.kinds) {
+    widest_mlp = std::max(widest_mlp, kind.dense_intermediate.value_or(0));
+  }
   WorkspaceOffsets offsets;
   CudaWorkspace space{};
   space.normed = offsets.take_bf16(tokens * shape.hidden);
   space.d_normed = offsets.take_bf16(tokens * shape.hidden);
   space.rstd = offsets.take(Bytes(4 * tokens));
-  const std::int64_t widest = std::max({qkv, 2 * shape.intermediate, shape.hidden});
+  const std::int64_t widest = std::max({qkv, 2 * widest_mlp, shape.hidden});
   space.partials = offsets.take(Bytes(4 * std::min(kPartialSums, 64 * tokens) * widest));
   space.gemm = offsets.take(kGemmWorkspace);
   const Bytes shared = offsets.end();
-  const std::int64_t wide = job.mlp_tokens() * shape.intermediate;
+  const std::int64_t wide = job.mlp_tokens() * widest_mlp;
   space.gate_up = offsets.take_bf16(job.chunks_mlp() ? 2 * wide : 0);
   space.activation = offsets.take_bf16(wide);
   space.d_gate_up = offsets.take_bf16(2 * wide);
@@ -85,8 +106,7 @@ CudaWorkspace cuda_workspace(const Job& job) {
   const bool documents = job.attention == AttentionSpan::document;
   space.starts = offsets.take(Bytes(documents ? 4 * tokens : 0));
   const bool whole = !job.sequence_chunk;
-  space.attention =
-      offsets.take(whole ? attention_workspace_bound(attention_shape(job)) : Bytes(0));
+  space.attention = offsets.take(whole ? widest_attention(job) : Bytes(0));
   end = std::max(end, offsets.end());
   offsets.rewind(shared);
   space.logits = offsets.take(Bytes((whole ? 2 * chunk : 4) * shape.vocab));
@@ -96,7 +116,11 @@ CudaWorkspace cuda_workspace(const Job& job) {
 }
 
 Bytes rope_table_bytes(const Job& job) {
-  return Bytes(std::int64_t{2} * 4 * job.seq_len * job.model.head_dim / 2);
+  std::int64_t elements = 0;
+  for (const RotaryTable& table : job.model.rotary) {
+    elements += table.rotated.value_or(job.model.head_dim);
+  }
+  return Bytes(std::int64_t{2} * 4 * job.seq_len * elements / 2);
 }
 
 }  // namespace sluice::planner

@@ -25,6 +25,12 @@ COMMON = {
 }  # fmt: skip
 WINDOWS = {"use_sliding_window": True, "sliding_window": 17, "max_window_layers": 0}
 EXPERTS = {"num_experts_per_tok": 3}
+# Families whose newer classes pass over a base that stands alone, or take it for some of the layers.
+THETALESS = {key: value for key, value in COMMON.items() if key != "rope_theta"}
+GEMMA = {**{key: value for key, value in COMMON.items() if key != "hidden_act"}, "tie_word_embeddings": False,
+         "attention_bias": True}  # fmt: skip
+BOUNDS = {"query_pre_attn_scalar": 64, "attn_logit_softcapping": 7.0, "final_logit_softcapping": 9.0,
+          "sliding_window": 17}  # fmt: skip
 FAMILIES = {
     "llama": {**COMMON, "attention_bias": True, "mlp_bias": True},
     "mistral": {**COMMON, "sliding_window": 17},
@@ -33,6 +39,33 @@ FAMILIES = {
     "qwen3": {**COMMON, **WINDOWS, "attention_bias": True},
     "qwen3_moe": {**COMMON, **WINDOWS, "attention_bias": True, "num_experts": 12, "moe_intermediate_size": 24,
                   "norm_topk_prob": True, **EXPERTS},
+    "gemma": {**GEMMA, "hidden_act": "silu"},
+    "gemma2": {**GEMMA, **BOUNDS, "num_key_value_heads": 2, "hidden_activation": "silu"},
+    "gemma3_text": {**GEMMA, **BOUNDS, "hidden_activation": "silu", "num_key_value_heads": 2,
+                    "sliding_window_pattern": 2, "rope_local_base_freq": 54321.0},
+    "olmo2": {**COMMON, "attention_bias": True},
+    "olmo3": {**THETALESS, "attention_bias": True, "sliding_window": 17},
+    "olmoe": {**COMMON, "attention_bias": True, "num_experts": 12, "norm_topk_prob": True, **EXPERTS},
+    "smollm3": {**COMMON, "attention_bias": True, "mlp_bias": True, "no_rope_layer_interval": 2},
+    "ministral": {**COMMON, "sliding_window": 17},
+    "ministral3": {**THETALESS, "sliding_window": 17},
+    "phi3": {**COMMON, "partial_rotary_factor": 0.5, "sliding_window": 17},
+    "glm": {**COMMON, "attention_bias": False, "partial_rotary_factor": 0.25},
+    "glm4": {**COMMON, "attention_bias": False, "partial_rotary_factor": 0.25},
+    "glm4_moe": {**COMMON, "attention_bias": True, "hidden_size": 768, "partial_rotary_factor": 0.5, "use_qk_norm": True,
+                 "n_routed_experts": 12, "moe_intermediate_size": 24, "n_shared_experts": 2, "n_group": 2,
+                 "topk_group": 2, "first_k_dense_replace": 2, "norm_topk_prob": False, "routed_scaling_factor": 2.5,
+                 **EXPERTS},
+    "granite": {**COMMON, "attention_bias": True, "mlp_bias": True, "embedding_multiplier": 12.0,
+                "attention_multiplier": 0.5, "residual_multiplier": 0.25, "logits_scaling": 16.0},
+    "seed_oss": {**COMMON, "attention_bias": False, "attention_out_bias": True, "mlp_bias": True},
+    "ernie4_5": {**COMMON, "use_bias": True},
+    "arcee": {**COMMON, "hidden_act": "relu2", "attention_bias": True, "mlp_bias": True},
+    "cwm": {**THETALESS, "hidden_size": 384, "mlp_bias": True, "sliding_window": 17},
+    "exaone4": {**COMMON, "sliding_window": 17, "sliding_window_pattern": 2},
+    "qwen2_moe": {**COMMON, "num_experts": 12, "moe_intermediate_size": 24, "norm_topk_prob": True,
+                  "shared_expert_intermediate_size": 40, **EXPERTS},
+    "minimax_m2": {**COMMON, "num_local_experts": 12, "rotary_dim": 8, **EXPERTS},
 }  # fmt: skip
 # Keys that transformers takes null for, and what it means by that differs by family.
 NULLS = {
@@ -51,12 +84,13 @@ def variants():
     for family, keys in FAMILIES.items():
         whole = {"model_type": family, **keys}
         found.append((f"{family} whole", whole))
-        found.append((f"{family} without a key", {"model_type": family}))
+        if family != "glm4_moe":  # Its default heads do not divide its default hidden_size.
+            found.append((f"{family} without a key", {"model_type": family}))
         for key in keys:
             if key == "max_window_layers" and family == "qwen3_moe":
                 continue  # Versions of transformers differ on it; tests/planner/models/config_test.cpp.
             found.append((f"{family} without {key}", {k: v for k, v in whole.items() if k != key}))
-        for key in NULLS[family]:
+        for key in NULLS.get(family, []):
             found.append((f"{family} with {key} null", {**whole, key: None}))
     return found
 
@@ -65,8 +99,16 @@ def of_sluice(shown):
     """The same facts from `models show --json`."""
     config = shown["config"]
     found = {key: value for key, value in config.items() if key not in ("architectures", "model_type", "_name_or_path")}
-    found["windows"] = [config.get("sliding_window")] * config["num_hidden_layers"]
-    found["rope_type"] = (config["rope_scaling"] or {}).get("rope_type", "default")
+    layers = config["num_hidden_layers"]
+    kinds = config.get("layer_types", ["sliding_attention"] * layers)
+    found["windows"] = [config.get("sliding_window") if kind == "sliding_attention" else None for kind in kinds]
+    rope = config.get("rope_parameters") or {**(config["rope_scaling"] or {}), "rope_theta": config["rope_theta"]}
+    found["rope_type"] = rope.get("rope_type", rope.get("type", "default"))
+    local = [config["rope_local_base_freq"]] if "rope_local_base_freq" in config else []
+    found["thetas"] = [*(local or [rope["rope_theta"]] * (config["model_type"] == "olmo3")), rope["rope_theta"]]
+    found["activation"] = config.get("hidden_activation", config.get("hidden_act"))
+    rotated = config["rotary_dim"] / config["head_dim"] if "rotary_dim" in config else 1.0
+    found.setdefault("partial_rotary_factor", rotated)
     return found
 
 

@@ -12,16 +12,62 @@ import transformers  # noqa: E402
 
 PLAIN = ["vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
          "num_key_value_heads", "max_position_embeddings", "initializer_range", "rms_norm_eps",
-         "tie_word_embeddings", "hidden_act"]  # fmt: skip
+         "tie_word_embeddings"]  # fmt: skip
 CLASSES = {"llama": "Llama", "mistral": "Mistral", "mixtral": "Mixtral", "qwen2": "Qwen2", "qwen3": "Qwen3",
-           "qwen3_moe": "Qwen3Moe", "gpt_oss": "GptOss"}  # fmt: skip
+           "qwen3_moe": "Qwen3Moe", "gpt_oss": "GptOss", "gemma": "Gemma", "gemma2": "Gemma2", "gemma3_text": "Gemma3Text",
+           "olmo2": "Olmo2", "olmo3": "Olmo3", "olmoe": "Olmoe", "smollm3": "SmolLM3", "ministral": "Ministral",
+           "ministral3": "Ministral3", "phi3": "Phi3", "glm": "Glm", "glm4": "Glm4", "glm4_moe": "Glm4Moe",
+           "granite": "Granite", "seed_oss": "SeedOss", "ernie4_5": "Ernie4_5", "arcee": "Arcee", "helium": "Helium",
+           "cwm": "Cwm", "exaone4": "Exaone4", "qwen2_moe": "Qwen2Moe", "minimax_m2": "MiniMaxM2"}  # fmt: skip
+# Keys of a family's own, as its models read them.
+BIASES = ["attention_bias", "mlp_bias"]
+GEMMA = ["attention_bias", "query_pre_attn_scalar", "attn_logit_softcapping", "final_logit_softcapping"]
+EXPERTS = ["num_experts", "num_experts_per_tok", "moe_intermediate_size", "norm_topk_prob"]
+OWN = {
+    "gemma": ["attention_bias"], "gemma2": GEMMA, "gemma3_text": GEMMA, "olmo2": ["attention_bias"],
+    "olmo3": ["attention_bias"], "olmoe": ["attention_bias", "num_experts", "num_experts_per_tok", "norm_topk_prob"],
+    "smollm3": [*BIASES, "no_rope_layers"], "glm": ["attention_bias"], "glm4": ["attention_bias"],
+    "glm4_moe": ["attention_bias", "use_qk_norm", "first_k_dense_replace", "n_routed_experts", "num_experts_per_tok",
+                 "moe_intermediate_size", "norm_topk_prob", "n_group", "topk_group", "routed_scaling_factor",
+                 "n_shared_experts"],
+    "granite": [*BIASES, "embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling"],
+    "seed_oss": [*BIASES, "attention_out_bias"], "ernie4_5": ["use_bias"], "arcee": BIASES, "helium": BIASES,
+    "cwm": ["mlp_bias"], "qwen2_moe": [*EXPERTS, "shared_expert_intermediate_size"],
+    "minimax_m2": ["num_local_experts", "num_experts_per_tok"],
+}  # fmt: skip
+
+
+def partial(config, rope):
+    """The share of each head that turns."""
+    inner = next((part for part in (rope or {}).values() if isinstance(part, dict)), rope or {})
+    return inner.get("partial_rotary_factor", getattr(config, "partial_rotary_factor", 1.0))
+
+
+def thetas(config, rope):
+    """The base of each kind of layer, and the kind of scaling of those that attend to everything."""
+    if rope and "full_attention" in rope:
+        return [rope["sliding_attention"]["rope_theta"], rope["full_attention"]["rope_theta"]], rope["full_attention"]
+    if rope:
+        return [rope["rope_theta"]], rope
+    local = [config.rope_local_base_freq] if hasattr(config, "rope_local_base_freq") else []
+    return [*local, config.rope_theta], getattr(config, "rope_scaling", None)
 
 
 def windows(config, family):
     """The window of each layer, as the family's attention takes it."""
     if family in ("llama", "gpt_oss"):
         return [None] * config.num_hidden_layers
-    size = config.sliding_window
+    size = getattr(config, "sliding_window", None)
+    if family in OWN or family in ("ministral", "ministral3", "phi3", "exaone4"):
+        kinds = getattr(config, "layer_types", None)
+        if not kinds and family == "gemma2":
+            return [None if i % 2 else size for i in range(config.num_hidden_layers)]
+        if not kinds and hasattr(config, "sliding_window_pattern"):
+            kinds = ["sliding_attention" if (i + 1) % config.sliding_window_pattern else "full_attention"
+                     for i in range(config.num_hidden_layers)]  # fmt: skip
+        if not kinds or family in ("ministral3", "phi3"):
+            return [size if family in ("ministral3", "phi3") else None] * config.num_hidden_layers
+        return [size if kind == "sliding_attention" else None for kind in kinds]
     if family in ("mistral", "mixtral"):
         return [size] * config.num_hidden_layers
     if not config.use_sliding_window:
@@ -35,16 +81,24 @@ def windows(config, family):
 
 def resolved(given):
     family = given["model_type"]
+    if not hasattr(transformers, CLASSES[family] + "Config"):
+        return None  # This version has no such family.
     config = getattr(transformers, CLASSES[family] + "Config").from_dict(dict(given))
     found = {key: getattr(config, key) for key in PLAIN}
+    found["activation"] = getattr(config, "hidden_activation", None) or config.hidden_act
     # As the attention of every family computes it.
     found["head_dim"] = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     rope = getattr(config, "rope_parameters", None)
-    found["rope_theta"] = rope["rope_theta"] if rope else config.rope_theta
-    scaling = rope or config.rope_scaling if family != "mistral" and family != "mixtral" else rope
+    found["thetas"], scaling = thetas(config, rope) if family not in ("mistral", "mixtral") or rope else (
+        [config.rope_theta], None)  # fmt: skip
+    found["partial_rotary_factor"] = partial(config, rope)
     kind = (scaling or {}).get("rope_type", (scaling or {}).get("type", "default"))
     found["rope_type"] = kind or "default"
     found["windows"] = windows(config, family)
+    for key in OWN.get(family, []):
+        found[key] = getattr(config, key)
+    if family == "qwen2_moe":
+        del found["intermediate_size"]
     if family in ("llama", "qwen3", "qwen3_moe", "gpt_oss"):
         found["attention_bias"] = bool(config.attention_bias)
     if family == "llama":
