@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/error.hpp"
+
 namespace sluice::planner {
 namespace {
 
@@ -116,6 +118,17 @@ std::optional<std::string> unsupported_by_host(const ModelShape& shape) {
 
 std::optional<std::string> unsupported_by_cuda(const ModelShape& shape) {
   return first_missing(shape, kCuda);
+}
+
+void require_computed(const ModelShape& shape, DeviceKind device) {
+  const bool cuda = device == DeviceKind::cuda;
+  const auto part = cuda ? unsupported_by_cuda(shape) : unsupported_by_host(shape);
+  if (!part) return;
+  throw BadRequest(
+      "model is predicted and not executed in this version: " +
+      std::string(to_string(shape.family)) + " has " + *part + ", which the " +
+      (cuda ? "cuda backend does not compute; use --backend host, or train another family"
+            : "host backend does not compute; train another family"));
 }
 
 }  // namespace sluice::planner

@@ -34,6 +34,8 @@ struct CudaRecord {
   /// The micro-batch's input tokens, int32 [T], negative where documents begin; null unless
   /// attention stays within documents.
   const std::int32_t* documents = nullptr;
+  /// Number of the block, from 0, which decides the kind of its layer.
+  std::int64_t layer = 0;
   [[nodiscard]] std::byte* at(Bytes offset) const {
     if (offset == Bytes(0)) return input;
     return offset < kept ? record + offset.count() : full + (offset - kept).count();
