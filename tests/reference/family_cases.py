@@ -1,7 +1,7 @@
 """Tiny models of families that transformers has since its fifth version, and their weights.
 
 The files that tests/fixtures/make_family_fixtures.py makes of them have the format of fixture_cases, with `weight/NAME`
-and `grad/NAME` as a checkpoint has them, and `logits` fp32 [seq_len, vocab_size] of the first sequence.
+and `grad/NAME` as a checkpoint has them, `logits` fp32 [seq_len, vocab_size] of the first sequence, and `greedy` int32, the greedy text behind its first tokens.
 """
 
 import numpy

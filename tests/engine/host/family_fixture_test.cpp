@@ -3,12 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "engine/datasets/token_source.hpp"
 #include "tests/engine/checkpoint_tensor.hpp"
+#include "tests/engine/piece_by_piece.hpp"
 #include "tests/engine/tiny_model.hpp"
 
 namespace sluice::engine::testing {
@@ -31,8 +32,8 @@ struct Family {
   TinyModel model;
 
   explicit Family(const std::string& name)
-      : fixture(read_fixture(SLUICE_SOURCE_DIR "/tests/fixtures/families/" + name +
-                             ".safetensors")) {
+      : fixture(
+            read_fixture(SLUICE_SOURCE_DIR "/tests/fixtures/families/" + name + ".safetensors")) {
     model.job.model = planner::shape_from_config(fixture.metadata.at("config"), name);
     const FixtureTensor& tokens = fixture.tensor("tokens");
     model.job.batch_size = static_cast<std::int64_t>(tokens.shape.at(0));
@@ -90,6 +91,48 @@ TEST_P(FamilyFixtures, CoverEveryElementOfTheirCheckpoint) {
     if (name.starts_with("weight/")) elements += std::ssize(tensor.values);
   }
   EXPECT_EQ(planner::parameter_count(family.model.job.model), elements);
+}
+
+TEST_P(FamilyFixtures, GreedyTextOverKeptKeysIsThatOfTransformers) {
+  const Family family(GetParam());
+  const std::vector<double>& greedy = family.fixture.tensor("greedy").values;
+  const std::int64_t length = family.model.job.seq_len - std::ssize(greedy);
+  const auto tokens = family.model.tokens.begin();
+  EXPECT_EQ(PieceByPiece(family.model, 1).greedy({tokens, tokens + length}, std::ssize(greedy)),
+            std::vector<std::int32_t>(greedy.begin(), greedy.end()));
+}
+
+TEST_P(FamilyFixtures, PackedDocumentsAreThoseAlone) {
+  TinyModel packed = Family(GetParam()).model;
+  packed.job.attention = planner::AttentionSpan::document;
+  TinyModel alone = packed;
+  // Each sequence holds two documents; alone, each has a sequence whose end is padding.
+  constexpr std::int64_t kFirst = 5;
+  const std::int64_t length = packed.job.seq_len;
+  alone.job.batch_size = 2 * packed.job.batch_size;
+  alone.tokens.assign(static_cast<std::size_t>(alone.job.tokens()), 0);
+  alone.targets.assign(alone.tokens.size(), kPaddingTarget);
+  for (std::int64_t at = 0; at < packed.job.tokens(); ++at) {
+    const std::int64_t place = at % length;
+    const bool second = place >= kFirst;
+    const std::int64_t sequence = 2 * (at / length) + (second ? 1 : 0);
+    const auto to = static_cast<std::size_t>(sequence * length + place - (second ? kFirst : 0));
+    const auto from = static_cast<std::size_t>(at);
+    alone.tokens[to] = packed.tokens[from];
+    alone.targets[to] = packed.targets[from];
+    const bool begins = place == 0 || place == kFirst;
+    if (begins) packed.tokens[from] = ~packed.tokens[from];
+    if (begins) alone.tokens[to] = ~alone.tokens[to];
+  }
+  const StepResult found = run_step(packed, Keep::input);
+  const StepResult expected = run_step(alone, Keep::input);
+  EXPECT_NEAR(found.loss, 2 * expected.loss, 1e-6 * found.loss);
+  for (std::size_t unit = 0; unit < found.gradients.size(); ++unit) {
+    std::vector<double> twice;
+    for (const float each : expected.gradients[unit]) twice.push_back(2 * double{each});
+    EXPECT_LT(relative_error(found.gradients[unit].data(), twice.data(), std::ssize(twice)), 1e-5)
+        << "unit " << unit;
+  }
 }
 
 TEST_P(FamilyFixtures, WhatIsKeptChangesNoBit) {

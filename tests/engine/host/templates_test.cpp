@@ -76,23 +76,6 @@ TEST_P(Families, WhatIsKeptChangesNoBit) {
   }
 }
 
-TEST_P(Families, ChunksOfAnMlpKeepNoBitFromBeingRecomputed) {
-  TinyModel model = tiny_model(GetParam());
-  if (model.job.model.experts) GTEST_SKIP() << "experts are not computed in chunks";
-  const StepResult whole = run_step(model, Keep::all);
-  model.job.mlp_chunk = 4;
-  const StepResult all = run_step(model, Keep::all);
-  EXPECT_TRUE(all.guards_intact);
-  const StepResult other = run_step(model, Keep::input);
-  for (std::size_t unit = 0; unit < all.gradients.size(); ++unit) {
-    EXPECT_EQ(all.gradients[unit], other.gradients[unit]) << "unit " << unit;
-    const std::vector<double> expected(whole.gradients[unit].begin(), whole.gradients[unit].end());
-    EXPECT_LT(relative_error(all.gradients[unit].data(), expected.data(),
-                             static_cast<std::int64_t>(expected.size())),
-              1e-5);
-  }
-}
-
 TEST_P(Families, TasksStayWithinTheirWorkspaceAndRecords) {
   for (const ComputeType compute : {ComputeType::fp32, ComputeType::bf16}) {
     for (const Keep keep : {Keep::input, Keep::selective, Keep::all}) {
