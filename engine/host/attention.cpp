@@ -2,16 +2,32 @@
 // at once, so the softmax needs no running rescaling; the backward pass rebuilds the probabilities
 // from the saved log-sum-exp (Dao et al., "FlashAttention", section 3.1 and appendix B).
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "engine/host/block_run.hpp"
 
 namespace sluice::engine {
 
-RotaryRow BlockRun::rotary_row(std::int64_t position, const float* norm) const {
-  const std::int64_t half = shape_.head_dim / 2;
-  return {templates_.cos_.data() + position * half, templates_.sin_.data() + position * half, norm,
-          static_cast<float>(shape_.rms_eps)};
+RotaryRow BlockRun::rotary_row(std::int64_t position) const {
+  if (layer_.rotary == nullptr) return {nullptr, nullptr, 0};
+  const std::int64_t pairs = layer_.pairs;
+  return {layer_.rotary->cos.data() + position * pairs,
+          layer_.rotary->sin.data() + position * pairs, pairs};
+}
+
+void BlockRun::grow_queries(std::int64_t begin, std::int64_t count, float* rows,
+                            std::int64_t stride) const {
+  const planner::Scales& scales = shape_.scales;
+  if (scales.query_growth == 0) return;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t position = begin + i - starts_[static_cast<std::size_t>(i)];
+    const std::int64_t periods = position / scales.query_growth_from;
+    const double factor = 1 + scales.query_growth * std::log1p(static_cast<double>(periods));
+    plain_.scale(rows + i * stride, shape_.head_dim, static_cast<float>(factor));
+    kernels_.round(rows + i * stride, shape_.head_dim);
+  }
 }
 
 std::int64_t BlockRun::next_start(std::int64_t first_token, std::int64_t position,
@@ -36,22 +52,21 @@ void BlockRun::find_documents(std::int64_t first_token, std::int64_t begin, std:
 
 std::int64_t BlockRun::first_key(std::int64_t begin, std::int64_t i) const {
   const std::int64_t start = starts_[static_cast<std::size_t>(i)];
-  const auto window = shape_.kinds.front().window;
+  const std::optional<std::int64_t> window = shape_.kinds.front().window;
   return window ? std::max(start, begin + i - *window + 1) : start;
 }
 
 void BlockRun::load_keys(std::int64_t first_token, std::int64_t kv_head) {
   const std::int64_t dim = shape_.head_dim;
-  const float* norm = slots_.k_norm.exists() ? vector(slots_.k_norm) : nullptr;
-  auto* rstd = reinterpret_cast<float*>(record_.at(offsets_.k_rstd));
+  const HeadScales scales = head_scales(slots_.k_norm, offsets_.k_rstd, kv_head);
   float* keys = scratch(space_.keys);
   float* vals = scratch(space_.values);
   std::int64_t start = 0;
   for (std::int64_t i = 0; i < job_.seq_len; ++i) {
     start = next_start(first_token, i, start);
     const std::int64_t index = (first_token + i) * shape_.kv_heads + kv_head;
-    kernels_.rotary(row(offsets_.k, index, dim), dim, rotary_row(i - start, norm), rstd + index,
-                    keys + i * dim);
+    kernels_.rotary(row(offsets_.k, index, dim), dim, rotary_row(i - start), scales.weight,
+                    scales.of(index), keys + i * dim);
     kernels_.load(row(offsets_.v, index, dim), dim, vals + i * dim);
   }
 }
@@ -59,14 +74,14 @@ void BlockRun::load_keys(std::int64_t first_token, std::int64_t kv_head) {
 void BlockRun::load_query(std::int64_t token, std::int64_t begin, std::int64_t count,
                           std::int64_t head) {
   const std::int64_t dim = shape_.head_dim;
-  const float* norm = slots_.q_norm.exists() ? vector(slots_.q_norm) : nullptr;
-  auto* rstd = reinterpret_cast<float*>(record_.at(offsets_.q_rstd));
+  const HeadScales scales = head_scales(slots_.q_norm, offsets_.q_rstd, head);
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t index = (token + i) * shape_.heads + head;
     const std::int64_t position = begin + i - starts_[static_cast<std::size_t>(i)];
-    kernels_.rotary(row(offsets_.q, index, dim), dim, rotary_row(position, norm), rstd + index,
-                    scratch(space_.query) + i * dim);
+    kernels_.rotary(row(offsets_.q, index, dim), dim, rotary_row(position), scales.weight,
+                    scales.of(index), scratch(space_.query) + i * dim);
   }
+  grow_queries(begin, count, scratch(space_.query), dim);
 }
 
 void BlockRun::attend_tile(std::int64_t first_token, std::int64_t head, std::int64_t begin) {
@@ -84,15 +99,18 @@ void BlockRun::attend_tile(std::int64_t first_token, std::int64_t head, std::int
   load_query(first_token + begin, begin, count, head);
   product(count, visible, dim, Transpose::right, {query, dim}, {keys, dim}, Into::overwrite,
           {scores, visible});
+  bound(scores, count * visible);
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t position = begin + i;
-    lse[(first_token + position) * shape_.heads + head] = plain_.softmax(
-        scores + i * visible, visible, first_key(begin, i) - low, position + 1 - low, score_scale_);
+    const float keys_lse = plain_.softmax(scores + i * visible, visible, first_key(begin, i) - low,
+                                          position + 1 - low, softmax_scale());
+    lse[(first_token + position) * shape_.heads + head] = join_sink(keys_lse, head, i);
   }
   product(count, dim, visible, Transpose::none, {scores, visible}, {vals, dim}, Into::overwrite,
           {output, dim});
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t index = (first_token + begin + i) * shape_.heads + head;
+    leave_sink(output + i * dim, i);
     kernels_.store(output + i * dim, dim, row(offsets_.attention, index, dim));
   }
 }
@@ -114,8 +132,8 @@ void BlockRun::attend() {
 
 // P = exp(scale Q K^T - lse), O = P V, delta = rowsum(dO O):
 // dV += P^T dO, dS = P (dO V^T - delta) scale, dK += dS^T Q, dQ = dS K.
-void BlockRun::attend_tile_backward(std::int64_t first_token, std::int64_t head,
-                                    std::int64_t begin) {
+void BlockRun::attend_tile_backward(std::int64_t first_token, std::int64_t head, std::int64_t begin,
+                                    float* gradient) {
   const std::int64_t dim = shape_.head_dim;
   const std::int64_t count = std::min(planner::kQueryTile, job_.seq_len - begin);
   find_documents(first_token, begin, count);
@@ -137,9 +155,11 @@ void BlockRun::attend_tile_backward(std::int64_t first_token, std::int64_t head,
   load_query(token, begin, count, head);
   product(count, visible, dim, Transpose::right, {query, dim}, {keys, dim}, Into::overwrite,
           {scores, visible});
+  bound(scores, count * visible);
   for (std::int64_t i = 0; i < count; ++i) {
     plain_.probabilities(scores + i * visible, visible, first_key(begin, i) - low,
-                         begin + i + 1 - low, score_scale_, lse[(token + i) * shape_.heads + head]);
+                         begin + i + 1 - low, softmax_scale(),
+                         lse[(token + i) * shape_.heads + head]);
   }
   product(visible, dim, count, Transpose::left, {scores, visible}, d_output, Into::accumulate,
           d_values);
@@ -149,16 +169,25 @@ void BlockRun::attend_tile_backward(std::int64_t first_token, std::int64_t head,
     const float delta =
         kernels_.dot(d_output.data + i * query_width_,
                      row(offsets_.attention, (token + i) * shape_.heads + head, dim), dim);
-    plain_.softmax_backward(scores + i * visible, visible, delta, score_scale_,
+    plain_.softmax_backward(scores + i * visible, visible, delta, softmax_scale(),
                             d_scores + i * visible);
+    sink_backward(head, lse[(token + i) * shape_.heads + head], delta, gradient);
+  }
+  if (shape_.scales.attention_softcap) {
+    product(count, visible, dim, Transpose::right, {query, dim}, {keys, dim}, Into::overwrite,
+            {scores, visible});
+    bound(scores, count * visible);
+    plain_.softcap_backward(scores, count * visible, score_scale_,
+                            static_cast<float>(*shape_.scales.attention_softcap), d_scores);
   }
   product(visible, dim, count, Transpose::left, {d_scores, visible}, {query, dim}, Into::accumulate,
           d_keys);
   product(count, dim, visible, Transpose::none, {d_scores, visible}, {keys, dim}, Into::overwrite,
           d_output);
+  grow_queries(begin, count, d_output.data, query_width_);
 }
 
-void BlockRun::attention_backward() {
+void BlockRun::attention_backward(float* gradient) {
   const std::int64_t group = shape_.heads / shape_.kv_heads;
   const auto key_bytes = static_cast<std::size_t>(4 * job_.micro_tokens() * key_width_);
   std::memset(scratch(space_.d_key), 0, key_bytes);
@@ -169,7 +198,7 @@ void BlockRun::attention_backward() {
       load_keys(first, kv_head);
       for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
         for (std::int64_t begin = 0; begin < job_.seq_len; begin += planner::kQueryTile) {
-          attend_tile_backward(first, head, begin);
+          attend_tile_backward(first, head, begin, gradient);
         }
       }
     }

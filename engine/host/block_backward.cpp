@@ -11,33 +11,39 @@ void BlockRun::mlp_backward(float* gradient, std::byte* stream_gradient) {
   float* d_normed = scratch(space_.d_normed);
   float* panel = scratch(space_.panel);
   for_mlp_tiles([&](Tile tile) {
-    if (job_.chunks_mlp()) expand(tile);
+    if (job_.chunks_mlp()) {
+      expand(tile);
+      keep_contraction(tile);
+    }
     std::byte* stream = row(stream_gradient, tile.begin, hidden);
     const auto [gate, up] = expanded(tile);
     const float* dy = values(stream, tile.count * hidden, scratch(space_.incoming));
-    kernels_.swiglu(gate, up, tile.count * width, wide);
-    project_backward(slots_.down, dy, wide, tile.count, gradient);
-    multiply_transposed(dy, tile.count, matrix(slots_.down.weight), panel, Into::overwrite, d_wide);
-    kernels_.swiglu_backward(gate, up, tile.count * width, wide, d_wide);
-    const float* residual = normalize(offsets_.residual, slots_.post_norm, tile);
+    const float* d = branch_gradient(mlp_branch(), tile, dy, gradient);
+    activation_.forward(gate, up, tile.count * width, wide);
+    project_backward(slots_.down, d, wide, tile.count, gradient);
+    multiply_transposed(d, tile.count, matrix(slots_.down.weight), panel, Into::overwrite, d_wide);
+    activation_.backward(gate, up, tile.count * width, wide, d_wide);
+    const float* residual = normalize(offsets_.residual, slots_.norm_before_mlp, tile);
     const float* normed = scratch(space_.normed);
-    project_backward(slots_.gate, wide, normed, tile.count, gradient);
+    const bool gated = slots_.gate.weight.exists();
+    if (gated) {
+      project_backward(slots_.gate, wide, normed, tile.count, gradient);
+      multiply_transposed(wide, tile.count, matrix(slots_.gate.weight), panel, Into::overwrite,
+                          d_normed);
+    }
     project_backward(slots_.up, d_wide, normed, tile.count, gradient);
-    multiply_transposed(wide, tile.count, matrix(slots_.gate.weight), panel, Into::overwrite,
-                        d_normed);
-    multiply_transposed(d_wide, tile.count, matrix(slots_.up.weight), panel, Into::accumulate,
-                        d_normed);
-    kernels_.rms_norm_backward(d_normed, residual, tile.count, hidden, vector(slots_.post_norm),
-                               scratch(space_.rstd), dy, gradient + slots_.post_norm.offset,
-                               stream);
+    multiply_transposed(d_wide, tile.count, matrix(slots_.up.weight), panel,
+                        gated ? Into::accumulate : Into::overwrite, d_normed);
+    norm_backward(d_normed, residual, slots_.norm_before_mlp, tile, dy, gradient, stream);
   });
 }
 
 void BlockRun::output_backward(float* gradient, const std::byte* stream_gradient) {
   const std::int64_t hidden = shape_.hidden;
   for_tiles([&](Tile tile) {
-    const float* dy = values(row(stream_gradient, tile.begin, hidden), tile.count * hidden,
-                             scratch(space_.incoming));
+    const float* incoming = values(row(stream_gradient, tile.begin, hidden), tile.count * hidden,
+                                   scratch(space_.incoming));
+    const float* dy = branch_gradient(attention_branch(), tile, incoming, gradient);
     const float* attention = values(row(offsets_.attention, tile.begin, query_width_),
                                     tile.count * query_width_, scratch(space_.input));
     project_backward(slots_.o, dy, attention, tile.count, gradient);
@@ -46,35 +52,11 @@ void BlockRun::output_backward(float* gradient, const std::byte* stream_gradient
   });
 }
 
-void BlockRun::rotary_backward(float* gradient) {
-  const std::int64_t tokens = job_.micro_tokens();
-  const auto all_heads = [&](const Slot& norm, std::int64_t heads, Bytes tensor, Bytes rstd,
-                             float* d) {
-    const float* weight = norm.exists() ? vector(norm) : nullptr;
-    const auto* scales = reinterpret_cast<const float*>(record_.at(rstd));
-    std::int64_t start = 0;
-    for (std::int64_t token = 0; token < tokens; ++token) {
-      const std::int64_t position = token % job_.seq_len;
-      start = next_start(token - position, position, position == 0 ? 0 : start);
-      const RotaryRow rotation = rotary_row(position - start, weight);
-      for (std::int64_t head = 0; head < heads; ++head) {
-        const std::int64_t index = token * heads + head;
-        kernels_.rotary_backward(row(tensor, index, shape_.head_dim), shape_.head_dim, rotation,
-                                 weight == nullptr ? 1.0f : scales[index], gradient + norm.offset,
-                                 d + index * shape_.head_dim);
-      }
-    }
-  };
-  all_heads(slots_.q_norm, shape_.heads, offsets_.q, offsets_.q_rstd, scratch(space_.d_query));
-  all_heads(slots_.k_norm, shape_.kv_heads, offsets_.k, offsets_.k_rstd, scratch(space_.d_key));
-  kernels_.round(scratch(space_.d_value), tokens * key_width_);
-}
-
 void BlockRun::qkv_backward(float* gradient, std::byte* stream_gradient) {
   const std::int64_t hidden = shape_.hidden;
   float* d_normed = scratch(space_.d_normed);
   for_tiles([&](Tile tile) {
-    const float* x = normalize(offsets_.x, slots_.input_norm, tile);
+    const float* x = normalize(offsets_.x, slots_.norm_before_attention, tile);
     const auto one = [&](const Projection& projection, Bytes region, Into into) {
       const float* dy = scratch(region) + tile.begin * projection.weight.rows;
       project_backward(projection, dy, scratch(space_.normed), tile.count, gradient);
@@ -86,9 +68,7 @@ void BlockRun::qkv_backward(float* gradient, std::byte* stream_gradient) {
     one(slots_.v, space_.d_value, Into::accumulate);
     std::byte* stream = row(stream_gradient, tile.begin, hidden);
     const float* dy = values(stream, tile.count * hidden, scratch(space_.incoming));
-    kernels_.rms_norm_backward(d_normed, x, tile.count, hidden, vector(slots_.input_norm),
-                               scratch(space_.rstd), dy, gradient + slots_.input_norm.offset,
-                               stream);
+    norm_backward(d_normed, x, slots_.norm_before_attention, tile, dy, gradient, stream);
   });
 }
 

@@ -1,29 +1,49 @@
 #include "engine/host/block_run.hpp"
 
-#include <cmath>
-
 #include "sim/error.hpp"
 
 namespace sluice::engine {
 
+namespace {
+
+const ActivationKernels& activation_kernels(const Elementwise& kernels,
+                                            planner::Activation activation) {
+  switch (activation) {
+    case planner::Activation::gelu_tanh:
+      return kernels.geglu;
+    case planner::Activation::relu2:
+      return kernels.squared_relu;
+    case planner::Activation::clamped_swiglu:
+      return kernels.clamped_swiglu;
+    case planner::Activation::silu:
+      break;
+  }
+  return kernels.swiglu;
+}
+
+}  // namespace
+
 BlockRun::BlockRun(const HostTemplates& templates, Weights weights, RecordView record,
                    Workspace workspace, std::int64_t tokens)
-    : templates_(templates),
-      job_(templates.job_),
-      shape_(templates.job_.model),
+    : job_(templates.job_),
+      layer_(templates.layer(record.layer)),
+      shape_(layer_.shape),
       offsets_(templates.record_),
       space_(templates.block_space_),
-      slots_(templates.slots_),
+      slots_(layer_.slots),
       weights_(weights),
       record_(record),
       workspace_(workspace),
       kernels_(elementwise(templates.job_.compute)),
+      activation_(activation_kernels(kernels_, shape_.activation)),
       plain_(plain_kernels()),
       tokens_(tokens),
       element_(templates.job_.compute_element().count()),
+      eps_(static_cast<float>(shape_.rms_eps)),
       query_width_(shape_.heads * shape_.head_dim),
       key_width_(shape_.kv_heads * shape_.head_dim),
-      score_scale_(static_cast<float>(1 / std::sqrt(static_cast<double>(shape_.head_dim)))) {
+      score_scale_(static_cast<float>(planner::attention_scale(shape_))),
+      residual_factor_(static_cast<float>(shape_.scales.residual)) {
   check(workspace.bytes >= space_.total, "the workspace holds a block's scratch");
 }
 
@@ -62,6 +82,15 @@ const float* BlockRun::vector(const Slot& slot) {
   return values;
 }
 
+const float* BlockRun::norm_weight(const Slot& slot) {
+  float* weight = scratch(space_.vector);
+  (void)vector(slot);
+  if (shape_.norms.one_plus_weight) {
+    for (std::int64_t i = 0; i < slot.size(); ++i) weight[i] += 1.0f;
+  }
+  return weight;
+}
+
 void BlockRun::project(const Projection& projection, const float* x, std::int64_t count, float* y) {
   multiply(x, count, matrix(projection.weight), scratch(space_.panel), y);
   if (projection.bias.exists()) {
@@ -78,18 +107,9 @@ void BlockRun::project_backward(const Projection& projection, const float* dy, c
   }
 }
 
-const float* BlockRun::normalize(Bytes tensor, const Slot& weight, Tile tile) {
-  const float* x = values(row(tensor, tile.begin, shape_.hidden), tile.count * shape_.hidden,
-                          scratch(space_.input));
-  kernels_.rms_norm(x, tile.count, shape_.hidden, vector(weight),
-                    static_cast<float>(shape_.rms_eps), scratch(space_.normed),
-                    scratch(space_.rstd));
-  return x;
-}
-
 void BlockRun::project_qkv() {
   for_tiles([&](Tile tile) {
-    normalize(offsets_.x, slots_.input_norm, tile);
+    normalize(offsets_.x, slots_.norm_before_attention, tile);
     const auto one = [&](const Projection& projection, Bytes tensor) {
       const std::int64_t width = projection.weight.rows;
       project(projection, scratch(space_.normed), tile.count, scratch(space_.wide));
@@ -98,17 +118,18 @@ void BlockRun::project_qkv() {
     one(slots_.q, offsets_.q);
     one(slots_.k, offsets_.k);
     one(slots_.v, offsets_.v);
+    measure_heads(slots_.q_norm, offsets_.q, offsets_.q_rstd, query_width_, tile);
+    measure_heads(slots_.k_norm, offsets_.k, offsets_.k_rstd, key_width_, tile);
   });
 }
 
 void BlockRun::project_residual() {
-  const std::int64_t hidden = shape_.hidden;
   for_tiles([&](Tile tile) {
     const float* attention = values(row(offsets_.attention, tile.begin, query_width_),
                                     tile.count * query_width_, scratch(space_.input));
     project(slots_.o, attention, tile.count, scratch(space_.wide));
-    kernels_.add_store(scratch(space_.wide), row(offsets_.x, tile.begin, hidden),
-                       tile.count * hidden, row(offsets_.residual, tile.begin, hidden));
+    join(attention_branch(), tile, scratch(space_.wide), scratch(space_.normed), offsets_.x,
+         record_.at(offsets_.residual));
   });
 }
 
@@ -122,22 +143,25 @@ BlockRun::Expanded BlockRun::expanded(Tile tile) const {
 
 void BlockRun::expand(Tile tile) {
   const auto [gate, up] = expanded(tile);
-  normalize(offsets_.residual, slots_.post_norm, tile);
+  normalize(offsets_.residual, slots_.norm_before_mlp, tile);
   const auto one = [&](const Projection& projection, std::byte* to) {
     project(projection, scratch(space_.normed), tile.count, scratch(space_.wide));
     kernels_.store(scratch(space_.wide), tile.count * shape_.intermediate, to);
   };
-  one(slots_.gate, gate);
+  if (slots_.gate.weight.exists()) one(slots_.gate, gate);
   one(slots_.up, up);
 }
 
-void BlockRun::contract(Tile tile, std::byte* next_input) {
-  const std::int64_t hidden = shape_.hidden;
+void BlockRun::contract(Tile tile) {
   const auto [gate, up] = expanded(tile);
-  kernels_.swiglu(gate, up, tile.count * shape_.intermediate, scratch(space_.wide));
+  activation_.forward(gate, up, tile.count * shape_.intermediate, scratch(space_.wide));
   project(slots_.down, scratch(space_.wide), tile.count, scratch(space_.normed));
-  kernels_.add_store(scratch(space_.normed), row(offsets_.residual, tile.begin, hidden),
-                     tile.count * hidden, row(next_input, tile.begin, hidden));
+}
+
+void BlockRun::keep_contraction(Tile tile) {
+  if (!slots_.norm_after_mlp.exists()) return;
+  contract(tile);
+  keep_branch(mlp_branch(), tile, scratch(space_.normed));
 }
 
 void BlockRun::rebuild_mlp() {
@@ -146,7 +170,10 @@ void BlockRun::rebuild_mlp() {
     return expand_experts(chosen_routes());
   }
   if (job_.chunks_mlp()) return;  // The backward pass rebuilds it tile by tile.
-  for_mlp_tiles([&](Tile tile) { expand(tile); });
+  for_mlp_tiles([&](Tile tile) {
+    expand(tile);
+    keep_contraction(tile);
+  });
 }
 
 void BlockRun::feed_forward(std::byte* next_input) {
@@ -156,7 +183,9 @@ void BlockRun::feed_forward(std::byte* next_input) {
   }
   for_mlp_tiles([&](Tile tile) {
     expand(tile);
-    contract(tile, next_input);
+    contract(tile);
+    join(mlp_branch(), tile, scratch(space_.normed), scratch(space_.wide), offsets_.residual,
+         next_input);
   });
 }
 

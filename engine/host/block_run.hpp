@@ -46,7 +46,7 @@ class BlockRun {
   /// [padded], of the block's weights; `stream_gradient`: of the residual stream, [T, hidden].
   void mlp_backward(float* gradient, std::byte* stream_gradient);
   void output_backward(float* gradient, const std::byte* stream_gradient);
-  void attention_backward();
+  void attention_backward(float* gradient);
   void rotary_backward(float* gradient);
   void qkv_backward(float* gradient, std::byte* stream_gradient);
 
@@ -73,7 +73,31 @@ class BlockRun {
   };
   [[nodiscard]] Expanded expanded(Tile tile) const;
   void expand(Tile tile);
-  void contract(Tile tile, std::byte* next_input);
+  /// Computes the MLP's output of a tile into the scratch tensor `normed`.
+  void contract(Tile tile);
+  /// Computes the MLP's output of a tile into the record, if a norm's backward pass reads it.
+  void keep_contraction(Tile tile);
+
+  /// Where a sublayer's output goes on its way to the residual stream.
+  struct Branch {
+    Bytes output;      ///< Record tensor of the output, where a norm follows.
+    const Slot& norm;  ///< The norm behind the sublayer, if there is one.
+  };
+  [[nodiscard]] Branch attention_branch() const {
+    return {offsets_.attention_output, slots_.norm_after_attention};
+  }
+  [[nodiscard]] Branch mlp_branch() const { return {offsets_.mlp_output, slots_.norm_after_mlp}; }
+  /// Writes a tile of a sublayer's output to the record, where a norm follows.
+  void keep_branch(const Branch& branch, Tile tile, const float* output) const;
+  /// Adds a tile of a sublayer's `output`, fp32 [count, hidden], to the record tensor `stream`, and
+  /// writes the sum to `next` [T, hidden]. `output` and `normed` are scratch.
+  void join(const Branch& branch, Tile tile, float* output, float* normed, Bytes stream,
+            std::byte* next);
+  /// Turns `rows` rows of the residual stream's gradient into the gradient of what joined it.
+  void scale_branch(float* d, std::int64_t rows) const;
+  /// Gradient of a tile of a sublayer's output, given `dy`, that of the residual stream: `dy`
+  /// itself or scratch. Adds the gradient of the norm behind the sublayer.
+  const float* branch_gradient(const Branch& branch, Tile tile, const float* dy, float* gradient);
 
   /// Rows [begin, begin + count) of the routes, all of one expert.
   struct ExpertTile {
@@ -87,7 +111,23 @@ class BlockRun {
   /// weights' gradients from the residual stream's gradient.
   void expert_tile_backward(Routes& routes, ExpertTile tile, float* gradient,
                             const std::byte* stream_gradient);
+  /// Adds a bias of the experts' last product to `rows`, each time with the route's share.
+  void add_weighed_bias(const Routes& routes, ExpertTile tile, const Slot& bias, float* rows);
+  /// Backward pass of add_weighed_bias; `dy`: gradient of the rows.
+  void bias_backward(Routes& routes, ExpertTile tile, const Slot& bias, const float* dy,
+                     float* gradient);
   void router_backward(const Routes& routes, float* gradient, std::byte* stream_gradient);
+  /// Counterparts of expand, contract and mlp_backward for the expert that all tokens pass through.
+  /// contract_shared adds its output to the scratch tensor `mixed`, and shared_backward the
+  /// gradient of the normed residual stream.
+  void expand_shared();
+  void contract_shared();
+  void shared_backward(float* gradient, const std::byte* stream_gradient);
+  [[nodiscard]] Expanded shared_rows(Tile tile) const;
+  /// Writes the factor of each of the tile's tokens for that expert to `shares`, from `normed`.
+  void switch_shares(Tile tile, float* shares);
+  /// Multiplies each of the tile's `rows` by its token's factor.
+  void weigh_shared(const float* shares, Tile tile, float* rows) const;
   template <class Body>
   void for_expert_tiles(const Routes& routes, Body body) const;
   [[nodiscard]] Routes chosen_routes() const;
@@ -103,7 +143,7 @@ class BlockRun {
   /// Copies the residual stream of the tile's tokens to the scratch tensor `input`, and writes its
   /// RMSNorm to `normed` and the reciprocal root mean squares to `rstd`.
   void normalize_routes(const Routes& routes, ExpertTile tile);
-  /// Computes silu(gate) * up of the tile's routes, rounded to the compute type, into `activation`.
+  /// Computes the activation of the tile's routes, rounded to the compute type, into `activation`.
   void activate(ExpertTile tile, float* activation) const;
   /// Multiplies each of the tile's `rows` by the share that the router gives its route.
   void weigh(const Routes& routes, ExpertTile tile, float* rows) const;
@@ -122,13 +162,46 @@ class BlockRun {
   /// Values, as fp32, of a norm weight or bias, in scratch memory that the next call of `vector`
   /// overwrites.
   const float* vector(const Slot& slot);
+  /// Factors, as fp32, by which a norm multiplies; in the same scratch memory.
+  const float* norm_weight(const Slot& slot);
   void project(const Projection& projection, const float* x, std::int64_t count, float* y);
   /// Adds the gradients of a projection's matrix and bias to `gradient`.
   void project_backward(const Projection& projection, const float* dy, const float* x,
                         std::int64_t count, float* gradient) const;
   /// Writes the RMSNorm of a tile of a record tensor to the scratch tensor `normed`, and the
-  /// reciprocal root mean squares to `rstd`. Returns the tile's values before the norm, as fp32.
+  /// reciprocal root mean squares to `rstd`; copies the tile where there is no norm. Returns the
+  /// tile's values before the norm, as fp32.
   const float* normalize(Bytes tensor, const Slot& weight, Tile tile);
+  /// Backward pass of `normalize`, which returned x: the tile's gradient of the residual stream, dy
+  /// and at `stream`, becomes that of the stream before the sublayer.
+  void norm_backward(const float* d_normed, const float* x, const Slot& weight, Tile tile,
+                     const float* dy, float* gradient, std::byte* stream);
+
+  /// What the norm of q or of k multiplies one head by: nothing where there is no norm.
+  struct HeadScales {
+    const float* weight = nullptr;  ///< Norm weight of the head, [head_dim].
+    const float* rstd = nullptr;    ///< Reciprocal root mean squares, one for every `heads` heads.
+    std::int64_t heads = 1;
+    /// Reciprocal root mean square for the head with the index `head` among those of all tokens.
+    [[nodiscard]] float of(std::int64_t head) const {
+      return rstd == nullptr ? 1.0f : rstd[head / heads];
+    }
+  };
+  /// Parameters of head `head`'s norm in a record tensor; `rstd` is where the record has its
+  /// reciprocal root mean squares.
+  HeadScales head_scales(const Slot& norm, Bytes rstd, std::int64_t head);
+  /// Number of elements of q or k that are normed together; 0 where they are not normed.
+  [[nodiscard]] std::int64_t normed_together(const Slot& norm) const;
+  /// Factors of q's or k's norm, which are ones where it has no weight; in `vector`'s memory.
+  const float* head_norm_weight(const Slot& norm);
+  /// Writes the reciprocal root mean squares of a tile of q or k to the record.
+  void measure_heads(const Slot& norm, Bytes tensor, Bytes rstd, std::int64_t width,
+                     Tile tile) const;
+  /// Turns the gradient of all tokens' rotated heads into that of the heads before rotation.
+  void unrotate(std::int64_t heads, float* d) const;
+  /// Backward pass of q's or k's norm; `d` becomes the gradient of the projection's output.
+  void head_norm_backward(const Slot& norm, Bytes tensor, Bytes rstd, std::int64_t width,
+                          float* gradient, float* d);
 
   void load_keys(std::int64_t first_token, std::int64_t kv_head);
   void load_query(std::int64_t token, std::int64_t begin, std::int64_t count, std::int64_t head);
@@ -139,8 +212,25 @@ class BlockRun {
   void attend_kept(const KeptKeys& kept);
   void attend_kept_tile(const KeptKeys& kept, std::int64_t head, std::int64_t begin);
   void attend_tile(std::int64_t first_token, std::int64_t head, std::int64_t begin);
-  void attend_tile_backward(std::int64_t first_token, std::int64_t head, std::int64_t begin);
-  [[nodiscard]] RotaryRow rotary_row(std::int64_t position, const float* norm) const;
+  void attend_tile_backward(std::int64_t first_token, std::int64_t head, std::int64_t begin,
+                            float* gradient);
+  /// Puts the model's bound, if it has one, on scores that are not scaled yet.
+  void bound(float* scores, std::int64_t n) const;
+  /// Factor by which the softmax multiplies scores, which a bound leaves scaled.
+  [[nodiscard]] float softmax_scale() const;
+  [[nodiscard]] float sink(std::int64_t head) const;
+  /// Log-sum-exp of a query's scores together with the head's sink, if there is one; remembers the
+  /// share of the keys for `leave_sink`.
+  float join_sink(float lse, std::int64_t head, std::int64_t query);
+  /// Multiplies a query's output, [head_dim], by the share of the keys.
+  void leave_sink(float* output, std::int64_t query) const;
+  /// Adds the sink's gradient of one query, whose log-sum-exp is `lse`.
+  void sink_backward(std::int64_t head, float lse, float delta, float* gradient) const;
+  [[nodiscard]] RotaryRow rotary_row(std::int64_t position) const;
+  /// Multiplies `count` rotated queries, or their gradients, each `stride` elements behind the one
+  /// before, by the factors that grow with their positions; the first is position `begin` of its
+  /// sequence. Does nothing in models without such factors.
+  void grow_queries(std::int64_t begin, std::int64_t count, float* rows, std::int64_t stride) const;
   /// First position of the document that contains `position`, in the sequence starting at
   /// `first_token`.
   [[nodiscard]] std::int64_t document_start(std::int64_t first_token, std::int64_t position) const;
@@ -155,9 +245,9 @@ class BlockRun {
   /// window allow.
   [[nodiscard]] std::int64_t first_key(std::int64_t begin, std::int64_t i) const;
 
-  const HostTemplates& templates_;
   const planner::Job& job_;
-  const planner::ModelShape& shape_;
+  const LayerTemplate& layer_;
+  const planner::ModelShape& shape_;  ///< The model whose layers are all of this layer's kind.
   const planner::BlockRecord& offsets_;
   const planner::BlockWorkspace& space_;
   const BlockSlots& slots_;
@@ -165,14 +255,28 @@ class BlockRun {
   RecordView record_;
   Workspace workspace_;
   const Elementwise& kernels_;
+  const ActivationKernels& activation_;
   const PlainKernels& plain_;
   std::int64_t tokens_;
   std::int64_t element_;  ///< Size of an element of the compute type in bytes.
+  float eps_;             ///< Added to the mean square in norms.
   std::int64_t query_width_, key_width_;
-  float score_scale_;
+  float score_scale_, residual_factor_;
   /// First position of the document that each query of the current tile belongs to.
   std::array<std::int64_t, planner::kQueryTile> starts_{};
+  /// Share of the softmax that each query of the current tile gives its keys, beside a sink.
+  std::array<float, planner::kQueryTile> shares_{};
 };
+
+template <class Body>
+void BlockRun::for_expert_tiles(const Routes& routes, Body body) const {
+  for (std::int64_t expert = 0; expert < routes.experts(); ++expert) {
+    const std::int64_t end = routes.first_row(expert) + routes.rows(expert);
+    for (std::int64_t begin = routes.first_row(expert); begin < end; begin += planner::kTokenTile) {
+      body(ExpertTile{expert, begin, std::min(planner::kTokenTile, end - begin)});
+    }
+  }
+}
 
 template <class Body>
 void BlockRun::for_tiles(std::int64_t most, Body body) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "sim/error.hpp"
 
@@ -35,6 +36,9 @@ const float* HeadRun::norm_weight(Weights head) {
   float* weight = scratch(space_.vector);
   plain_kernels().join(head.high + offset, head.low == nullptr ? nullptr : head.low + offset,
                        shape_.hidden, weight);
+  if (shape_.norms.one_plus_weight) {
+    for (std::int64_t i = 0; i < shape_.hidden; ++i) weight[i] += 1.0f;
+  }
   return weight;
 }
 
@@ -49,6 +53,19 @@ const float* HeadRun::normalize(Weights head, const std::byte* input, std::int64
   return x;
 }
 
+void HeadRun::project(Weights head, Weights embed, std::int64_t count, float* logits) {
+  multiply(scratch(space_.normed), count, matrix(head, embed), scratch(space_.panel), logits);
+  const auto factor = static_cast<float>(shape_.scales.logits);
+  const std::int64_t n = count * shape_.vocab;
+  if (shape_.scales.logits_softcap) {
+    plain_kernels().softcap(logits, n, factor, static_cast<float>(*shape_.scales.logits_softcap));
+  } else if (factor != 1) {
+    plain_kernels().scale(logits, n, factor);
+  }
+}
+
+// The gradient of the product's result includes the factor of the logits, which is folded into the
+// scale.
 double HeadRun::cross_entropy(const std::int32_t* targets, std::int64_t count, float scale) {
   double sum = 0;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -57,7 +74,11 @@ double HeadRun::cross_entropy(const std::int32_t* targets, std::int64_t count, f
       if (scale != 0) std::memset(row, 0, static_cast<std::size_t>(shape_.vocab) * sizeof(float));
       continue;
     }
-    sum += static_cast<double>(kernels_.cross_entropy(row, shape_.vocab, targets[i], scale));
+    const float factor = scale * static_cast<float>(shape_.scales.logits);
+    const std::optional<double> cap = shape_.scales.logits_softcap;
+    sum += static_cast<double>(cap ? kernels_.capped_cross_entropy(row, shape_.vocab, targets[i],
+                                                                   factor, static_cast<float>(*cap))
+                                   : kernels_.cross_entropy(row, shape_.vocab, targets[i], factor));
   }
   return sum;
 }
@@ -90,8 +111,7 @@ double HeadRun::loss(const LossArguments& arguments) {
   for (std::int64_t begin = 0; begin < job_.micro_tokens(); begin += chunk_) {
     const std::int64_t count = std::min(chunk_, job_.micro_tokens() - begin);
     const float* x = normalize(arguments.head, arguments.input + begin * row_bytes_, count);
-    multiply(scratch(space_.normed), count, matrix(arguments.head, arguments.embed),
-             scratch(space_.panel), scratch(space_.logits));
+    project(arguments.head, arguments.embed, count, scratch(space_.logits));
     sum += cross_entropy(arguments.targets + begin, count, arguments.scale);
     chunk_backward(arguments, x, begin, count);
   }
@@ -103,8 +123,7 @@ double HeadRun::loss_only(const LossArguments& arguments) {
   for (std::int64_t begin = 0; begin < job_.micro_tokens(); begin += chunk_) {
     const std::int64_t count = std::min(chunk_, job_.micro_tokens() - begin);
     normalize(arguments.head, arguments.input + begin * row_bytes_, count);
-    multiply(scratch(space_.normed), count, matrix(arguments.head, arguments.embed),
-             scratch(space_.panel), scratch(space_.logits));
+    project(arguments.head, arguments.embed, count, scratch(space_.logits));
     sum += cross_entropy(arguments.targets + begin, count, 0);
   }
   return sum;
@@ -114,7 +133,7 @@ void HeadRun::logits(Weights head, Weights embed, const std::byte* input, std::i
                      float* logits) {
   check(count <= chunk_, "logits are asked for at most one loss chunk at a time");
   normalize(head, input, count);
-  multiply(scratch(space_.normed), count, matrix(head, embed), scratch(space_.panel), logits);
+  project(head, embed, count, logits);
 }
 
 }  // namespace sluice::engine

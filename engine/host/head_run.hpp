@@ -26,6 +26,9 @@ class HeadRun {
   const float* norm_weight(Weights head);
   /// Computes the final norm of `count` tokens into scratch; returns the norm's input as fp32.
   const float* normalize(Weights head, const std::byte* input, std::int64_t count);
+  /// Computes the logits of `count` tokens, whose norm is in scratch, with the model's factor and
+  /// bound.
+  void project(Weights head, Weights embed, std::int64_t count, float* logits);
   /// Summed cross-entropy of `count` tokens, whose logits are in scratch; the logits become their
   /// own gradient times `scale`, or stay if `scale` is zero.
   double cross_entropy(const std::int32_t* targets, std::int64_t count, float scale);

@@ -48,7 +48,8 @@ RecordView HostDevice::record_of(const BoundTask& task) const {
   RecordView view{.record = nullptr,
                   .full = nullptr,
                   .kept = record_.input_bytes,
-                  .input = task.access(Role::input).data};
+                  .input = task.access(Role::input).data,
+                  .layer = task.unit - 1};
   if (const BoundAccess* kept = task.find(Role::record)) {
     view.record = kept->data - record_.input_bytes.count();
     view.kept = record_.input_bytes + kept->bytes;

@@ -9,15 +9,15 @@ namespace sluice::engine {
 /// Appends the new tokens' rotated keys, and their values as projected, to the kept ones.
 void BlockRun::keep_keys(const KeptKeys& kept) {
   const std::int64_t dim = shape_.head_dim;
-  const float* norm = slots_.k_norm.exists() ? vector(slots_.k_norm) : nullptr;
   float* rotated = scratch(space_.query);
-  float rstd = 0;
-  for (std::int64_t i = 0; i < tokens_; ++i) {
-    const std::int64_t position = kept.first + i;
-    for (std::int64_t kv_head = 0; kv_head < shape_.kv_heads; ++kv_head) {
+  for (std::int64_t kv_head = 0; kv_head < shape_.kv_heads; ++kv_head) {
+    const HeadScales scales = head_scales(slots_.k_norm, offsets_.k_rstd, kv_head);
+    for (std::int64_t i = 0; i < tokens_; ++i) {
+      const std::int64_t position = kept.first + i;
       const std::int64_t from = i * shape_.kv_heads + kv_head;
       const std::int64_t to = position * shape_.kv_heads + kv_head;
-      kernels_.rotary(row(offsets_.k, from, dim), dim, rotary_row(position, norm), &rstd, rotated);
+      kernels_.rotary(row(offsets_.k, from, dim), dim, rotary_row(position), scales.weight,
+                      scales.of(from), rotated);
       kernels_.store(rotated, dim, row(kept.data, to, dim));
       kernels_.load(row(offsets_.v, from, dim), dim, rotated);
       const std::int64_t values = job_.seq_len * shape_.kv_heads + to;
@@ -47,14 +47,18 @@ void BlockRun::attend_kept_tile(const KeptKeys& kept, std::int64_t head, std::in
   load_query(begin, kept.first + begin, count, head);
   product(count, visible, dim, Transpose::right, {scratch(space_.query), dim},
           {scratch(space_.keys) + low * dim, dim}, Into::overwrite, {scores, visible});
+  bound(scores, count * visible);
   for (std::int64_t i = 0; i < count; ++i) {
-    plain_.softmax(scores + i * visible, visible, first_key(kept.first + begin, i) - low,
-                   kept.first + begin + i + 1 - low, score_scale_);
+    const float lse =
+        plain_.softmax(scores + i * visible, visible, first_key(kept.first + begin, i) - low,
+                       kept.first + begin + i + 1 - low, softmax_scale());
+    (void)join_sink(lse, head, i);
   }
   product(count, dim, visible, Transpose::none, {scores, visible},
           {scratch(space_.values) + low * dim, dim}, Into::overwrite, {output, dim});
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t index = (begin + i) * shape_.heads + head;
+    leave_sink(output + i * dim, i);
     kernels_.store(output + i * dim, dim, row(offsets_.attention, index, dim));
   }
 }

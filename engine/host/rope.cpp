@@ -28,8 +28,7 @@ YarnRange yarn_range(const planner::RotaryTable& table, double dim) {
   // The pair that makes `turns` turns over the original positions.
   const auto pair_of = [&](double turns) {
     const auto positions = static_cast<double>(scaling.original_max_positions);
-    return dim * std::log(positions / (turns * 2 * std::numbers::pi)) /
-           (2 * std::log(table.theta));
+    return dim * std::log(positions / (turns * 2 * std::numbers::pi)) / (2 * std::log(table.theta));
   };
   double low = pair_of(scaling.beta_fast);
   double high = pair_of(scaling.beta_slow);
@@ -45,14 +44,19 @@ YarnRange yarn_range(const planner::RotaryTable& table, double dim) {
 
 }  // namespace
 
-std::vector<double> rope_frequencies(const planner::RotaryTable& table, std::int64_t head_dim) {
+std::vector<double> rope_frequencies(const planner::RotaryTable& table, std::int64_t head_dim,
+                                     std::int64_t seq_len) {
   const Kind kind = table.scaling.kind;
   const std::int64_t rotated = table.rotated.value_or(head_dim);
   const auto dim = static_cast<double>(rotated);
   const YarnRange range = kind == Kind::yarn ? yarn_range(table, dim) : YarnRange{0, 1};
+  const bool is_long = seq_len > table.scaling.original_max_positions;
+  const std::vector<double>& divisors =
+      is_long ? table.scaling.long_factors : table.scaling.short_factors;
   std::vector<double> frequencies;
   for (std::int64_t i = 0; i < rotated; i += 2) {
     double frequency = std::pow(table.theta, -static_cast<double>(i) / dim);
+    if (kind == Kind::longrope) frequency /= divisors.at(static_cast<std::size_t>(i / 2));
     if (kind == Kind::linear) frequency /= table.scaling.factor;
     if (kind == Kind::llama3) frequency = llama3_scaled(frequency, table.scaling);
     if (kind == Kind::yarn) {
@@ -67,12 +71,13 @@ std::vector<double> rope_frequencies(const planner::RotaryTable& table, std::int
 }
 
 double rope_amplitude(const planner::RotaryTable& table) {
-  return table.scaling.kind == Kind::yarn ? table.scaling.attention_factor : 1;
+  const bool scales = table.scaling.kind == Kind::yarn || table.scaling.kind == Kind::longrope;
+  return scales ? table.scaling.attention_factor : 1;
 }
 
 RopeTableValues rope_table_values(const planner::RotaryTable& table, std::int64_t head_dim,
                                   std::int64_t seq_len) {
-  const std::vector<double> frequencies = rope_frequencies(table, head_dim);
+  const std::vector<double> frequencies = rope_frequencies(table, head_dim, seq_len);
   const double amplitude = rope_amplitude(table);
   RopeTableValues values;
   values.cos.reserve(static_cast<std::size_t>(seq_len) * frequencies.size());

@@ -17,15 +17,19 @@ class Routes {
   Routes(const planner::Job& job, const planner::RouteWorkspace& space, std::byte* workspace,
          std::int64_t tokens);
 
-  /// Chooses each token's `active` experts with the largest logits (the first among equals) and
-  /// their shares: softmax over all experts in fp32, divided by the sum of the chosen ones if the
-  /// model says so. `logits`: fp32 [tokens, experts]; `probability`: scratch, [experts]. Every
-  /// token gets `active` different experts whatever the logits are, even NaN.
-  void choose(const float* logits, float* probability);
+  /// Chooses each token's `active` experts with the largest scores (the first among equals) and
+  /// their shares: the scores of the chosen, divided by their sum if the model says so, times the
+  /// model's factor. `correction` [experts], which may be null, is added to scores in the choice
+  /// alone. Where experts have groups, a token chooses from the groups whose two largest scores add
+  /// up to most. `logits`: fp32 [tokens, experts]; `probability`: scratch, [experts]. Every token
+  /// gets `active` different experts whatever the logits are, even NaN.
+  void choose(const float* logits, const float* correction, float* probability);
+  /// Writes the scores of one token, [experts], from its logits: their softmax or their sigmoids.
+  void score(const float* logits, float* probability) const;
 
   /// Writes to d_probability [experts] the gradient of one token's router probabilities, from the
   /// share gradients that set_share_gradient stored; zero for experts that were not chosen.
-  /// `probability`: the token's softmax over all experts, [experts].
+  /// `probability`: the token's scores, [experts].
   void probability_gradient(std::int64_t token, const float* probability,
                             float* d_probability) const;
 
@@ -38,10 +42,16 @@ class Routes {
   [[nodiscard]] std::int64_t token(std::int64_t row) const { return token_[row]; }
   [[nodiscard]] float share(std::int64_t row) const { return share_[row]; }
   void set_share_gradient(std::int64_t row, float gradient) { d_share_[row] = gradient; }
+  [[nodiscard]] float share_gradient(std::int64_t row) const { return d_share_[row]; }
   [[nodiscard]] std::int64_t experts() const { return experts_; }
 
  private:
-  void choose_experts(const float* logits, std::int32_t* chosen) const;
+  /// Chooses a token's experts by the largest of `values` [experts].
+  void choose_experts(const float* values, std::int32_t* chosen) const;
+  /// Gives experts of groups that a token does not choose from the lowest value there is.
+  void leave_groups(float* values) const;
+  /// Sum of the two largest values of a group, by which groups are chosen.
+  [[nodiscard]] float group_value(const float* values, std::int64_t group) const;
   void number_rows();
   /// Sum of value(expert, row) over the experts chosen for a token, where `row` is the row of the
   /// route to that expert.
@@ -49,8 +59,8 @@ class Routes {
   [[nodiscard]] float sum(std::int64_t token, const Value& value) const;
   [[nodiscard]] float chosen_probability(std::int64_t token, const float* probability) const;
 
+  const planner::Experts& model_;
   std::int64_t tokens_, experts_, active_;
-  bool normalized_;
   std::int32_t *expert_, *row_, *token_, *begin_;
   float *share_, *d_share_;
 };

@@ -1,26 +1,48 @@
 #include "engine/host/templates.hpp"
 
-#include <cmath>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "engine/host/blas.hpp"
 #include "engine/host/block_run.hpp"
 #include "engine/host/head_run.hpp"
-#include "engine/host/rope.hpp"
 
 namespace sluice::engine {
+
+namespace {
+
+/// Factor of the embedding's rows, which some models round to the compute type first.
+float embedding_factor(const planner::Job& job) {
+  auto factor = static_cast<float>(job.model.scales.embedding);
+  if (job.model.scales.embedding_rounded) elementwise(job.compute).round(&factor, 1);
+  return factor;
+}
+
+}  // namespace
 
 HostTemplates::HostTemplates(const planner::Job& job)
     : job_(job),
       record_(planner::block_record(job)),
       block_space_(planner::block_workspace(job)),
       head_space_(planner::head_workspace(job)),
-      slots_(block_slots(job.model)),
-      ends_(end_slots(job.model)) {
+      ends_(end_slots(job.model)),
+      embedding_factor_(embedding_factor(job)) {
   prepare_blas();
-  RopeTableValues tables = rope_table_values(job.model.rotary.front(), job.model.head_dim, job.seq_len);
-  cos_ = std::move(tables.cos);
-  sin_ = std::move(tables.sin);
+  for (const planner::RotaryTable& table : job.model.rotary) {
+    tables_.push_back(rope_table_values(table, job.model.head_dim, job.seq_len));
+  }
+  for (std::size_t i = 0; i < job.model.kinds.size(); ++i) {
+    planner::ModelShape shape = planner::uniform_shape(job.model, i);
+    const std::optional<std::size_t> table = job.model.kinds[i].rotary;
+    const std::int64_t turning =
+        table ? job.model.rotary[*table].rotated.value_or(job.model.head_dim) : 0;
+    BlockSlots slots = block_slots(shape);
+    kinds_.push_back({.shape = std::move(shape),
+                      .slots = slots,
+                      .rotary = table ? &tables_[*table] : nullptr,
+                      .pairs = turning / 2});
+  }
 }
 
 namespace {
@@ -39,6 +61,7 @@ void HostTemplates::embed_forward(Weights weights, const std::int32_t* tokens, s
                                   std::byte* output) const {
   const std::int64_t hidden = job_.model.hidden;
   const std::int64_t row_bytes = hidden * job_.compute_element().count();
+  const Elementwise& kernels = elementwise(job_.compute);
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t start = ends_.embedding.offset + embedding_row(tokens[i]) * hidden;
     std::byte* out = output + i * row_bytes;
@@ -48,6 +71,7 @@ void HostTemplates::embed_forward(Weights weights, const std::int32_t* tokens, s
       plain_kernels().join(weights.high + start, weights.low + start, hidden,
                            reinterpret_cast<float*>(out));
     }
+    if (embedding_factor_ != 1) kernels.scale(out, hidden, embedding_factor_, out);
   }
   std::memset(output + record_.counts.count(), 0, 2 * counts_bytes(job_));
 }
@@ -96,11 +120,12 @@ void HostTemplates::block_recompute(Weights weights, RecordView record, planner:
 
 void HostTemplates::block_backward(Weights weights, float* gradient, bool first, RecordView record,
                                    std::byte* stream_gradient, Workspace workspace) const {
-  if (first) std::memset(gradient, 0, static_cast<std::size_t>(slots_.padded) * sizeof(float));
+  const auto padded = static_cast<std::size_t>(layer(record.layer).slots.padded);
+  if (first) std::memset(gradient, 0, padded * sizeof(float));
   BlockRun run(*this, weights, record, workspace, job_.micro_tokens());
   run.mlp_backward(gradient, stream_gradient);
   run.output_backward(gradient, stream_gradient);
-  run.attention_backward();
+  run.attention_backward(gradient);
   run.rotary_backward(gradient);
   run.qkv_backward(gradient, stream_gradient);
 }
@@ -140,8 +165,13 @@ void HostTemplates::embed_backward(const std::int32_t* tokens, const std::byte* 
   const std::int64_t hidden = job_.model.hidden;
   const std::int64_t row_bytes = hidden * job_.compute_element().count();
   for (std::int64_t i = 0; i < job_.micro_tokens(); ++i) {
-    kernels.accumulate(gradient + ends_.embedding.offset + embedding_row(tokens[i]) * hidden,
-                       stream_gradient + i * row_bytes, hidden);
+    float* row = gradient + ends_.embedding.offset + embedding_row(tokens[i]) * hidden;
+    const std::byte* from = stream_gradient + i * row_bytes;
+    if (embedding_factor_ == 1) {
+      kernels.accumulate(row, from, hidden);
+    } else {
+      kernels.accumulate_scaled(row, from, hidden, embedding_factor_);
+    }
   }
 }
 

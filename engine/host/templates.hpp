@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/host/rope.hpp"
 #include "engine/host/unit_slots.hpp"
 #include "planner/graph/record.hpp"
 #include "planner/models/job.hpp"
@@ -33,6 +34,8 @@ struct RecordView {
   std::byte* full = nullptr;
   Bytes kept{0};
   std::byte* input = nullptr;
+  /// Number of the block, from 0, which decides the kind of its layer.
+  std::int64_t layer = 0;
   /// Input tokens, int32 [T], negative where a document begins; null if each sequence is one
   /// document. Attention and positions start again at each document.
   const std::int32_t* documents = nullptr;
@@ -72,6 +75,14 @@ struct LossArguments {
   std::byte* stream_gradient;
 };
 
+/// What layers of one kind compute, and where their tensors lie.
+struct LayerTemplate {
+  planner::ModelShape shape;  ///< The model whose layers are all of this kind.
+  BlockSlots slots;
+  const RopeTableValues* rotary;  ///< Cosines and sines; null where the layer has no positions.
+  std::int64_t pairs;             ///< Number of pairs of a head's elements that turn.
+};
+
 /// All computations of one job, with its planned precision, sizes and RoPE tables. T is
 /// job.micro_tokens(): `micro_batch` sequences of `seq_len` tokens. May be shared between threads;
 /// every call runs on the calling thread.
@@ -80,12 +91,15 @@ class HostTemplates {
   /// Sets up the templates, and OpenBLAS (engine/host/blas.hpp).
   explicit HostTemplates(const planner::Job& job);
 
-  /// output [T, hidden] = the embedding's row for each token. `tokens` [T] are below the
-  /// vocabulary's size; ~t stands for token t at the beginning of a document.
+  HostTemplates(const HostTemplates&) = delete;  // Kinds of layers point to tables.
+  HostTemplates& operator=(const HostTemplates&) = delete;
+
+  /// output [T, hidden] = the embedding's row for each token, times the model's factor. `tokens`
+  /// [T] are below the vocabulary's size; ~t stands for token t at the beginning of a document.
   void embed_forward(Weights weights, const std::int32_t* tokens, std::byte* output) const {
     embed_forward(weights, tokens, job_.micro_tokens(), output);
   }
-  /// output [count, hidden] = the embedding's row for each of `count` tokens.
+  /// Likewise for `count` tokens.
   void embed_forward(Weights weights, const std::int32_t* tokens, std::int64_t count,
                      std::byte* output) const;
 
@@ -136,19 +150,24 @@ class HostTemplates {
   void logits(Weights head, Weights embed, const std::byte* input, std::int64_t count,
               float* logits, Workspace workspace) const;
 
-  /// gradient[tokens[i]] += row i of stream_gradient, [T, hidden], in the order of i. If `first`,
-  /// the gradient is zeroed before.
+  /// gradient[tokens[i]] += row i of stream_gradient, [T, hidden], times the model's factor, in the
+  /// order of i. If `first`, the gradient is zeroed before.
   void embed_backward(const std::int32_t* tokens, const std::byte* stream_gradient, float* gradient,
                       bool first) const;
 
  private:
+  [[nodiscard]] const LayerTemplate& layer(std::int64_t number) const {
+    return kinds_[planner::kind_index(job_.model, number)];
+  }
+
   planner::Job job_;
   planner::BlockRecord record_;
   planner::BlockWorkspace block_space_;
   planner::HeadWorkspace head_space_;
-  BlockSlots slots_;
   EndSlots ends_;
-  std::vector<float> cos_, sin_;  ///< RoPE tables, [seq_len, head_dim / 2] each.
+  std::vector<RopeTableValues> tables_;  ///< Rotary tables, as the model numbers them.
+  std::vector<LayerTemplate> kinds_;     ///< Kinds of layers, as the model numbers them.
+  float embedding_factor_;               ///< Factor of the embedding's rows.
 
   friend class BlockRun;
   friend class HeadRun;

@@ -33,14 +33,17 @@ Projection projection(const planner::UnitTensors& unit, TensorRole weight, Tenso
 }
 
 ExpertSlots expert_slots(const planner::UnitTensors& unit, const planner::ModelShape& shape) {
-  ExpertSlots slots{.router = find(unit, TensorRole::router),
-                    .gate = find(unit, TensorRole::expert_gate),
-                    .up = find(unit, TensorRole::expert_up),
-                    .down = find(unit, TensorRole::expert_down)};
+  using enum TensorRole;
+  ExpertSlots slots{.router = projection(unit, router, router_bias),
+                    .correction_bias = find(unit, correction_bias),
+                    .gate = projection(unit, expert_gate, expert_gate_bias),
+                    .up = projection(unit, expert_up, expert_up_bias),
+                    .down = projection(unit, expert_down, expert_down_bias)};
   const std::int64_t last = shape.experts->count - 1;
   if (last > 0) slots.stride = planner::expert_range(shape).stride;
-  check(slots.router.exists() && slots.gate.exists() && slots.up.exists() && slots.down.exists() &&
-            slots.of(slots.down, last).offset == find_last(unit, TensorRole::expert_down).offset,
+  check(slots.router.weight.exists() && slots.gate.weight.exists() && slots.up.weight.exists() &&
+            slots.down.weight.exists() &&
+            slots.of(slots.down, last).weight.offset == find_last(unit, expert_down).offset,
         "a block has a router, and experts one behind the other");
   return slots;
 }
@@ -48,29 +51,37 @@ ExpertSlots expert_slots(const planner::UnitTensors& unit, const planner::ModelS
 }  // namespace
 
 BlockSlots block_slots(const planner::ModelShape& shape) {
+  using enum TensorRole;
   const planner::UnitTensors unit = planner::unit_tensors(shape, 1);
   BlockSlots slots;
-  slots.input_norm = find(unit, TensorRole::norm_before_attention);
-  slots.post_norm = find(unit, TensorRole::norm_before_mlp);
-  slots.q_norm = find(unit, TensorRole::q_norm);
-  slots.k_norm = find(unit, TensorRole::k_norm);
-  slots.q = projection(unit, TensorRole::q, TensorRole::q_bias);
-  slots.k = projection(unit, TensorRole::k, TensorRole::k_bias);
-  slots.v = projection(unit, TensorRole::v, TensorRole::v_bias);
-  slots.o = projection(unit, TensorRole::o, TensorRole::o_bias);
-  if (shape.experts) {
+  slots.norm_before_attention = find(unit, norm_before_attention);
+  slots.norm_after_attention = find(unit, norm_after_attention);
+  slots.norm_before_mlp = find(unit, norm_before_mlp);
+  slots.norm_after_mlp = find(unit, norm_after_mlp);
+  slots.q_norm = find(unit, q_norm);
+  slots.k_norm = find(unit, k_norm);
+  slots.sinks = find(unit, sinks);
+  slots.q = projection(unit, q, q_bias);
+  slots.k = projection(unit, k, k_bias);
+  slots.v = projection(unit, v, v_bias);
+  slots.o = projection(unit, o, o_bias);
+  const bool routed = planner::routes(shape, shape.kinds.front());
+  if (routed) {
     slots.experts = expert_slots(unit, shape);
+    slots.gate.weight = find(unit, shared_gate);
+    slots.up.weight = find(unit, shared_up);
+    slots.down.weight = find(unit, shared_down);
+    slots.shared_switch = find(unit, shared_switch);
   } else {
-    slots.gate = projection(unit, TensorRole::gate, TensorRole::gate_bias);
-    slots.up = projection(unit, TensorRole::up, TensorRole::up_bias);
-    slots.down = projection(unit, TensorRole::down, TensorRole::down_bias);
+    slots.gate = projection(unit, gate, gate_bias);
+    slots.up = projection(unit, up, up_bias);
+    slots.down = projection(unit, down, down_bias);
   }
   slots.padded = unit.padded_size;
-  check(slots.input_norm.exists() && slots.post_norm.exists() && slots.q.weight.exists() &&
-            slots.k.weight.exists() && slots.v.weight.exists() && slots.o.weight.exists() &&
-            (shape.experts || (slots.gate.weight.exists() && slots.up.weight.exists() &&
-                               slots.down.weight.exists())),
-        "a block has its two norms, four projections of attention, and a feed-forward network");
+  check(slots.q.weight.exists() && slots.k.weight.exists() && slots.v.weight.exists() &&
+            slots.o.weight.exists() &&
+            (routed || (slots.up.weight.exists() && slots.down.weight.exists())),
+        "a block has four projections of attention, and a feed-forward network");
   return slots;
 }
 

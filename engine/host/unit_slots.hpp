@@ -25,21 +25,31 @@ struct Projection {
 /// Where the tensors of a block's experts lie in the block's vector, if it has any: expert i's
 /// tensors lie i * stride elements behind those of expert 0.
 struct ExpertSlots {
-  Slot router;  ///< Router weights, [experts, hidden].
-  Slot gate, up, down;
+  Projection router;     ///< Router, [experts, hidden], and its bias.
+  Slot correction_bias;  ///< Bias of the choice of experts, [1, experts].
+  Projection gate, up, down;
   std::int64_t stride = 0;
   /// Where expert `index`'s tensor lies, given `first`, the place of the same tensor of expert 0.
   [[nodiscard]] Slot of(Slot first, std::int64_t index) const {
     first.offset += index * stride;
     return first;
   }
+  /// Likewise of a projection.
+  [[nodiscard]] Projection of(const Projection& first, std::int64_t index) const {
+    return {of(first.weight, index), of(first.bias, index)};
+  }
 };
 
 struct BlockSlots {
-  Slot input_norm, post_norm, q_norm, k_norm;
+  Slot norm_before_attention, norm_after_attention, norm_before_mlp, norm_after_mlp;
+  Slot q_norm, k_norm;
+  Slot sinks;  ///< A logit of each head, [1, heads].
   Projection q, k, v, o, gate, up, down;
-  /// Experts' router and matrices; where blocks have experts, gate, up and down do not exist.
+  /// Experts' router and matrices; where blocks have experts, gate, up and down are those of an
+  /// expert that all tokens pass through, if there is one.
   ExpertSlots experts;
+  /// Row whose sigmoid multiplies the output of the expert that all tokens pass through.
+  Slot shared_switch;
   /// Number of elements of the block's parameter vector, padding included.
   std::int64_t padded = 0;
 };

@@ -11,6 +11,7 @@
 #include "planner/buying/rented_rows.hpp"
 #include "planner/buying/row_maker.hpp"
 #include "planner/buying/rows.hpp"
+#include "planner/models/support.hpp"
 #include "planner/policies/run_job.hpp"
 #include "planner/requests/run_step.hpp"
 #include "sim/error.hpp"
@@ -106,7 +107,9 @@ BuyReport advise(const RunConfig& config, const BuyRequest& request, PlanFinder&
     add_base(report, base, request, finder, is_rented);
   }
   try {
-    require_executable(to_job(config));
+    const Job job = to_job(config);
+    require_executable(job);
+    require_computed(job.model, DeviceKind::cuda);
   } catch (const BadRequest& refused) {
     report.untrainable = refused.what();
   }

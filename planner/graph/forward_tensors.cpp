@@ -30,11 +30,15 @@ ForwardTensors::ForwardTensors(GraphWriter& writer, const Job& job, ForwardGoal 
 void ForwardTensors::add_experts(GraphWriter& writer, const Job& job) {
   if (!job.model.experts) return;
   const std::int64_t count = job.model.experts->count;
-  const TensorIndex routes =
+  const TensorIndex chosen =
       writer.add_tensor({Arena::device, "routes", Bytes(4 * (count + 1)), "workspace"});
-  experts = {routes, expert_range(job.model), count,
+  experts = {chosen, expert_range(job.model), count,
              expected_experts(*job.model.experts, job.micro_tokens())};
-  for (ForwardUnit& unit : units) unit.routed = unit.slot.has_value();
+  for (std::size_t index = 0; index < units.size(); ++index) {
+    if (!units[index].slot) continue;
+    const LayerKind& kind = layer_kind(job.model, unit_at(job.model, index).layer);
+    units[index].routed = routes(job.model, kind);
+  }
 }
 
 void ForwardTensors::add_units(GraphWriter& writer, const Job& job, const ForwardPlan& plan) {

@@ -60,6 +60,11 @@ FeedForwardWidths feed_forward_widths(const ModelShape& shape) {
   return widths;
 }
 
+/// Whether a sublayer's output is more than added to the residual stream.
+bool changes_branches(const ModelShape& shape) {
+  return shape.norms.after_attention || shape.norms.after_mlp || shape.scales.residual != 1;
+}
+
 /// Largest width of a block's MLP, which is that of a token's active experts together where blocks
 /// have any, and of an expert that all tokens pass through.
 std::int64_t widest_mlp(const ModelShape& shape) {
@@ -150,6 +155,7 @@ BlockWorkspace block_workspace(const Job& job) {
   space.rstd = offsets.take_floats(tile);
   space.input = offsets.take_floats(copies * tile * std::max(shape.hidden, query));
   space.incoming = offsets.take_floats(copies * tile * shape.hidden);
+  space.branch = offsets.take_floats(changes_branches(shape) ? tile * shape.hidden : 0);
   space.normed = offsets.take_floats(tile * shape.hidden);
   space.d_normed = offsets.take_floats(tile * shape.hidden);
   space.wide = offsets.take_floats(tile * std::max({intermediate, router, query, shape.hidden}));

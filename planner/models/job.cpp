@@ -287,7 +287,11 @@ float Job::balance_weight(std::int64_t tokens) const {
 
 double Job::balance_scale(std::int64_t tokens) const {
   if (!router_aux_loss_coef) return 0;
-  const double places = static_cast<double>(tokens) * static_cast<double>(model.layers);
+  std::int64_t routed = 0;  // Layers whose routes the loss counts.
+  for (std::size_t kind = 0; kind < model.kinds.size(); ++kind) {
+    if (routes(model, model.kinds[kind])) routed += layers_of_kind(model, kind);
+  }
+  const double places = static_cast<double>(tokens) * static_cast<double>(routed);
   return *router_aux_loss_coef * static_cast<double>(model.experts->count) / (places * places);
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "planner/machines/machine.hpp"
 #include "planner/models/shape.hpp"
 
 namespace sluice::planner {
@@ -14,5 +15,8 @@ namespace sluice::planner {
 
 /// Likewise of the cuda backend.
 [[nodiscard]] std::optional<std::string> unsupported_by_cuda(const ModelShape& shape);
+
+/// Throws BadRequest where the backend of this kind of device does not compute all of `shape`.
+void require_computed(const ModelShape& shape, DeviceKind device);
 
 }  // namespace sluice::planner

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "planner/models/support.hpp"
 #include "planner/plans/plan_file.hpp"
 #include "planner/plans/plan_overrides.hpp"
 #include "planner/requests/memory_in_modules.hpp"
@@ -67,7 +68,10 @@ std::variant<ChosenPlan, Infeasible> found_plan(const Request& request, bool rem
 
 std::variant<ChosenPlan, Infeasible> choose_plan(const Request& request,
                                                  const PlanOptions& options) {
-  if (options.executable) require_executable(request.job());
+  if (options.executable) {
+    require_executable(request.job());
+    require_computed(request.job().model, request.machine().profile.device);
+  }
   if (const auto given = given_plan(request)) return choose_given(*given, request, options);
   if (options.stored) {
     if (auto stored = stored_plan(request)) return std::move(*stored);

@@ -58,10 +58,14 @@ struct BlockWorkspace {
   Bytes input;
   /// Offset of [tile tokens, hidden]: copy of the residual stream's gradient (bf16, experts).
   Bytes incoming;
+  /// Offset of [tile tokens, hidden]: gradient of a sublayer's output, where that is not the
+  /// residual stream's gradient; else empty.
+  Bytes branch;
   Bytes normed;  ///< Offset of [tile tokens, hidden]: output of a norm, or the result of a product.
   Bytes d_normed;  ///< Offset of [tile tokens, hidden]: gradient of a norm's output.
-  /// Offset of [tile tokens, max(W, heads * head_dim, hidden)]: a product, then its gradient; W =
-  /// intermediate, or the larger of an expert's intermediate and the number of experts.
+  /// Offset of [tile tokens, max(W, heads * head_dim, hidden)]: a product, then its gradient; W is
+  /// the largest of the widths of MLPs, of an expert and of the shared one, and the number of
+  /// experts.
   Bytes wide;
   /// Offset of [tile tokens, W as for `wide`]: gradient of an intermediate tensor of the MLP or
   /// router.

@@ -35,6 +35,48 @@ std::string bits(double value) {
   return text;
 }
 
+/// Adds jobs whose models have layers of several kinds.
+void add_jobs_of_kinds(std::vector<NamedJob>& jobs) {
+  using planner::LayerKind;
+  planner::Job job = small_job();
+  job.compute = planner::ComputeType::bf16;
+  job.model.tied_head = true;
+  job.model.norms = {.after_attention = true, .after_mlp = true, .one_plus_weight = true};
+  job.model.head_norm = planner::HeadNorm::full_width;
+  job.model.activation = planner::Activation::gelu_tanh;
+  job.model.scales = {.embedding = 3, .attention = 0.3, .residual = 0.7, .logits_softcap = 9};
+  job.model.rotary.push_back({.theta = 1e6, .rotated = 4});
+  job.model.kinds = {LayerKind{.window = 5}, LayerKind{.rotary = 1}};
+  job.model.kind_of_layer = {0, 1, 0};
+  job.attention = planner::AttentionSpan::document;
+  jobs.push_back({"bf16, kinds, norms after, documents, clip", job});
+
+  job = small_job();
+  job.compute = planner::ComputeType::fp32;
+  job.model.attention_sinks = job.model.mlp_bias = job.model.qkv_bias = true;
+  job.model.activation = planner::Activation::clamped_swiglu;
+  job.model.experts =
+      planner::Experts{.count = 4, .active = 2, .intermediate = 16, .router_bias = true};
+  job.model.intermediate = 32;
+  job.model.kinds = {LayerKind{.window = 5}, LayerKind{}};
+  job.model.kind_of_layer = {0, 1, 0};
+  jobs.push_back({"fp32, sinks, biased experts, clip", job});
+
+  job = small_job();
+  job.compute = planner::ComputeType::bf16;
+  job.model.experts = planner::Experts{.count = 4,
+                                       .active = 2,
+                                       .intermediate = 16,
+                                       .score = planner::RouterScore::sigmoid,
+                                       .correction_bias = true,
+                                       .scaling = 1.5,
+                                       .shared_intermediate = 24};
+  job.model.intermediate = 32;
+  job.model.kinds = {LayerKind{.dense_intermediate = 40}, LayerKind{}};
+  job.model.kind_of_layer = {0, 1, 1};
+  jobs.push_back({"bf16, dense layer first, shared expert, clip", job});
+}
+
 }  // namespace
 
 void RunTokens::read(std::int64_t position, std::span<std::int32_t> inputs,
@@ -107,6 +149,7 @@ std::vector<NamedJob> small_jobs() {
   job.batch_size = 8;
   job.micro_batch = 2;
   jobs.push_back({"bf16, MLP in chunks, biases, clip", job});
+  add_jobs_of_kinds(jobs);
   return jobs;
 }
 

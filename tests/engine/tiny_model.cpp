@@ -1,5 +1,6 @@
 #include "tests/engine/tiny_model.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -14,26 +15,6 @@
 
 namespace sluice::engine::testing {
 namespace {
-
-planner::Job base_job() {
-  planner::Job job;
-  planner::ModelShape& shape = job.model;
-  shape.name = "tiny";
-  shape.layers = 2;
-  shape.hidden = 8;
-  shape.intermediate = 10;
-  shape.heads = 4;
-  shape.kv_heads = 2;
-  shape.head_dim = 6;
-  shape.vocab = 11;
-  shape.rms_eps = 1e-5;
-  job.seq_len = 6;
-  job.batch_size = 2;
-  job.micro_batch = 1;
-  job.loss_chunk = 4;  // This does not divide the micro-batch, so the last chunk is short.
-  job.compute = planner::ComputeType::fp32;
-  return job;
-}
 
 struct Planes {
   std::vector<std::uint16_t> high, low;
@@ -123,6 +104,7 @@ class Step {
     return {.record = records_[layer]->data(),
             .full = full_.data(),
             .kept = record_.kept(keep_),
+            .layer = static_cast<std::int64_t>(layer),
             .documents = marked ? tokens_ : nullptr};
   }
 
@@ -146,6 +128,7 @@ class Step {
                                   .tied_gradient = job_.model.tied_head ? tied_.data() : nullptr,
                                   .first = first,
                                   .stream_gradient = stream_.data()};
+    if (micro == 0) find_logits();
     result_.loss_only += templates_.loss_only(arguments, fresh());
     result_.loss += templates_.loss(arguments, fresh());
     if (job_.router_aux_loss_coef) {
@@ -160,6 +143,18 @@ class Step {
     }
     templates_.embed_backward(tokens, stream_.data(), result_.gradients[0].data(), first);
     fresh();
+  }
+
+  void find_logits() {
+    const std::int64_t tokens = job_.micro_tokens();
+    const std::int64_t row = job_.model.hidden * job_.compute_element().count();
+    result_.logits.resize(static_cast<std::size_t>(tokens * job_.model.vocab));
+    const std::size_t head = records_.size() + 1;
+    for (std::int64_t begin = 0; begin < tokens; begin += job_.loss_chunk) {
+      templates_.logits(weights(head), weights(0), head_input_.data() + begin * row,
+                        std::min(job_.loss_chunk, tokens - begin),
+                        result_.logits.data() + begin * job_.model.vocab, fresh());
+    }
   }
 
   const TinyModel& model_;
@@ -177,49 +172,6 @@ class Step {
 
 }  // namespace
 
-std::vector<std::string> tiny_model_names() {
-  return {"llama", "llama_tied", "mistral", "qwen2",           "qwen2_tied",
-          "qwen3", "qwen3_moe",  "mixtral", "mixtral_balanced"};
-}
-
-TinyModel tiny_model(const std::string& name) {
-  planner::Job job = base_job();
-  planner::ModelShape& shape = job.model;
-  shape.tied_head = name.ends_with("_tied");
-  if (name.starts_with("llama")) {
-    shape.family = planner::Family::llama;
-    shape.rotary.front().scaling = {.kind = planner::RopeScaling::Kind::llama3,
-                          .factor = 4,
-                          .low_freq_factor = 1,
-                          .high_freq_factor = 4,
-                          .original_max_positions = 16};
-  } else if (name == "mistral") {
-    shape.family = planner::Family::mistral;
-    shape.kinds.front().window = 3;
-  } else if (name.starts_with("qwen2")) {
-    shape.family = planner::Family::qwen2;
-    shape.qkv_bias = true;
-    shape.o_bias = true;  // qwen2 has no such bias, but config.json can state it.
-    shape.mlp_bias = true;
-  } else if (name.starts_with("mixtral")) {
-    shape.family = planner::Family::mixtral;
-    shape.names.experts = planner::kMixtralExperts;
-    shape.experts = planner::Experts{.count = 5, .active = 3, .intermediate = 10};
-    if (name == "mixtral_balanced") job.router_aux_loss_coef = 0.2;
-  } else {
-    shape.family = planner::Family::qwen3;
-    shape.head_norm = planner::HeadNorm::per_head;
-    shape.kv_heads = 1;
-  }
-  if (name == "qwen3_moe") {
-    shape.family = planner::Family::qwen3_moe;
-    shape.experts =
-        planner::Experts{.count = 5, .active = 3, .intermediate = 10, .normalized = false};
-  }
-  if (shape.experts) shape.intermediate = shape.experts->active * shape.experts->intermediate;
-  return tiny_model(job);
-}
-
 TinyModel tiny_model(const planner::Job& job) {
   TinyModel model{job, {}, {}, {}};
   std::mt19937_64 random(7);
@@ -228,7 +180,8 @@ TinyModel tiny_model(const planner::Job& job) {
     const planner::UnitTensors tensors = planner::unit_tensors(job.model, unit);
     std::vector<float> values(static_cast<std::size_t>(tensors.padded_size), 0.0f);
     for (const planner::TensorSpec& tensor : tensors.tensors) {
-      const double mean = tensor.name.ends_with("norm.weight") ? 1 : 0;
+      const bool factor = tensor.name.ends_with("norm.weight") && !job.model.norms.one_plus_weight;
+      const double mean = factor ? 1 : 0;
       for (std::int64_t i = 0; i < tensor.size(); ++i) {
         values[static_cast<std::size_t>(tensor.offset + i)] =
             static_cast<float>(mean + normal(random));

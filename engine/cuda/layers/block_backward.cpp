@@ -53,13 +53,13 @@ void CudaTemplates::backward_attention(cudaStream_t stream, const std::uint16_t*
   cuda::rope_backward(stream, rope_shape(all_tokens(), starts), rope_tables(0), norms,
                       norm_gradients, {d_qkv, d_qkv + query_, qkv_, qkv_});
   bias_gradient(stream, slots_.q.bias, d_qkv, tokens_, qkv_, gradient, into, workspace);
-  const NormInput norm{bf16(record.input), weights + slots_.input_norm.offset, tokens_};
+  const NormInput norm{bf16(record.input), weights + slots_.norm_before_attention.offset, tokens_};
   normalize(stream, norm, workspace);
   gemm_.weight_gradient(stream, {tokens_, hidden_, qkv_}, d_qkv, normed,
                         gradient + slots_.q.weight.offset, first, gemm);
   gemm_.input_gradient(stream, {tokens_, hidden_, qkv_}, d_qkv, weights + slots_.q.weight.offset,
                        d_normed, gemm);
-  add_norm_backward(stream, norm, slots_.input_norm, gradient, into, d_stream, workspace);
+  add_norm_backward(stream, norm, slots_.norm_before_attention, gradient, into, d_stream, workspace);
 }
 
 }  // namespace sluice::engine

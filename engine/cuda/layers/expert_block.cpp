@@ -62,7 +62,7 @@ void CudaTemplates::project_router(cudaStream_t stream, const std::uint16_t* wei
   std::uint16_t* normed = bf16(workspace + space_.normed.count());
   normalize(stream, post_norm(weights, bf16(record.at(layout_.residual)), span.count), workspace);
   cuda::multiply_rows(stream, {normed, nullptr, hidden_}, {.rows = span.count},
-                      {weights + slots_.experts.router.offset, 0}, hidden_,
+                      {weights + slots_.experts.router.weight.offset, 0}, hidden_,
                       job_.model.experts->count, fp32(record.at(layout_.router)));
 }
 
@@ -77,7 +77,7 @@ void CudaTemplates::expand_experts(cudaStream_t stream, const std::uint16_t* wei
   const std::uint16_t* normed = bf16(workspace + space_.normed.count());
   cuda::route(stream, fp32(record.at(layout_.router)), shape, routes);
   cuda::multiply_rows(stream, {normed, routes.token, hidden_}, groups_of(shape, routes),
-                      {weights + slots.gate.offset, slots.stride}, hidden_, 2 * width,
+                      {weights + slots.gate.weight.offset, slots.stride}, hidden_, 2 * width,
                       bf16(record.at(layout_.gate)));
 }
 
@@ -96,7 +96,7 @@ void CudaTemplates::contract_experts(cudaStream_t stream, const std::uint16_t* w
   cuda::weighted_swiglu(stream, bf16(record.at(layout_.gate)), routes.share, groups.rows, width,
                         activation);
   cuda::multiply_rows(stream, {activation, nullptr, width}, groups,
-                      {weights + slots.down.offset, slots.stride}, width, hidden_, rows);
+                      {weights + slots.down.weight.offset, slots.stride}, width, hidden_, rows);
   cuda::combine_rows(stream, rows, shape, routes, bf16(record.at(layout_.residual)), hidden_,
                      bf16(next_input));
 }
@@ -166,30 +166,30 @@ void CudaTemplates::backward_experts(cudaStream_t stream, const std::uint16_t* w
   const cuda::IndexedRows in{normed, routes.token, hidden_};
 
   cuda::route(stream, logits, shape, routes);
-  cuda::multiply_rows_transposed(stream, d_out, groups, {weights + slots.down.offset, slots.stride},
+  cuda::multiply_rows_transposed(stream, d_out, groups, {weights + slots.down.weight.offset, slots.stride},
                                  width, hidden_, activation);
   cuda::weighted_swiglu_backward(stream, bf16(record.at(layout_.gate)), routes.share, groups.rows,
                                  width, activation, d_gate_up, routes.d_share);
   cuda::accumulate_rows(stream, d_out, {activation, nullptr, width}, groups,
-                        {gradient + slots.down.offset, slots.stride}, width, hidden_, into);
+                        {gradient + slots.down.weight.offset, slots.stride}, width, hidden_, into);
   normalize(stream, norm, workspace);
   const cuda::IndexedRows d_wide{d_gate_up, nullptr, 2 * width};
-  cuda::accumulate_rows(stream, d_wide, in, groups, {gradient + slots.gate.offset, slots.stride},
+  cuda::accumulate_rows(stream, d_wide, in, groups, {gradient + slots.gate.weight.offset, slots.stride},
                         hidden_, 2 * width, into);
   cuda::multiply_rows_transposed(stream, d_wide, groups,
-                                 {weights + slots.gate.offset, slots.stride}, hidden_, 2 * width,
+                                 {weights + slots.gate.weight.offset, slots.stride}, hidden_, 2 * width,
                                  rows);
   cuda::route_backward(stream, logits, shape, routes, job_.balance_weight(tokens_),
                        fp32(reinterpret_cast<std::byte*>(d_stream) + layout_.counts.count()),
                        d_logits);
   cuda::accumulate_rows(stream, {d_logits, nullptr, router_row}, {normed, nullptr, hidden_},
-                        all_tokens, {gradient + slots.router.offset, 0}, hidden_, shape.experts,
+                        all_tokens, {gradient + slots.router.weight.offset, 0}, hidden_, shape.experts,
                         into);
   cuda::multiply_rows_transposed(stream, {d_logits, nullptr, router_row}, all_tokens,
-                                 {weights + slots.router.offset, 0}, hidden_, shape.experts,
+                                 {weights + slots.router.weight.offset, 0}, hidden_, shape.experts,
                                  d_normed);
   cuda::combine_rows(stream, rows, shape, routes, d_normed, hidden_, d_normed);
-  add_norm_backward(stream, norm, slots_.post_norm, gradient, into, d_stream, workspace);
+  add_norm_backward(stream, norm, slots_.norm_before_mlp, gradient, into, d_stream, workspace);
 }
 
 }  // namespace sluice::engine

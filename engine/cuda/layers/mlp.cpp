@@ -117,7 +117,7 @@ void CudaTemplates::backward_chunk(cudaStream_t stream, const std::uint16_t* wei
                 workspace);
   gemm_.input_gradient(stream, {tokens, hidden_, 2 * intermediate_}, d_gate_up,
                        weights + slots_.gate.weight.offset, d_normed, gemm);
-  add_norm_backward(stream, norm, slots_.post_norm, gradient, into, d_stream, workspace);
+  add_norm_backward(stream, norm, slots_.norm_before_mlp, gradient, into, d_stream, workspace);
 }
 
 }  // namespace sluice::engine

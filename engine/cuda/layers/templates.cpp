@@ -98,7 +98,7 @@ CudaTemplates::CudaTemplates(const planner::Job& job, std::optional<GemmTable> g
   check(slots_.k.weight.offset == slots_.q.weight.offset + slots_.q.weight.size() &&
             slots_.v.weight.offset == slots_.k.weight.offset + slots_.k.weight.size() &&
             slots_.up.weight.offset == slots_.gate.weight.offset + slots_.gate.weight.size() &&
-            slots_.experts.up.offset == slots_.experts.gate.offset + slots_.experts.gate.size(),
+            slots_.experts.up.weight.offset == slots_.experts.gate.weight.offset + slots_.experts.gate.weight.size(),
         "q, k, v and gate, up are adjacent");
   check(
       !attention_ || std::max(attention_->forward_workspace(), attention_->backward_workspace()) <=
@@ -177,7 +177,7 @@ void CudaTemplates::rotate(cudaStream_t stream, const std::uint16_t* weights,
 /// Norm and projection to q, k, v.
 void CudaTemplates::project_qkv(cudaStream_t stream, const std::uint16_t* weights,
                                 const CudaRecord& record, Span span, std::byte* workspace) {
-  normalize(stream, {bf16(record.input), weights + slots_.input_norm.offset, span.count},
+  normalize(stream, {bf16(record.input), weights + slots_.norm_before_attention.offset, span.count},
             workspace);
   gemm_.forward(stream, {span.count, hidden_, qkv_}, workspace + space_.normed.count(),
                 weights + slots_.q.weight.offset, vector_of(weights, slots_.q.bias), nullptr,

@@ -34,6 +34,8 @@ struct CudaRecord {
   /// The micro-batch's input tokens, int32 [T], negative where documents begin; null unless
   /// attention stays within documents.
   const std::int32_t* documents = nullptr;
+  /// Number of the block, from 0, which decides the kind of its layer.
+  std::int64_t layer = 0;
   [[nodiscard]] std::byte* at(Bytes offset) const {
     if (offset == Bytes(0)) return input;
     return offset < kept ? record + offset.count() : full + (offset - kept).count();
@@ -150,7 +152,7 @@ class CudaTemplates {
   };
   [[nodiscard]] NormInput post_norm(const std::uint16_t* weights, const std::uint16_t* residual,
                                     std::int64_t rows) const {
-    return {residual, weights + slots_.post_norm.offset, rows};
+    return {residual, weights + slots_.norm_before_mlp.offset, rows};
   }
   /// Computes an RMSNorm; its result and reciprocal RMS go to `normed` and `rstd` in the workspace.
   void normalize(cudaStream_t stream, const NormInput& norm, std::byte* workspace) const;

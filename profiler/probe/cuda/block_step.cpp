@@ -75,8 +75,8 @@ void BlockStep::fill_norms(cudaStream_t stream) const {
   };
   const engine::BlockSlots slots = engine::block_slots(job_.model);
   for (std::size_t block = 1; block < kHead; ++block) {
-    fill(block, slots.input_norm);
-    fill(block, slots.post_norm);
+    fill(block, slots.norm_before_attention);
+    fill(block, slots.norm_before_mlp);
   }
   fill(kHead, templates_.ends().final_norm);
   wait(stream);  // `ones` ends here.

@@ -2,73 +2,23 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "engine/optimizer/master_weights.hpp"
+#include "tests/engine/host/stored_values.hpp"
 
-namespace sluice::engine {
+namespace sluice::engine::testing {
 namespace {
 
 using planner::ComputeType;
-using Floats = std::vector<float>;
-
-Floats random_floats(std::int64_t n, std::uint32_t seed, float scale = 2) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<float> uniform(-scale, scale);
-  Floats values;
-  for (std::int64_t i = 0; i < n; ++i) values.push_back(uniform(random));
-  return values;
-}
-
-/// Values as the compute type stores them.
-struct Stored {
-  ComputeType compute;
-  Floats fp32;
-  std::vector<std::uint16_t> bf16;
-  Stored(const Floats& values, ComputeType type) : compute(type), fp32(values) {
-    if (compute == ComputeType::fp32) return;
-    for (float& value : fp32) {
-      bf16.push_back(float_to_bf16(value));
-      value = bf16_to_float(bf16.back());
-    }
-  }
-  [[nodiscard]] const void* data() const {
-    return compute == ComputeType::fp32 ? static_cast<const void*>(fp32.data()) : bf16.data();
-  }
-  [[nodiscard]] void* data() {
-    return compute == ComputeType::fp32 ? static_cast<void*>(fp32.data()) : bf16.data();
-  }
-  /// The stored values as fp32.
-  [[nodiscard]] Floats values() const {
-    if (compute == ComputeType::fp32) return fp32;
-    Floats result;
-    for (const std::uint16_t bits : bf16) result.push_back(bf16_to_float(bits));
-    return result;
-  }
-};
 
 const Elementwise& table(const ElementwisePath& path, ComputeType compute) {
   return compute == ComputeType::fp32 ? *path.fp32 : *path.bf16;
 }
-
-/// Relative error that one rounding of an operand, and a few of fp32, may make.
-double tolerance(ComputeType compute) { return compute == ComputeType::fp32 ? 2e-6 : 4.5e-3; }
-
-void expect_near(const Floats& actual, const std::vector<double>& expected, double relative) {
-  double scale = 0;
-  for (const double value : expected) scale = std::max(scale, std::abs(value));
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    EXPECT_NEAR(actual[i], expected[i], relative * (std::abs(expected[i]) + 0.1 * scale)) << i;
-  }
-}
-
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 /// Bits of everything that every kernel writes for inputs of `n` columns.
 std::vector<std::uint32_t> all_outputs(const ElementwisePath& path, ComputeType compute,
@@ -107,29 +57,43 @@ std::vector<std::uint32_t> all_outputs(const ElementwisePath& path, ComputeType 
     keep(columns);
     keep(stored.values());
   }
-  kernels.swiglu(x.data(), y.data(), rows * n, out.data());
-  keep(out);
-  out2 = a;
-  kernels.swiglu_backward(x.data(), y.data(), rows * n, out.data(), out2.data());
-  keep(out);
-  keep(out2);
-  const Floats cos = random_floats(n, 6, 1), sin = random_floats(n, 7, 1);
-  if (n % 2 == 0) {
-    for (const float* norm : {static_cast<const float*>(nullptr), weight.data()}) {
-      const RotaryRow row{cos.data(), sin.data(), norm, 1e-6f};
-      float scale = 0.5f;
-      kernels.rotary(x.data(), n, row, &scale, out.data());
-      keep(out);
-      out2 = a;
-      kernels.rotary_backward(x.data(), n, row, scale, columns.data(), out2.data());
-      keep(out2);
-      keep(columns);
-    }
+  for (const ActivationKernels& activation :
+       {kernels.swiglu, kernels.geglu, kernels.squared_relu, kernels.clamped_swiglu}) {
+    activation.forward(x.data(), y.data(), rows * n, out.data());
+    keep(out);
+    out2 = a;
+    activation.backward(x.data(), y.data(), rows * n, out.data(), out2.data());
+    keep(out);
+    keep(out2);
   }
+  const Floats cos = random_floats(n, 6, 1), sin = random_floats(n, 7, 1);
+  for (const std::int64_t pairs : {std::int64_t{0}, n / 4, n / 2}) {
+    const RotaryRow row{cos.data(), sin.data(), pairs};
+    for (const float* norm : {static_cast<const float*>(nullptr), weight.data()}) {
+      const float scale = kernels.reciprocal_rms(x.data(), n, 1e-6f);
+      keep({scale});
+      kernels.rotary(x.data(), n, row, norm, scale, out.data());
+      keep(out);
+    }
+    out2 = a;
+    plain.unrotate(out2.data(), row);
+    keep(out2);
+  }
+  out2 = a;
+  kernels.head_norm_backward(x.data(), n, weight.data(), 0.5f, columns.data(), out2.data());
+  keep(out2);
+  keep(columns);
+  kernels.scale(x.data(), rows * n, 1.7f, stored.data());
+  keep(stored.values());
+  kernels.accumulate_scaled(out2.data(), x.data(), rows * n, 1.7f);
+  keep(out2);
   keep({kernels.dot(a.data(), x.data(), rows * n)});
   for (const float scale : {0.0f, 0.01f}) {
     out = b;
     keep({kernels.cross_entropy(out.data(), rows * n, n / 2, scale)});
+    keep(out);
+    out = b;
+    keep({kernels.capped_cross_entropy(out.data(), rows * n, n / 2, scale, 30)});
     keep(out);
   }
   std::vector<std::uint16_t> high, low;
@@ -160,6 +124,15 @@ std::vector<std::uint32_t> all_outputs(const ElementwisePath& path, ComputeType 
   keep(out);
   plain.exponential(b.data(), rows * n, out.data());
   keep(out);
+  plain.logistic(b.data(), rows * n, out.data());
+  keep(out);
+  plain.scale(out.data(), rows * n, 0.3f);
+  keep(out);
+  plain.softcap(out.data(), rows * n, 20, 3);
+  keep(out);
+  out2 = a;
+  plain.softcap_backward(out.data(), rows * n, 20, 3, out2.data());
+  keep(out2);
   const auto sum = std::bit_cast<std::uint64_t>(plain.sum_squares(a.data(), rows * n));
   bits.push_back(static_cast<std::uint32_t>(sum));
   bits.push_back(static_cast<std::uint32_t>(sum >> 32));
@@ -224,26 +197,6 @@ TEST_P(ElementwiseTypes, RmsNormAndItsBackwardAgreeWithDouble) {
   expect_near(d_weight, want_dw, 2e-6);
 }
 
-TEST_P(ElementwiseTypes, SwigluAndItsBackwardAgreeWithDouble) {
-  const Elementwise& kernels = elementwise(GetParam());
-  const std::int64_t n = 301;
-  const Stored gate(random_floats(n, 1, 30), GetParam()), up(random_floats(n, 2), GetParam());
-  Floats y(n), d_gate(n), d_up = random_floats(n, 3);
-  const Floats dy = d_up;
-  kernels.swiglu(gate.data(), up.data(), n, y.data());
-  kernels.swiglu_backward(gate.data(), up.data(), n, d_gate.data(), d_up.data());
-  std::vector<double> want_y, want_gate, want_up;
-  for (std::size_t i = 0; i < dy.size(); ++i) {
-    const double g = gate.fp32[i], u = up.fp32[i], s = sigmoid(g);
-    want_y.push_back(g * s * u);
-    want_gate.push_back(dy[i] * u * s * (1 + g * (1 - s)));
-    want_up.push_back(dy[i] * g * s);
-  }
-  expect_near(y, want_y, tolerance(GetParam()));
-  expect_near(d_gate, want_gate, tolerance(GetParam()));
-  expect_near(d_up, want_up, tolerance(GetParam()));
-}
-
 TEST_P(ElementwiseTypes, RotationKeepsTheNormAndItsBackwardUndoesIt) {
   const Elementwise& kernels = elementwise(GetParam());
   const std::int64_t dim = 20;
@@ -253,13 +206,12 @@ TEST_P(ElementwiseTypes, RotationKeepsTheNormAndItsBackwardUndoesIt) {
     cos.push_back(std::cos(0.3f * static_cast<float>(i)));
     sin.push_back(std::sin(0.3f * static_cast<float>(i)));
   }
-  const RotaryRow row{cos.data(), sin.data(), nullptr, 0};
-  Floats y(dim), none(dim);
-  float unused = 1;
-  kernels.rotary(x.data(), dim, row, &unused, y.data());
+  const RotaryRow row{cos.data(), sin.data(), dim / 2};
+  Floats y(dim);
+  kernels.rotary(x.data(), dim, row, nullptr, 1, y.data());
   EXPECT_NEAR(y[3], x.fp32[3] * cos[3] - x.fp32[13] * sin[3], tolerance(GetParam()) * 4);
   // The rotation is orthogonal: its transpose, the backward pass, is its inverse.
-  kernels.rotary_backward(x.data(), dim, row, 1, none.data(), y.data());
+  plain_kernels().unrotate(y.data(), row);
   expect_near(y, {x.fp32.begin(), x.fp32.end()}, 3 * tolerance(GetParam()));
 }
 
@@ -292,4 +244,4 @@ TEST_P(ElementwiseTypes, NaNReachesTheLoss) {
 }
 
 }  // namespace
-}  // namespace sluice::engine
+}  // namespace sluice::engine::testing

@@ -6,11 +6,7 @@
 #include <array>
 #include <cstring>
 
-#include "engine/host/templates.hpp"
-#include "engine/optimizer/master_weights.hpp"
-#include "planner/graph/record.hpp"
-#include "sim/error.hpp"
-#include "tests/engine/guarded_buffer.hpp"
+#include "tests/engine/piece_by_piece.hpp"
 #include "tests/engine/tiny_model.hpp"
 
 namespace sluice::engine::testing {
@@ -90,87 +86,6 @@ TEST(LongSequenceTiles, ChunksOfWholeTilesGiveTheBitsOfTheWhole) {
   EXPECT_EQ(chunks.loss, whole.loss);
   EXPECT_TRUE(same_bits(chunks.gradients, whole.gradients));
 }
-
-/// Loss, summed over a sequence that passes the blocks in pieces, each over the keys and values of
-/// earlier pieces.
-class PieceByPiece {
- public:
-  PieceByPiece(const TinyModel& model, std::int64_t piece)
-      : model_(model),
-        job_(pieces_of(model.job, piece)),
-        templates_(job_),
-        record_(planner::block_record(job_)),
-        workspace_(planner::workspace_bytes(job_)),
-        input_(planner::stream_bytes(job_)),
-        next_(planner::stream_bytes(job_)),
-        full_(record_.all_bytes - record_.input_bytes) {
-    for (const auto& unit : model.weights) {
-      high_.emplace_back();
-      low_.emplace_back();
-      for (const float weight : unit) {
-        const SplitMaster halves = split_master(weight);
-        high_.back().push_back(halves.high);
-        low_.back().push_back(halves.low);
-      }
-    }
-    const std::int64_t kept = 2 * job_.seq_len * job_.model.kv_heads * job_.model.head_dim *
-                              job_.compute_element().count();
-    keys_.assign(static_cast<std::size_t>(job_.model.layers),
-                 std::vector<std::byte>(static_cast<std::size_t>(kept)));
-  }
-
-  double loss() {
-    double sum = 0;
-    for (std::int64_t first = 0; first < job_.seq_len; first += job_.micro_tokens()) {
-      sum += piece_loss(first);
-    }
-    return sum;
-  }
-
- private:
-  static planner::Job pieces_of(planner::Job job, std::int64_t piece) {
-    job.sequence_chunk = piece;
-    job.loss_chunk = piece;
-    return job;
-  }
-  [[nodiscard]] Weights weights(std::size_t unit) const {
-    return {high_[unit].data(), job_.compute == ComputeType::bf16 ? nullptr : low_[unit].data()};
-  }
-  Workspace scratch() { return {workspace_.data(), workspace_.bytes()}; }
-
-  double piece_loss(std::int64_t first) {
-    templates_.embed_forward(weights(0), model_.tokens.data() + first, input_.data());
-    for (std::size_t layer = 0; layer < keys_.size(); ++layer) {
-      const RecordView view{.record = nullptr,
-                            .full = full_.data(),
-                            .kept = record_.input_bytes,
-                            .input = input_.data()};
-      templates_.block_extend(weights(layer + 1), view,
-                              {keys_[layer].data(), first, job_.micro_tokens()}, next_.data(),
-                              scratch());
-      std::memcpy(input_.data(), next_.data(),
-                  static_cast<std::size_t>(planner::stream_bytes(job_).count()));
-    }
-    const LossArguments arguments{.head = weights(keys_.size() + 1),
-                                  .embed = weights(0),
-                                  .input = input_.data(),
-                                  .targets = model_.targets.data() + first,
-                                  .scale = 1,
-                                  .gradient = nullptr,
-                                  .tied_gradient = nullptr,
-                                  .first = true,
-                                  .stream_gradient = nullptr};
-    return templates_.loss_only(arguments, scratch());
-  }
-
-  const TinyModel& model_;
-  planner::Job job_;
-  HostTemplates templates_;
-  planner::BlockRecord record_;
-  GuardedBuffer workspace_, input_, next_, full_;
-  std::vector<std::vector<std::uint16_t>> high_, low_;
-  std::vector<std::vector<std::byte>> keys_;
-};
 
 TEST_P(LongSequence, LossEqualsAReferenceComputedInPieces) {
   TinyModel model = long_model(GetParam(), 800);

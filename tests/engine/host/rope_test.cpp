@@ -17,7 +17,7 @@ constexpr std::int64_t kHeadDim = 64;
 
 /// Expects the frequencies that ROPE_INIT_FUNCTIONS of transformers 5.17 return, in fp32.
 void expect_frequencies(const planner::RotaryTable& table, const std::vector<double>& expected) {
-  const std::vector<double> found = rope_frequencies(table, kHeadDim);
+  const std::vector<double> found = rope_frequencies(table, kHeadDim, 64);
   ASSERT_EQ(found.size(), expected.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
     EXPECT_NEAR(found[i], expected[i], 2e-7 * expected[i]) << "pair " << i;

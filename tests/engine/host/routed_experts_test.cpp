@@ -117,6 +117,21 @@ TEST_P(RoutedExpertsRun, GiveTheBitsOfResidentOnes) {
   EXPECT_NE(streamed.logits[0], streamed.logits[1]);
 }
 
+TEST_P(RoutedExpertsRun, BesideDenseLayersGiveTheBitsOfResidentOnes) {
+  planner::Job job = routed_job(GetParam());
+  job.model.experts->score = planner::RouterScore::sigmoid;
+  job.model.experts->correction_bias = true;
+  job.model.experts->shared_intermediate = 24;
+  job.model.kinds = {planner::LayerKind{.dense_intermediate = 40}, planner::LayerKind{.window = 3}};
+  job.model.kind_of_layer = {0, 1, 1};
+  Passes streamed({kPart, 3, 1, 0, 1}), resident({kPart, 3, 1, 0, 1});
+  const auto loaded = run_passes(job, Tier::host, streamed);
+  EXPECT_FALSE(loaded.contains(1));
+  EXPECT_TRUE(loaded.contains(2));
+  run_passes(job, Tier::hbm, resident);
+  EXPECT_EQ(streamed.logits, resident.logits);
+}
+
 TEST_P(RoutedExpertsRun, AreThoseThatTokensGoTo) {
   const planner::Job job = routed_job(GetParam());
   const Bytes expert = job.weight_element() * planner::expert_range(job.model).stride;

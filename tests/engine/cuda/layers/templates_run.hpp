@@ -107,7 +107,7 @@ class HostScratch {
 inline void make_choices_plain(const planner::Job& job, Halves& weights, Halves& x) {
   if (!job.model.experts) return;
   const std::int64_t hidden = job.model.hidden, experts = job.model.experts->count;
-  const Slot router = block_slots(job.model).experts.router;
+  const Slot router = block_slots(job.model).experts.router.weight;
   for (std::int64_t expert = 0; expert < experts; ++expert) {
     for (std::int64_t c = 0; c < hidden; ++c) {
       weights[static_cast<std::size_t>(router.offset + expert * hidden + c)] =

@@ -1,0 +1,188 @@
+"""Tiny models of families that transformers has since its fifth version, and their weights.
+
+The files that tests/fixtures/make_family_fixtures.py makes of them have the format of fixture_cases, with `weight/NAME`
+and `grad/NAME` as a checkpoint has them, `logits` fp32 [seq_len, vocab_size] of the first sequence, and `greedy` int32, the greedy text behind its first tokens.
+"""
+
+import numpy
+
+_BASE = {
+    "hidden_size": 16,
+    "intermediate_size": 12,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "vocab_size": 19,
+    "max_position_embeddings": 64,
+    "rms_norm_eps": 1e-5,
+    "rope_theta": 10000.0,
+    "tie_word_embeddings": False,
+    "hidden_act": "silu",
+    "pad_token_id": None,
+    "bos_token_id": None,
+    "eos_token_id": None,
+}
+
+_YARN = {
+    "rope_type": "yarn",
+    "factor": 4.0,
+    "original_max_position_embeddings": 16,
+    "beta_fast": 4.0,
+    "beta_slow": 1.0,
+}
+
+
+def _case(model_type, architecture, **changes):
+    fields = {"model_type": model_type, "architectures": [architecture], **_BASE, **changes}
+    return {key: value for key, value in fields.items() if value != "absent"}
+
+
+CASES = {
+    "gemma2": _case(
+        "gemma2",
+        "Gemma2ForCausalLM",
+        head_dim=6,
+        hidden_act="absent",
+        hidden_activation="gelu_pytorch_tanh",
+        query_pre_attn_scalar=9,
+        sliding_window=5,
+        layer_types=["sliding_attention", "full_attention"],
+        attn_logit_softcapping=2.0,
+        final_logit_softcapping=3.0,
+        tie_word_embeddings=True,
+    ),
+    "gemma3_text": _case(
+        "gemma3_text",
+        "Gemma3ForCausalLM",
+        head_dim=6,
+        hidden_act="absent",
+        hidden_activation="gelu_pytorch_tanh",
+        query_pre_attn_scalar=9,
+        sliding_window=5,
+        layer_types=["sliding_attention", "full_attention"],
+        rope_theta=1000000.0,
+        rope_local_base_freq=10000.0,
+        rope_scaling={"rope_type": "linear", "factor": 8.0},
+        tie_word_embeddings=True,
+    ),
+    "olmo2": _case("olmo2", "Olmo2ForCausalLM", rope_theta=500000.0),
+    "olmo3": _case(
+        "olmo3",
+        "Olmo3ForCausalLM",
+        sliding_window=5,
+        layer_types=["sliding_attention", "full_attention"],
+        rope_theta=500000.0,
+        rope_scaling=_YARN,
+    ),
+    "smollm3": _case(
+        "smollm3",
+        "SmolLM3ForCausalLM",
+        tie_word_embeddings=True,
+        no_rope_layers=[1, 0],
+        rope_theta=2000000.0,
+    ),
+    "ministral": _case(
+        "ministral",
+        "MinistralForCausalLM",
+        head_dim=6,
+        sliding_window=5,
+        layer_types=["full_attention", "sliding_attention"],
+    ),
+    "ministral3": _case(
+        "ministral3",
+        "Ministral3ForCausalLM",
+        head_dim=6,
+        rope_theta="absent",
+        rope_parameters={
+            "rope_theta": 10000.0,
+            **_YARN,
+            "mscale": 1.0,
+            "mscale_all_dim": 1.0,
+            "llama_4_scaling_beta": 0.1,
+        },
+    ),
+    "phi3": _case(
+        "phi3",
+        "Phi3ForCausalLM",
+        head_dim="absent",
+        partial_rotary_factor=0.5,
+        sliding_window=5,
+        original_max_position_embeddings=64,
+    ),
+    "glm4": _case(
+        "glm4", "Glm4ForCausalLM", head_dim=4, attention_bias=True, partial_rotary_factor=0.5
+    ),
+    "granite": _case(
+        "granite",
+        "GraniteForCausalLM",
+        embedding_multiplier=3.0,
+        attention_multiplier=0.3,
+        residual_multiplier=0.7,
+        logits_scaling=1.5,
+        tie_word_embeddings=True,
+    ),
+    "seed_oss": _case(
+        "seed_oss",
+        "SeedOssForCausalLM",
+        head_dim=6,
+        attention_bias=True,
+        attention_out_bias=False,
+        attention_dropout=0.0,
+        residual_dropout=0.0,
+    ),
+    "ernie4_5": _case(
+        "ernie4_5", "Ernie4_5ForCausalLM", head_dim=6, use_bias=False, tie_word_embeddings=True
+    ),
+    "arcee": _case("arcee", "ArceeForCausalLM", head_dim=4, hidden_act="relu2"),
+    "qwen2_moe": _case(
+        "qwen2_moe",
+        "Qwen2MoeForCausalLM",
+        num_experts=3,
+        num_experts_per_tok=2,
+        moe_intermediate_size=4,
+        shared_expert_intermediate_size=6,
+        norm_topk_prob=False,
+        decoder_sparse_step=1,
+        mlp_only_layers=[],
+    ),
+    "gpt_oss": _case(
+        "gpt_oss",
+        "GptOssForCausalLM",
+        intermediate_size=4,
+        head_dim=4,
+        attention_bias=True,
+        num_local_experts=4,
+        num_experts_per_tok=2,
+        sliding_window=5,
+        layer_types=["sliding_attention", "full_attention"],
+        rope_scaling={**_YARN, "truncate": False},
+        swiglu_limit=7.0,
+    ),
+    "glm4_moe": _case(
+        "glm4_moe",
+        "Glm4MoeForCausalLM",
+        head_dim=4,
+        attention_bias=True,
+        partial_rotary_factor=0.5,
+        use_qk_norm=True,
+        n_routed_experts=4,
+        num_experts_per_tok=2,
+        moe_intermediate_size=4,
+        n_shared_experts=1,
+        n_group=1,
+        topk_group=1,
+        norm_topk_prob=True,
+        routed_scaling_factor=1.5,
+        first_k_dense_replace=1,
+    ),
+}
+
+
+def weight_of(config, name, shape, generator):
+    """Values large enough that every non-linearity matters; factors of norms near 1."""
+    values = 0.3 * generator.standard_normal(shape)
+    if len(shape) == 1 and "norm" in name and not config["model_type"].startswith("gemma"):
+        values = 1 + values
+    if config["model_type"] == "gpt_oss" and "gate_up_proj" in name:
+        values = 12 * values  # Beyond the bounds of gate and up.
+    return values.astype(numpy.float32)
