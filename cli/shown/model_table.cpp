@@ -9,12 +9,13 @@
 namespace sluice::cli {
 namespace {
 
+using planner::HeadNorm;
 using planner::ModelShape;
 using planner::RopeScaling;
 
 std::string rope_text(const ModelShape& shape) {
-  const RopeScaling& rope = shape.rope_scaling;
-  std::string text = fmt::format("theta {}", shape.rope_theta);
+  const RopeScaling& rope = shape.rotary.front().scaling;
+  std::string text = fmt::format("theta {}", shape.rotary.front().theta);
   switch (rope.kind) {
     case RopeScaling::Kind::none:
       return text + ", no scaling";
@@ -37,9 +38,9 @@ std::string rope_text(const ModelShape& shape) {
 std::string attention_text(const ModelShape& shape) {
   std::string text = fmt::format("{} heads, {} of keys and values, head_dim {}", shape.heads,
                                  shape.kv_heads, shape.head_dim);
-  text += shape.sliding_window ? fmt::format(", a window of {} tokens", *shape.sliding_window)
-                               : std::string(", no window");
-  if (shape.qk_norm) text += ", norms on q and k";
+  const auto window = shape.kinds.front().window;
+  text += window ? fmt::format(", a window of {} tokens", *window) : std::string(", no window");
+  if (shape.head_norm != HeadNorm::none) text += ", norms on q and k";
   if (shape.qkv_bias) text += shape.o_bias ? ", biases" : ", biases on q, k and v";
   return text;
 }

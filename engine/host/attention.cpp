@@ -36,8 +36,8 @@ void BlockRun::find_documents(std::int64_t first_token, std::int64_t begin, std:
 
 std::int64_t BlockRun::first_key(std::int64_t begin, std::int64_t i) const {
   const std::int64_t start = starts_[static_cast<std::size_t>(i)];
-  if (!shape_.sliding_window) return start;
-  return std::max(start, begin + i - *shape_.sliding_window + 1);
+  const auto window = shape_.kinds.front().window;
+  return window ? std::max(start, begin + i - *window + 1) : start;
 }
 
 void BlockRun::load_keys(std::int64_t first_token, std::int64_t kv_head) {

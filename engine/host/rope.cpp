@@ -23,14 +23,13 @@ struct YarnRange {
   double low, high;
 };
 
-YarnRange yarn_range(const planner::ModelShape& shape) {
-  const planner::RopeScaling& scaling = shape.rope_scaling;
-  const auto dim = static_cast<double>(shape.head_dim);
+YarnRange yarn_range(const planner::RotaryTable& table, double dim) {
+  const planner::RopeScaling& scaling = table.scaling;
   // The pair that makes `turns` turns over the original positions.
   const auto pair_of = [&](double turns) {
     const auto positions = static_cast<double>(scaling.original_max_positions);
     return dim * std::log(positions / (turns * 2 * std::numbers::pi)) /
-           (2 * std::log(shape.rope_theta));
+           (2 * std::log(table.theta));
   };
   double low = pair_of(scaling.beta_fast);
   double high = pair_of(scaling.beta_slow);
@@ -46,33 +45,35 @@ YarnRange yarn_range(const planner::ModelShape& shape) {
 
 }  // namespace
 
-std::vector<double> rope_frequencies(const planner::ModelShape& shape) {
-  const Kind kind = shape.rope_scaling.kind;
-  const YarnRange range = kind == Kind::yarn ? yarn_range(shape) : YarnRange{0, 1};
+std::vector<double> rope_frequencies(const planner::RotaryTable& table, std::int64_t head_dim) {
+  const Kind kind = table.scaling.kind;
+  const std::int64_t rotated = table.rotated.value_or(head_dim);
+  const auto dim = static_cast<double>(rotated);
+  const YarnRange range = kind == Kind::yarn ? yarn_range(table, dim) : YarnRange{0, 1};
   std::vector<double> frequencies;
-  for (std::int64_t i = 0; i < shape.head_dim; i += 2) {
-    double frequency =
-        std::pow(shape.rope_theta, -static_cast<double>(i) / static_cast<double>(shape.head_dim));
-    if (kind == Kind::linear) frequency /= shape.rope_scaling.factor;
-    if (kind == Kind::llama3) frequency = llama3_scaled(frequency, shape.rope_scaling);
+  for (std::int64_t i = 0; i < rotated; i += 2) {
+    double frequency = std::pow(table.theta, -static_cast<double>(i) / dim);
+    if (kind == Kind::linear) frequency /= table.scaling.factor;
+    if (kind == Kind::llama3) frequency = llama3_scaled(frequency, table.scaling);
     if (kind == Kind::yarn) {
       const std::int64_t pair = i / 2;
       const double divided =
           std::clamp((static_cast<double>(pair) - range.low) / (range.high - range.low), 0.0, 1.0);
-      frequency = divided * frequency / shape.rope_scaling.factor + (1 - divided) * frequency;
+      frequency = divided * frequency / table.scaling.factor + (1 - divided) * frequency;
     }
     frequencies.push_back(frequency);
   }
   return frequencies;
 }
 
-double rope_amplitude(const planner::ModelShape& shape) {
-  return shape.rope_scaling.kind == Kind::yarn ? shape.rope_scaling.attention_factor : 1;
+double rope_amplitude(const planner::RotaryTable& table) {
+  return table.scaling.kind == Kind::yarn ? table.scaling.attention_factor : 1;
 }
 
-RopeTableValues rope_table_values(const planner::ModelShape& shape, std::int64_t seq_len) {
-  const std::vector<double> frequencies = rope_frequencies(shape);
-  const double amplitude = rope_amplitude(shape);
+RopeTableValues rope_table_values(const planner::RotaryTable& table, std::int64_t head_dim,
+                                  std::int64_t seq_len) {
+  const std::vector<double> frequencies = rope_frequencies(table, head_dim);
+  const double amplitude = rope_amplitude(table);
   RopeTableValues values;
   values.cos.reserve(static_cast<std::size_t>(seq_len) * frequencies.size());
   values.sin.reserve(values.cos.capacity());

@@ -1,39 +1,46 @@
 #include "engine/host/unit_slots.hpp"
 
-#include <string_view>
+#include <algorithm>
 
 #include "sim/error.hpp"
 
 namespace sluice::engine {
 namespace {
 
-Slot find(const planner::UnitTensors& unit, std::string_view ending) {
-  for (const planner::TensorSpec& tensor : unit.tensors) {
-    if (std::string_view(tensor.name).ends_with(ending)) {
-      return {tensor.offset, tensor.rows, tensor.cols};
-    }
-  }
-  return {};
+using planner::TensorRole;
+
+Slot slot_of(const planner::TensorSpec& tensor) {
+  return {tensor.offset, tensor.rows, tensor.cols};
 }
 
-Projection projection(const planner::UnitTensors& unit, std::string_view name) {
-  const std::string prefix(name);
-  return {find(unit, prefix + ".weight"), find(unit, prefix + ".bias")};
+/// The first tensor of this role; none where the unit lacks it.
+Slot find(const planner::UnitTensors& unit, TensorRole role) {
+  const auto found = std::ranges::find(unit.tensors, role, &planner::TensorSpec::role);
+  return found == unit.tensors.end() ? Slot{} : slot_of(*found);
+}
+
+/// The last tensor of this role; none where the unit lacks it.
+Slot find_last(const planner::UnitTensors& unit, TensorRole role) {
+  Slot last;
+  for (const planner::TensorSpec& tensor : unit.tensors) {
+    if (tensor.role == role) last = slot_of(tensor);
+  }
+  return last;
+}
+
+Projection projection(const planner::UnitTensors& unit, TensorRole weight, TensorRole bias) {
+  return {find(unit, weight), find(unit, bias)};
 }
 
 ExpertSlots expert_slots(const planner::UnitTensors& unit, const planner::ModelShape& shape) {
-  const planner::ExpertNames names = planner::expert_names(shape.family);
-  const auto matrix = [&](const std::string& ending, std::int64_t expert) {
-    return find(unit, names.experts + std::to_string(expert) + ending);
-  };
-  ExpertSlots slots{.router = find(unit, names.router),
-                    .gate = matrix(names.gate, 0),
-                    .up = matrix(names.up, 0),
-                    .down = matrix(names.down, 0)};
+  ExpertSlots slots{.router = find(unit, TensorRole::router),
+                    .gate = find(unit, TensorRole::expert_gate),
+                    .up = find(unit, TensorRole::expert_up),
+                    .down = find(unit, TensorRole::expert_down)};
   const std::int64_t last = shape.experts->count - 1;
-  if (last > 0) slots.stride = matrix(names.gate, 1).offset - slots.gate.offset;
+  if (last > 0) slots.stride = planner::expert_range(shape).stride;
   check(slots.router.exists() && slots.gate.exists() && slots.up.exists() && slots.down.exists() &&
-            slots.of(slots.down, last).offset == matrix(names.down, last).offset,
+            slots.of(slots.down, last).offset == find_last(unit, TensorRole::expert_down).offset,
         "a block has a router, and experts one behind the other");
   return slots;
 }
@@ -43,20 +50,20 @@ ExpertSlots expert_slots(const planner::UnitTensors& unit, const planner::ModelS
 BlockSlots block_slots(const planner::ModelShape& shape) {
   const planner::UnitTensors unit = planner::unit_tensors(shape, 1);
   BlockSlots slots;
-  slots.input_norm = find(unit, "input_layernorm.weight");
-  slots.post_norm = find(unit, "post_attention_layernorm.weight");
-  slots.q_norm = find(unit, "self_attn.q_norm.weight");
-  slots.k_norm = find(unit, "self_attn.k_norm.weight");
-  slots.q = projection(unit, "self_attn.q_proj");
-  slots.k = projection(unit, "self_attn.k_proj");
-  slots.v = projection(unit, "self_attn.v_proj");
-  slots.o = projection(unit, "self_attn.o_proj");
+  slots.input_norm = find(unit, TensorRole::norm_before_attention);
+  slots.post_norm = find(unit, TensorRole::norm_before_mlp);
+  slots.q_norm = find(unit, TensorRole::q_norm);
+  slots.k_norm = find(unit, TensorRole::k_norm);
+  slots.q = projection(unit, TensorRole::q, TensorRole::q_bias);
+  slots.k = projection(unit, TensorRole::k, TensorRole::k_bias);
+  slots.v = projection(unit, TensorRole::v, TensorRole::v_bias);
+  slots.o = projection(unit, TensorRole::o, TensorRole::o_bias);
   if (shape.experts) {
     slots.experts = expert_slots(unit, shape);
   } else {
-    slots.gate = projection(unit, "mlp.gate_proj");
-    slots.up = projection(unit, "mlp.up_proj");
-    slots.down = projection(unit, "mlp.down_proj");
+    slots.gate = projection(unit, TensorRole::gate, TensorRole::gate_bias);
+    slots.up = projection(unit, TensorRole::up, TensorRole::up_bias);
+    slots.down = projection(unit, TensorRole::down, TensorRole::down_bias);
   }
   slots.padded = unit.padded_size;
   check(slots.input_norm.exists() && slots.post_norm.exists() && slots.q.weight.exists() &&
@@ -71,9 +78,9 @@ EndSlots end_slots(const planner::ModelShape& shape) {
   const planner::UnitTensors embed = planner::unit_tensors(shape, 0);
   const planner::UnitTensors head = planner::unit_tensors(shape, planner::unit_count(shape) - 1);
   EndSlots slots;
-  slots.embedding = find(embed, "embed_tokens.weight");
-  slots.final_norm = find(head, "norm.weight");
-  slots.lm_head = find(head, "lm_head.weight");
+  slots.embedding = find(embed, TensorRole::embedding);
+  slots.final_norm = find(head, TensorRole::final_norm);
+  slots.lm_head = find(head, TensorRole::head);
   slots.embed_padded = embed.padded_size;
   slots.head_padded = head.padded_size;
   check(slots.embedding.exists() && slots.final_norm.exists() &&

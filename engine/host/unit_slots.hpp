@@ -1,4 +1,4 @@
-// Places of tensors in the flat vector of their unit's parameters, looked up once by name.
+// Places of tensors in the flat vector of their unit's parameters, looked up once by role.
 #pragma once
 
 #include <cstdint>

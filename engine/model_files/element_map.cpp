@@ -7,7 +7,7 @@ namespace sluice::engine {
 namespace {
 
 /// Row that a tensor's row `row` has in the order of its file.
-std::int64_t file_row(std::int64_t row, const PairedRows& paired) {
+std::int64_t file_row(std::int64_t row, const planner::PairedRows& paired) {
   const std::int64_t in_head = row % paired.head;
   if (in_head >= paired.rotated) return row;
   const std::int64_t half = paired.rotated / 2;
@@ -115,12 +115,12 @@ std::int64_t ElementMap::position(std::int64_t row, std::int64_t col) const {
   return base + matrix_row * row_step + col * col_step;
 }
 
-ElementMap own_map(const MemorySizes& sizes, std::optional<PairedRows> paired) {
+ElementMap own_map(const MemorySizes& sizes, std::optional<planner::PairedRows> paired) {
   return {.row_step = sizes.cols, .paired = paired};
 }
 
-ElementMap map_of(const DiskPlace& place, std::int64_t matrix_rows, std::int64_t matrix_cols,
-                  std::optional<PairedRows> paired) {
+ElementMap map_of(const planner::DiskPlace& place, std::int64_t matrix_rows, std::int64_t matrix_cols,
+                  std::optional<planner::PairedRows> paired) {
   return {.base = place.stacked.value_or(0) * matrix_rows * matrix_cols,
           .first = place.first,
           .block = place.block,

@@ -6,7 +6,6 @@
 #include <optional>
 #include <span>
 
-#include "engine/model_files/disk_place.hpp"
 #include "engine/model_files/stored_tensor.hpp"
 #include "planner/models/shape.hpp"
 
@@ -27,19 +26,19 @@ struct ElementMap {
   std::int64_t base = 0;
   std::int64_t first = 0, block = 1, step = 1;
   std::int64_t row_step = 1, col_step = 1;
-  std::optional<PairedRows> paired{};
+  std::optional<planner::PairedRows> paired{};
 
   [[nodiscard]] std::int64_t position(std::int64_t row, std::int64_t col) const;
   friend bool operator==(const ElementMap&, const ElementMap&) = default;
 };
 
 /// The map of a tensor that a file has as it is in memory, but for the order of its rows.
-[[nodiscard]] ElementMap own_map(const MemorySizes& sizes, std::optional<PairedRows> paired);
+[[nodiscard]] ElementMap own_map(const MemorySizes& sizes, std::optional<planner::PairedRows> paired);
 
 /// The map of a tensor at `place` in a tensor of `matrix_rows` (of `matrix_cols` elements) that
 /// may be transposed and one of a stack. Both sizes are those before transposition.
-[[nodiscard]] ElementMap map_of(const DiskPlace& place, std::int64_t matrix_rows,
-                                std::int64_t matrix_cols, std::optional<PairedRows> paired);
+[[nodiscard]] ElementMap map_of(const planner::DiskPlace& place, std::int64_t matrix_rows,
+                                std::int64_t matrix_cols, std::optional<planner::PairedRows> paired);
 
 /// Reads elements first .. first + out.size() - 1 of a tensor in memory, row by row, from `stored`.
 void read_mapped(const StoredTensor& stored, const ElementMap& map, const MemorySizes& sizes,

@@ -1,6 +1,7 @@
 #include "engine/model_files/expert_stacks.hpp"
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "sim/error.hpp"
@@ -11,7 +12,7 @@ namespace {
 /// A stack: for each expert the rows of one matrix, or of two that follow each other.
 struct Stack {
   std::string name;
-  std::vector<const std::string*> matrices;  ///< Suffixes of the expert's tensors in the stack.
+  std::vector<std::string_view> matrices;  ///< Suffixes of the expert's tensors in the stack.
   std::int64_t rows = 0, cols = 0;           ///< Sizes of one matrix.
   [[nodiscard]] std::int64_t all_rows() const {
     return rows * static_cast<std::int64_t>(matrices.size());
@@ -31,10 +32,10 @@ std::vector<Stack> stacks_of(const planner::ModelShape& shape, const planner::Ex
   std::vector<Stack> stacks;
   for (const char* experts : {"mlp.experts.", "block_sparse_moe.experts."}) {
     const std::string prefix = experts;
-    stacks.push_back({prefix + "gate_up_proj", {&names.gate, &names.up}, wide, shape.hidden});
-    stacks.push_back({prefix + "gate_proj", {&names.gate}, wide, shape.hidden});
-    stacks.push_back({prefix + "up_proj", {&names.up}, wide, shape.hidden});
-    stacks.push_back({prefix + "down_proj", {&names.down}, shape.hidden, wide});
+    stacks.push_back({prefix + "gate_up_proj", {names.gate, names.up}, wide, shape.hidden});
+    stacks.push_back({prefix + "gate_proj", {names.gate}, wide, shape.hidden});
+    stacks.push_back({prefix + "up_proj", {names.up}, wide, shape.hidden});
+    stacks.push_back({prefix + "down_proj", {names.down}, shape.hidden, wide});
   }
   return stacks;
 }
@@ -81,8 +82,8 @@ Axes axes_of(const std::vector<Found>& found, std::int64_t experts) {
 }  // namespace
 
 void unstack_experts(TensorPlaces& places, const planner::ModelShape& shape) {
-  if (!shape.experts || shape.family == planner::Family::gpt_oss) return;
-  const planner::ExpertNames names = planner::expert_names(shape.family);
+  if (!shape.experts || shape.names.experts.stacked) return;
+  const planner::ExpertNames& names = shape.names.experts;
   const std::vector<Found> found = found_stacks(places, shape, names);
   if (found.empty()) return;
   const std::int64_t experts = shape.experts->count;
@@ -91,15 +92,16 @@ void unstack_experts(TensorPlaces& places, const planner::ModelShape& shape) {
     places.erase(block + stack.name);
     for (std::int64_t expert = 0; expert < experts; ++expert) {
       std::int64_t row = 0;
-      for (const std::string* matrix : stack.matrices) {
-        const DiskPlace rows = {.name = stack.name,
+      for (const std::string_view matrix : stack.matrices) {
+        const planner::DiskPlace rows = {.name = stack.name,
                                 .first = row,
                                 .block = stack.rows,
                                 .step = stack.rows,
                                 .stacked = expert,
                                 .transposed = axes == Axes::columns_first};
         places.insert_or_assign(
-            block + names.experts + std::to_string(expert) + *matrix,
+            block + std::string(names.experts) + std::to_string(expert) + "." +
+                std::string(matrix) + ".weight",
             TensorPlace{.stored = place.stored,
                         .part = true,
                         .map = map_of(rows, stack.all_rows(), stack.cols, std::nullopt)});
@@ -108,8 +110,8 @@ void unstack_experts(TensorPlaces& places, const planner::ModelShape& shape) {
     }
     const std::string newer = block + "mlp.gate.weight";
     if (const auto router = places.find(newer);
-        router != places.end() && names.router != "mlp.gate.weight") {
-      places.emplace(block + names.router, router->second);
+        router != places.end() && names.router != "mlp.gate") {
+      places.emplace(block + std::string(names.router) + ".weight", router->second);
       places.erase(newer);
     }
   }

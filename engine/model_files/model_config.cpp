@@ -15,13 +15,14 @@ using nlohmann::ordered_json;
 /// Adds the spelling of RoPE that `json` lacks: rope_theta and rope_scaling are read by
 /// transformers before 5, rope_parameters by 5.
 void spell_rope_twice(ordered_json& json, const planner::ModelShape& shape) {
-  json["rope_theta"] = shape.rope_theta;
+  const planner::RopeScaling& rope = shape.rotary.front().scaling;
+  json["rope_theta"] = shape.rotary.front().theta;
   if (!json.contains("rope_scaling") || json["rope_scaling"].is_null()) {
-    ordered_json scaling = planner::rope_json(shape.rope_scaling);
+    ordered_json scaling = planner::rope_json(rope);
     constexpr const char* kOriginal = "original_max_position_embeddings";
     // transformers before 5 takes yarn's factor from max_position_embeddings where this key stands.
-    if (shape.rope_scaling.kind == planner::RopeScaling::Kind::yarn &&
-        shape.rope_scaling.original_max_positions == shape.max_positions) {
+    if (rope.kind == planner::RopeScaling::Kind::yarn &&
+        rope.original_max_positions == shape.max_positions) {
       scaling.erase(kOriginal);
     }
     json["rope_scaling"] = std::move(scaling);

@@ -9,17 +9,17 @@ namespace {
 /// Tensors in memory that share a published one.
 struct Group {
   std::string name;
-  std::vector<std::pair<planner::TensorSpec, DiskPlace>> parts;
+  std::vector<std::pair<planner::TensorSpec, planner::DiskPlace>> parts;
 };
 
 PublishedTensor alone(std::size_t unit, const planner::TensorSpec& tensor,
-                      std::optional<PairedRows> paired) {
+                      std::optional<planner::PairedRows> paired) {
   return {.name = tensor.name,
           .shape = own_shape(tensor),
           .parts = {{unit, tensor, own_map(memory_sizes(tensor), paired)}}};
 }
 
-PublishedTensor joined(std::size_t unit, const Group& group, StackOrder order) {
+PublishedTensor joined_tensor(std::size_t unit, const Group& group, StackOrder order) {
   std::int64_t rows = 0, stack = 0;
   for (const auto& [tensor, place] : group.parts) {
     const std::int64_t last = memory_sizes(tensor).rows - 1;
@@ -37,9 +37,9 @@ PublishedTensor joined(std::size_t unit, const Group& group, StackOrder order) {
   if (!vector && !transposed) published.shape.push_back(cols);
   published.expert_matrices = stack > 0 && !vector;
   for (const auto& [tensor, place] : group.parts) {
-    DiskPlace placed = place;
+    planner::DiskPlace placed = place;
     placed.transposed = transposed;
-    published.parts.push_back({unit, tensor, map_of(placed, rows, cols, paired_rows(tensor))});
+    published.parts.push_back({unit, tensor, map_of(placed, rows, cols, tensor.paired)});
   }
   return published;
 }
@@ -57,16 +57,15 @@ std::vector<PublishedTensor> published_tensors(const planner::ModelShape& shape,
     std::vector<Group> groups;
     std::map<std::string, std::size_t> known;
     for (const planner::TensorSpec& tensor : planner::unit_tensors(shape, unit).tensors) {
-      const DiskPlace* place = disk_place(tensor);
-      const std::string& name = place == nullptr ? tensor.name : place->name;
+      const std::optional<planner::DiskPlace>& place = tensor.on_disk;
+      const std::string& name = place ? place->name : tensor.name;
       const auto [at, fresh] = known.emplace(name, groups.size());
       if (fresh) groups.push_back({name, {}});
-      groups[at->second].parts.emplace_back(tensor, place == nullptr ? DiskPlace{} : *place);
+      groups[at->second].parts.emplace_back(tensor, place.value_or(planner::DiskPlace{}));
     }
     for (const Group& group : groups) {
       const planner::TensorSpec& first = group.parts.front().first;
-      all.push_back(disk_place(first) == nullptr ? alone(unit, first, paired_rows(first))
-                                                 : joined(unit, group, order));
+      all.push_back(first.on_disk ? joined_tensor(unit, group, order) : alone(unit, first, first.paired));
     }
   }
   return all;

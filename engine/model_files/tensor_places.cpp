@@ -50,7 +50,7 @@ TensorPlaces find_places(const FolderTensors& tensors, const planner::ModelShape
       const auto found = places.find(tensor.name);
       if (found == places.end() || found->second.part) continue;
       found->second.map =
-          own_map(memory_sizes(tensor), in_memory ? std::nullopt : paired_rows(tensor));
+          own_map(memory_sizes(tensor), in_memory ? std::nullopt : tensor.paired);
     }
   }
   return places;

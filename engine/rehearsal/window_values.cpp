@@ -200,11 +200,12 @@ void fill_record(const planner::Job& job, std::span<std::byte> record) {
   fill_words(part(layout.residual, stream), 0, one);
   const auto scores = static_cast<float>(std::log(static_cast<double>(job.seq_len)) + 1);
   fill_with(part(layout.lse, 4 * tokens * job.model.heads), scores);
-  if (!job.model.qk_norm) return;
+  if (job.model.head_norm == planner::HeadNorm::none) return;
   // Value for projections as small as the window's values are.
   constexpr float kReciprocalRms = 24;
-  fill_with(part(layout.q_rstd, 4 * tokens * job.model.heads), kReciprocalRms);
-  fill_with(part(layout.k_rstd, 4 * tokens * job.model.kv_heads), kReciprocalRms);
+  const bool whole = job.model.head_norm == planner::HeadNorm::full_width;
+  fill_with(part(layout.q_rstd, 4 * tokens * (whole ? 1 : job.model.heads)), kReciprocalRms);
+  fill_with(part(layout.k_rstd, 4 * tokens * (whole ? 1 : job.model.kv_heads)), kReciprocalRms);
 }
 
 void fill_records(const HostWindow& window, const planner::Job& job, std::span<std::byte> host) {

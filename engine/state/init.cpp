@@ -73,7 +73,7 @@ void initialize_range(const planner::ModelShape& shape, const planner::TensorSpe
   };
   const std::int64_t end = first + std::ssize(high);
   if (!tensor.decays) {
-    const double value = tensor.name.ends_with("norm.weight") ? 1 : 0;
+    const double value = planner::is_norm(tensor.role) && !shape.norms.one_plus_weight ? 1 : 0;
     for (std::int64_t i = first; i < end; ++i) set(i, value);
     return;
   }

@@ -26,7 +26,7 @@ Json to_json(const ModelShape& shape) {
                {"head_dim", shape.head_dim},
                {"vocab", shape.vocab},
                {"tied_head", shape.tied_head}};
-  if (shape.sliding_window) json["sliding_window"] = *shape.sliding_window;
+  if (const auto window = shape.kinds.front().window) json["sliding_window"] = *window;
   return json;
 }
 
@@ -53,8 +53,8 @@ std::string model_list_json() {
 std::string model_json(const ModelShape& shape) {
   Json json = to_json(shape);
   json["rms_norm_eps"] = shape.rms_eps;
-  json["rope_theta"] = shape.rope_theta;
-  json["rope_scaling"] = Json(rope_json(shape.rope_scaling));
+  json["rope_theta"] = shape.rotary.front().theta;
+  json["rope_scaling"] = Json(rope_json(shape.rotary.front().scaling));
   if (shape.max_positions) json["max_position_embeddings"] = *shape.max_positions;
   if (shape.experts) {
     json["experts"] = {{"count", shape.experts->count},

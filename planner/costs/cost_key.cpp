@@ -63,13 +63,13 @@ std::string cost_signature(const Job& job) {
   if (m.qkv_bias) text += ".qkvb";
   if (m.o_bias) text += ".ob";
   if (m.mlp_bias) text += ".mb";
-  if (m.qk_norm) text += ".qkn";
+  if (m.head_norm == HeadNorm::per_head) text += ".qkn";
   if (m.tied_head) text += ".tied";
   if (m.experts) {
     text += ".e" + std::to_string(m.experts->count) + "." + std::to_string(m.experts->active) +
             "." + std::to_string(m.experts->intermediate);
   }
-  if (m.sliding_window) text += ".w" + std::to_string(*m.sliding_window);
+  if (const auto window = m.kinds.front().window) text += ".w" + std::to_string(*window);
   return text + "|s" + std::to_string(job.seq_len) + ".b" + std::to_string(job.micro_batch) + ".c" +
          std::to_string(job.loss_chunk) + (job.compute == ComputeType::bf16 ? ".bf16" : ".fp32") +
          (job.gradient_wire == GradientWire::bf16 ? ".gbf16" : "") +
@@ -146,7 +146,8 @@ std::optional<Job> job_named_by(const CostKey& cost, const Job& like) {
   job.model.head_dim = head_dim;
   job.model.vocab = vocab;
   job.model.qkv_bias = named.find(".qkvb") != named.npos;
-  job.model.qk_norm = named.find(".qkn") != named.npos;
+  job.model.head_norm =
+      named.find(".qkn") != named.npos ? HeadNorm::per_head : HeadNorm::none;
   job.model.tied_head = named.find(".tied") != named.npos;
   job.seq_len = length;
   job.micro_batch = batch;

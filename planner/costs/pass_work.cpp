@@ -41,7 +41,7 @@ AttentionWork attention_of(const Job& job, bool backward, std::int64_t position)
   work.kv_heads = job.model.kv_heads;
   work.head_dim = job.model.head_dim;
   work.backward = backward;
-  work.window = job.model.sliding_window;
+  work.window = job.model.kinds.front().window;
   work.library = job.attention_library != AttentionLibrary::cudnn ? job.attention_library
                  : job.executable()                               ? AttentionLibrary::cudnn
                                                                   : AttentionLibrary::flash;

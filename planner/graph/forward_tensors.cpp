@@ -28,7 +28,7 @@ ForwardTensors::ForwardTensors(GraphWriter& writer, const Job& job, ForwardGoal 
 /// Adds the routes by which chosen experts are loaded: with the few tokens of a part of one
 /// sequence many experts stay idle.
 void ForwardTensors::add_experts(GraphWriter& writer, const Job& job) {
-  if (!job.model.experts || job.model.family == Family::gpt_oss) return;
+  if (!job.model.experts) return;
   const std::int64_t count = job.model.experts->count;
   const TensorIndex routes =
       writer.add_tensor({Arena::device, "routes", Bytes(4 * (count + 1)), "workspace"});

@@ -53,6 +53,17 @@ FeedForwardWidths feed_forward_widths(const ModelShape& shape) {
   return {shape.experts->intermediate, shape.experts->count};
 }
 
+/// Largest width of a block's MLP, which is that of a token's active experts together where blocks
+/// have any, and of an expert that all tokens pass through.
+std::int64_t widest_mlp(const ModelShape& shape) {
+  std::int64_t widest =
+      shape.intermediate + (shape.experts ? shape.experts->shared_intermediate : 0);
+  for (const LayerKind& kind : shape.kinds) {
+    widest = std::max(widest, kind.dense_intermediate.value_or(0));
+  }
+  return widest;
+}
+
 }  // namespace
 
 BlockRecord block_record(const Job& job) {
@@ -72,16 +83,22 @@ BlockRecord block_record(const Job& job) {
   record.q = offsets.take(tokens * query * element);
   record.k = offsets.take(tokens * key * element);
   record.v = offsets.take(tokens * key * element);
-  record.q_rstd = offsets.take_floats(shape.qk_norm ? tokens * shape.heads : 0);
-  record.k_rstd = offsets.take_floats(shape.qk_norm ? tokens * shape.kv_heads : 0);
+  const bool whole = shape.head_norm == HeadNorm::full_width;
+  const std::int64_t normed = shape.head_norm == HeadNorm::none ? 0 : tokens;
+  record.q_rstd = offsets.take_floats(normed * (whole ? 1 : shape.heads));
+  record.k_rstd = offsets.take_floats(normed * (whole ? 1 : shape.kv_heads));
+  record.attention_gate = offsets.take(shape.attention_gate ? tokens * query * element : 0);
   record.attention = offsets.take(tokens * query * element);
   record.lse = offsets.take_floats(tokens * shape.heads);
   record.selective_bytes = offsets.end();
+  record.attention_output =
+      offsets.take(shape.norms.after_attention ? tokens * shape.hidden * element : 0);
   record.residual = offsets.take(tokens * shape.hidden * element);
-  const std::int64_t expanded = job.chunks_mlp() ? 0 : tokens * shape.intermediate;
-  record.gate = offsets.take(expanded * element);
+  const std::int64_t expanded = job.chunks_mlp() ? 0 : tokens * widest_mlp(shape);
+  record.gate = offsets.take(has_gate(shape.activation) ? expanded * element : 0);
   record.up = offsets.take(expanded * element);
   record.router = offsets.take_floats(tokens * experts);
+  record.mlp_output = offsets.take(shape.norms.after_mlp ? tokens * shape.hidden * element : 0);
   record.all_bytes = offsets.end();
   record.kv_bytes = record.input_bytes + (record.q_rstd - record.k);
   record.attention_bytes = record.kv_bytes + (record.selective_bytes - record.attention);

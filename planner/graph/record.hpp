@@ -13,8 +13,8 @@ namespace sluice::planner {
 
 /// Byte offsets of a block's intermediates in its record, each a multiple of 256; elements
 /// are of the compute type unless said. The tensors that a level keeps come first, so that
-/// a level is a prefix: [x | q k v attention lse | residual gate up router]. Where blocks have
-/// experts, gate and up have a row for every route, that is for every one of a token's `active`
+/// a level is a prefix: [x | q k v attention lse | residual gate up router]. All blocks of a model
+/// have one layout, which has room for every kind of layer. Where blocks have experts, gate and up have a row for every route, that is for every one of a token's `active`
 /// experts, grouped by expert, and [tokens, intermediate] is [tokens x active, an expert's
 /// intermediate].
 struct BlockRecord {
@@ -32,22 +32,34 @@ struct BlockRecord {
   /// read.
   Bytes k;
   Bytes v;  ///< Offset of [tokens, kv_heads * head_dim]: v projection.
-  /// Offset of fp32 [tokens, heads]: reciprocal RMS of the q-norm; present only with qk_norm.
+  /// Offset of fp32 [tokens, heads]: reciprocal RMS of the q-norm; present only where heads
+  /// are normed; [tokens] where the norm is over all heads together.
   Bytes q_rstd;
-  /// Offset of fp32 [tokens, kv_heads]: reciprocal RMS of the k-norm; present only with qk_norm.
+  /// Offset of fp32 [tokens, kv_heads]: reciprocal RMS of the k-norm; likewise.
   Bytes k_rstd;
+  /// Offset of [tokens, heads * head_dim]: projection whose sigmoid multiplies attention's output;
+  /// empty without attention_gate.
+  Bytes attention_gate;
   /// Offset of [tokens, heads * head_dim]: attention output before the o projection.
   Bytes attention;
   Bytes lse;  ///< Offset of fp32 [tokens, heads]: log-sum-exp of the scaled scores.
+  /// Offset of [tokens, hidden]: output of the o projection before the norm behind it; empty
+  /// without that norm. A level below Keep::all rebuilds it from `attention` by the product that
+  /// made it, which the residual needs anyway.
+  Bytes attention_output;
   /// Offset of [tokens, hidden]: residual stream after attention, which is x plus the o projection.
   Bytes residual;
-  /// Offset of [tokens, intermediate]: gate before SiLU; absent where the job computes its MLPs in
+  /// Offset of [tokens, intermediate]: gate before the activation, routes first and then an expert
+  /// that all tokens pass through; empty for activations without a gate, and absent where the job computes its MLPs in
   /// chunks.
   Bytes gate;
   /// Offset of [tokens, intermediate]: up projection; absent where the job computes its MLPs in
   /// chunks.
   Bytes up;
   Bytes router;  ///< Offset of fp32 [tokens, experts]: the router's logits; empty for dense blocks.
+  /// Offset of [tokens, hidden]: output of the MLP before the norm behind it; empty without that
+  /// norm. A level below Keep::all rebuilds it by the down product, as does an MLP in chunks.
+  Bytes mlp_output;
   /// Bytes of the part of a record that Keep::input keeps, from its start: x, counts and
   /// probabilities.
   Bytes input_bytes;

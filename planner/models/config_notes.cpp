@@ -36,10 +36,11 @@ ordered_json values_of(const ModelShape& shape) {
     values["norm_topk_prob"] = shape.experts->normalized;
   }
   if (shape.family == Family::llama) values["mlp_bias"] = shape.mlp_bias;
-  if (shape.family == Family::llama || shape.qk_norm) values["attention_bias"] = shape.o_bias;
+  if (shape.family == Family::llama || shape.head_norm == HeadNorm::per_head) values["attention_bias"] = shape.o_bias;
   if (shape.family == Family::mistral || shape.family == Family::mixtral) {
+    const auto window = shape.kinds.front().window;
     values["sliding_window"] =
-        shape.sliding_window ? ordered_json(*shape.sliding_window) : ordered_json();
+        window ? ordered_json(*window) : ordered_json();
   }
   return values;
 }
@@ -84,7 +85,7 @@ Pairs defaulted_keys(const std::string& json_text, const ModelShape& shape) {
   for (const auto& [key, value] : values.items()) {
     if (!config.contains(key)) keys.emplace_back(key, value.dump());
   }
-  if (!states_theta(config)) keys.emplace_back("rope_theta", ordered_json(shape.rope_theta).dump());
+  if (!states_theta(config)) keys.emplace_back("rope_theta", ordered_json(shape.rotary.front().theta).dump());
   if (shape.experts && !config.contains("num_experts") && !config.contains("num_local_experts")) {
     keys.emplace_back(shape.family == Family::qwen3_moe ? "num_experts" : "num_local_experts",
                       std::to_string(shape.experts->count));
@@ -118,7 +119,7 @@ std::vector<std::string> config_notes(const std::string& json_text, const ModelS
     notes.push_back("auto_map names code of its own, which is not run: the model is a " +
                     std::string(to_string(shape.family)));
   }
-  const RopeScaling& rope = shape.rope_scaling;
+  const RopeScaling& rope = shape.rotary.front().scaling;
   if (rope.kind == RopeScaling::Kind::yarn && shape.max_positions) {
     const double older = static_cast<double>(*shape.max_positions) /
                          static_cast<double>(rope.original_max_positions);

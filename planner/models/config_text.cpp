@@ -1,4 +1,6 @@
 // Writes ModelShape as the config.json from which transformers builds it.
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "planner/models/rope_config.hpp"
@@ -7,24 +9,21 @@
 namespace sluice::planner {
 namespace {
 
+struct FamilyArchitecture {
+  Family family;
+  const char* name;
+};
+constexpr std::array kArchitectures = {FamilyArchitecture{Family::llama, "LlamaForCausalLM"},
+                                       FamilyArchitecture{Family::mistral, "MistralForCausalLM"},
+                                       FamilyArchitecture{Family::qwen2, "Qwen2ForCausalLM"},
+                                       FamilyArchitecture{Family::qwen3, "Qwen3ForCausalLM"},
+                                       FamilyArchitecture{Family::qwen3_moe, "Qwen3MoeForCausalLM"},
+                                       FamilyArchitecture{Family::mixtral, "MixtralForCausalLM"},
+                                       FamilyArchitecture{Family::gpt_oss, "GptOssForCausalLM"}};
+
 const char* architecture_name(Family family) {
-  switch (family) {
-    case Family::llama:
-      return "LlamaForCausalLM";
-    case Family::mistral:
-      return "MistralForCausalLM";
-    case Family::qwen2:
-      return "Qwen2ForCausalLM";
-    case Family::qwen3:
-      return "Qwen3ForCausalLM";
-    case Family::qwen3_moe:
-      return "Qwen3MoeForCausalLM";
-    case Family::mixtral:
-      return "MixtralForCausalLM";
-    case Family::gpt_oss:
-      return "GptOssForCausalLM";
-  }
-  return "";
+  const auto* found = std::ranges::find(kArchitectures, family, &FamilyArchitecture::family);
+  return found == kArchitectures.end() ? "" : found->name;
 }
 
 void write_experts(const ModelShape& shape, nlohmann::ordered_json& json) {
@@ -37,26 +36,6 @@ void write_experts(const ModelShape& shape, nlohmann::ordered_json& json) {
 }
 
 }  // namespace
-
-const char* to_string(Family family) {
-  switch (family) {
-    case Family::llama:
-      return "llama";
-    case Family::mistral:
-      return "mistral";
-    case Family::qwen2:
-      return "qwen2";
-    case Family::qwen3:
-      return "qwen3";
-    case Family::qwen3_moe:
-      return "qwen3_moe";
-    case Family::mixtral:
-      return "mixtral";
-    case Family::gpt_oss:
-      return "gpt_oss";
-  }
-  return "";
-}
 
 std::string config_from_shape(const ModelShape& shape) {
   nlohmann::ordered_json json = {{"architectures", {architecture_name(shape.family)}},
@@ -71,8 +50,8 @@ std::string config_from_shape(const ModelShape& shape) {
                                  {"hidden_act", "silu"},
                                  {"rms_norm_eps", shape.rms_eps},
                                  {"initializer_range", shape.init_std},
-                                 {"rope_theta", shape.rope_theta},
-                                 {"rope_scaling", rope_json(shape.rope_scaling)},
+                                 {"rope_theta", shape.rotary.front().theta},
+                                 {"rope_scaling", rope_json(shape.rotary.front().scaling)},
                                  {"tie_word_embeddings", shape.tied_head}};
   if (shape.family == Family::gpt_oss && json["rope_scaling"].is_null()) {
     json["rope_scaling"] = {{"rope_type", "default"}};  // Where none is stated, yarn is meant.
@@ -83,13 +62,14 @@ std::string config_from_shape(const ModelShape& shape) {
     json["attention_bias"] = shape.o_bias;
   }
   if (shape.family == Family::llama) json["mlp_bias"] = shape.mlp_bias;
+  const std::optional<std::int64_t> window = shape.kinds.front().window;
   if (shape.family != Family::llama && shape.family != Family::gpt_oss) {
     json["sliding_window"] =
-        shape.sliding_window ? nlohmann::ordered_json(*shape.sliding_window) : nullptr;
+        window ? nlohmann::ordered_json(*window) : nullptr;
   }
   if (shape.family == Family::qwen2 || qwen3) {
-    json["use_sliding_window"] = shape.sliding_window.has_value();
-    json["max_window_layers"] = shape.sliding_window ? 0 : shape.layers;
+    json["use_sliding_window"] = window.has_value();
+    json["max_window_layers"] = window ? 0 : shape.layers;
   }
   write_experts(shape, json);
   if (!shape.name.empty()) json["_name_or_path"] = shape.name;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "planner/files/hash.hpp"
+#include "planner/models/support.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -30,7 +31,92 @@ void validate(const AdamWSettings& adam) {
           "must be a positive number, or off");
 }
 
+void add_table(CanonicalText& text, const RotaryTable& table) {
+  const RopeScaling& scaling = table.scaling;
+  text.add("rotary_theta", table.theta)
+      .add("rotary_kind", static_cast<std::int64_t>(scaling.kind))
+      .add("rotary_factor", scaling.factor)
+      .add("rotary_low", scaling.low_freq_factor)
+      .add("rotary_high", scaling.high_freq_factor)
+      .add("rotary_original", scaling.original_max_positions)
+      .add("rotary_fast", scaling.beta_fast)
+      .add("rotary_slow", scaling.beta_slow)
+      .add("rotary_truncate", scaling.truncate)
+      .add("rotary_attention", scaling.attention_factor)
+      .add("rotary_elements", table.rotated.value_or(0))
+      .add("rotary_interleaved", table.interleaved);
+  for (const double factor : scaling.short_factors) text.add("rotary_short", factor);
+  for (const double factor : scaling.long_factors) text.add("rotary_long", factor);
+}
+
+void add_kinds(CanonicalText& text, const ModelShape& shape) {
+  for (const RotaryTable& table : shape.rotary) add_table(text, table);
+  for (const LayerKind& kind : shape.kinds) {
+    text.add("kind_window", kind.window.value_or(0))
+        .add("kind_rotary", kind.rotary ? static_cast<std::int64_t>(*kind.rotary) + 1 : 0)
+        .add("kind_mixer", to_string(kind.mixer))
+        .add("kind_dense", kind.dense_intermediate.value_or(0));
+  }
+  for (const std::uint8_t kind : shape.kind_of_layer) text.add("kind", std::int64_t{kind});
+}
+
+void add_scales(CanonicalText& text, const Scales& scales) {
+  text.add("embedding_scale", scales.embedding)
+      .add("embedding_rounded", scales.embedding_rounded)
+      .add("attention_scale", scales.attention.value_or(0))
+      .add("residual_scale", scales.residual)
+      .add("logits_scale", scales.logits)
+      .add("attention_softcap", scales.attention_softcap.value_or(0))
+      .add("logits_softcap", scales.logits_softcap.value_or(0))
+      .add("query_growth", scales.query_growth)
+      .add("query_growth_from", scales.query_growth_from);
+}
+
+void add_router(CanonicalText& text, const Experts& experts) {
+  if (experts.score == RouterScore::sigmoid) text.add("router", "sigmoid");
+  if (experts.router_bias) text.add("router_bias", true);
+  if (experts.correction_bias) text.add("correction_bias", true);
+  if (experts.groups != 1) {
+    text.add("router_groups", experts.groups).add("active_groups", experts.active_groups);
+  }
+  if (experts.scaling != 1) text.add("router_scaling", experts.scaling);
+  if (experts.shared_intermediate > 0) {
+    text.add("shared_expert", experts.shared_intermediate)
+        .add("shared_gate", experts.shared_gate);
+  }
+}
+
+/// Adds what a block computes where it differs from the blocks of llama and qwen3, so that jobs
+/// stated before there was a choice keep their hash.
+void add_block(CanonicalText& text, const ModelShape& shape) {
+  const ModelShape plain;
+  if (shape.attention_sinks) text.add("sinks", true);
+  if (shape.attention_gate) text.add("attention_gate", true);
+  if (shape.activation != plain.activation) text.add("activation", to_string(shape.activation));
+  if (shape.head_norm == HeadNorm::full_width || shape.head_norm == HeadNorm::per_head_weightless) {
+    text.add("head_norm", to_string(shape.head_norm));
+  }
+  if (shape.norms != plain.norms) {
+    text.add("norm_before_attention", shape.norms.before_attention)
+        .add("norm_after_attention", shape.norms.after_attention)
+        .add("norm_before_mlp", shape.norms.before_mlp)
+        .add("norm_after_mlp", shape.norms.after_mlp)
+        .add("one_plus_weight", shape.norms.one_plus_weight);
+  }
+  if (shape.scales != plain.scales) add_scales(text, shape.scales);
+  LayerKind windowed;
+  windowed.window = shape.kinds.front().window;
+  const RotaryTable& first = shape.rotary.front();
+  if (shape.kinds != std::vector{windowed} || shape.rotary.size() > 1 || first.rotated ||
+      first.interleaved || first.scaling.kind == RopeScaling::Kind::longrope) {
+    add_kinds(text, shape);
+  }
+  if (shape.experts) add_router(text, *shape.experts);
+}
+
 void add_shape(CanonicalText& text, const ModelShape& shape) {
+  const double theta = shape.rotary.front().theta;
+  const RopeScaling& scaling = shape.rotary.front().scaling;
   text.add("family", to_string(shape.family))
       .add("layers", shape.layers)
       .add("hidden", shape.hidden)
@@ -43,21 +129,21 @@ void add_shape(CanonicalText& text, const ModelShape& shape) {
       .add("qkv_bias", shape.qkv_bias)
       .add("o_bias", shape.o_bias)
       .add("mlp_bias", shape.mlp_bias)
-      .add("qk_norm", shape.qk_norm)
+      .add("qk_norm", shape.head_norm == HeadNorm::per_head)
       .add("rms_eps", shape.rms_eps)
-      .add("rope_theta", shape.rope_theta)
-      .add("rope_kind", static_cast<std::int64_t>(shape.rope_scaling.kind))
-      .add("rope_factor", shape.rope_scaling.factor)
-      .add("rope_low", shape.rope_scaling.low_freq_factor)
-      .add("rope_high", shape.rope_scaling.high_freq_factor)
-      .add("rope_original", shape.rope_scaling.original_max_positions)
-      .add("sliding_window", shape.sliding_window.value_or(0))
+      .add("rope_theta", theta)
+      .add("rope_kind", static_cast<std::int64_t>(scaling.kind))
+      .add("rope_factor", scaling.factor)
+      .add("rope_low", scaling.low_freq_factor)
+      .add("rope_high", scaling.high_freq_factor)
+      .add("rope_original", scaling.original_max_positions)
+      .add("sliding_window", shape.kinds.front().window.value_or(0))
       .add("init_std", shape.init_std);
-  if (shape.rope_scaling.kind == RopeScaling::Kind::yarn) {
-    text.add("rope_fast", shape.rope_scaling.beta_fast)
-        .add("rope_slow", shape.rope_scaling.beta_slow)
-        .add("rope_truncate", shape.rope_scaling.truncate)
-        .add("rope_attention", shape.rope_scaling.attention_factor);
+  if (scaling.kind == RopeScaling::Kind::yarn) {
+    text.add("rope_fast", scaling.beta_fast)
+        .add("rope_slow", scaling.beta_slow)
+        .add("rope_truncate", scaling.truncate)
+        .add("rope_attention", scaling.attention_factor);
   }
   if (shape.experts) {
     text.add("experts", shape.experts->count)
@@ -65,6 +151,7 @@ void add_shape(CanonicalText& text, const ModelShape& shape) {
         .add("expert_intermediate", shape.experts->intermediate);
     if (!shape.experts->normalized) text.add("expert_shares", "of all");
   }
+  add_block(text, shape);
 }
 
 }  // namespace
@@ -96,6 +183,12 @@ void validate(const Job& job) {
   require(!job.router_aux_loss_coef ||
               (std::isfinite(*job.router_aux_loss_coef) && *job.router_aux_loss_coef >= 0),
           "router_aux_loss_coef", "must be a number of at least 0");
+  const Scales& scales = job.model.scales;
+  require(scales.query_growth == 0 || job.seq_len <= scales.query_growth_from, "seq_len",
+          std::to_string(job.seq_len) + " reaches positions from " +
+              std::to_string(scales.query_growth_from) +
+              " on, where this model's queries grow with their position, which is not computed: "
+              "set it to at most that");
   validate(job.optimizer);
 }
 
@@ -146,7 +239,7 @@ Bytes Job::moment_bytes(std::int64_t parameters) const {
 }
 
 bool Job::executable() const {
-  return optimizer.state == StateType::fp32 && !sequence_chunk && model.family != Family::gpt_oss &&
+  return optimizer.state == StateType::fp32 && !sequence_chunk && !unsupported_by_host(model) &&
          operators == Operators::fused && attention_library == AttentionLibrary::cudnn;
 }
 
@@ -154,8 +247,9 @@ void require_executable(const Job& job) {
   const auto only_predicted = [](const char* field, const std::string& fix) {
     throw BadRequest(std::string(field) + " is predicted and not executed in this version: " + fix);
   };
-  if (job.model.family == Family::gpt_oss) {
-    only_predicted("model", "gpt_oss has attention sinks and biased experts; train another family");
+  if (const auto part = unsupported_by_host(job.model)) {
+    only_predicted("model", std::string(to_string(job.model.family)) + " has " + *part +
+                                "; train another family");
   }
   if (job.optimizer.state != StateType::fp32) {
     only_predicted("optimizer.state",

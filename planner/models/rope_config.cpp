@@ -149,7 +149,7 @@ JsonObject of_layers(const JsonObject& given, const ModelShape& shape) {
     keyed = keyed || (given.has(key) && given.value(key).is_object());
   }
   if (!keyed) return given;
-  const char* type = shape.sliding_window ? "sliding_attention" : "full_attention";
+  const char* type = shape.kinds.front().window ? "sliding_attention" : "full_attention";
   if (auto found = given.find_object(type)) return *found;
   given.fail(type, "is missing, and all layers are of this type");
 }
@@ -199,14 +199,13 @@ void read_rope(const JsonObject& config, ModelShape& shape) {
     config.fail("rope_scaling", "and rope_parameters differ: make them equal, or leave one out");
   }
   const Rope rope = older ? *older : newer ? *newer : default_rope(shape, theta);
-  shape.rope_theta = rope.theta;
-  shape.rope_scaling = rope.scaling;
+  shape.rotary = {{.theta = rope.theta, .scaling = rope.scaling}};
 }
 
 nlohmann::ordered_json rope_parameters_json(const ModelShape& shape) {
-  nlohmann::ordered_json json = rope_json(shape.rope_scaling);
+  nlohmann::ordered_json json = rope_json(shape.rotary.front().scaling);
   if (json.is_null()) json = {{"rope_type", "default"}};
-  json["rope_theta"] = shape.rope_theta;
+  json["rope_theta"] = shape.rotary.front().theta;
   return json;
 }
 

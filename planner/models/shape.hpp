@@ -4,49 +4,37 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "planner/models/block.hpp"
+#include "planner/models/block_names.hpp"
+#include "planner/models/experts.hpp"
+#include "planner/models/tensor_spec.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::planner {
 
-enum class Family { llama, mistral, qwen2, qwen3, qwen3_moe, mixtral, gpt_oss };
-
-/// Frequency scaling of RoPE, as in config.json's rope_scaling.
-struct RopeScaling {
-  enum class Kind { none, linear, llama3, yarn } kind = Kind::none;
-  double factor = 1;
-  /// Used by llama3: pairs of elements that RoPE rotates fewer times than this over the original
-  /// positions have their frequency divided by `factor`.
-  double low_freq_factor = 1;
-  /// Used by llama3: pairs of elements that RoPE rotates more times than this over the original
-  /// positions keep their frequency.
-  double high_freq_factor = 4;
-  /// Positions that the model was trained with before scaling; used by llama3 and yarn.
-  std::int64_t original_max_positions = 0;
-  /// Used by yarn: pairs of elements that RoPE rotates more than `beta_fast` times over the
-  /// original positions keep their frequency; those that it rotates less than `beta_slow` times
-  /// have it divided by `factor`.
-  double beta_fast = 32, beta_slow = 1;
-  /// Used by yarn: widens the range between beta_slow and beta_fast to whole pairs.
-  bool truncate = true;
-  /// Used by yarn: factor of cosines and sines, as given or as it follows from the other values.
-  double attention_factor = 1;
-  friend bool operator==(const RopeScaling&, const RopeScaling&) = default;
+/// Tag of the reader that made a shape: model_type as config.json has it, with static storage. Only
+/// readers and writers of config.json ask for it; what a model computes is in the shape itself.
+struct Family {
+  const char* model_type = "llama";
+  static const Family llama, mistral, qwen2, qwen3, qwen3_moe, mixtral, gpt_oss;
+  friend constexpr bool operator==(Family one, Family other) {
+    return std::string_view(one.model_type) == other.model_type;
+  }
 };
+inline constexpr Family Family::llama{"llama"};
+inline constexpr Family Family::mistral{"mistral"};
+inline constexpr Family Family::qwen2{"qwen2"};
+inline constexpr Family Family::qwen3{"qwen3"};
+inline constexpr Family Family::qwen3_moe{"qwen3_moe"};
+inline constexpr Family Family::mixtral{"mixtral"};
+inline constexpr Family Family::gpt_oss{"gpt_oss"};
 
-/// Mixture of experts: feed-forward networks of which each token uses a few, chosen by a router.
-struct Experts {
-  std::int64_t count = 0;         ///< Experts of one block.
-  std::int64_t active = 0;        ///< Experts that one token passes through.
-  std::int64_t intermediate = 0;  ///< Width of a single expert's hidden layer, in elements.
-  bool normalized = true;         ///< Whether the weights of a token's active experts add up to 1.
-  bool router_bias = false;       ///< Whether the router has biases (gpt_oss).
-  friend bool operator==(const Experts&, const Experts&) = default;
-};
-
-/// Sizes of a decoder, in elements. Where `experts` is set, experts replace the dense feed-forward
-/// network, and `intermediate` is the width of a token's active experts together.
+/// A decoder: sizes in elements, and what its blocks compute. Where `experts` is set, experts
+/// replace the dense feed-forward network in every layer whose kind does not say otherwise, and
+/// `intermediate` is the width of a token's active experts together.
 struct ModelShape {
   std::string name;
   Family family = Family::llama;
@@ -63,19 +51,42 @@ struct ModelShape {
   bool mlp_bias = false;
   /// Whether each attention head has a learned extra logit in its softmax (gpt_oss).
   bool attention_sinks = false;
-  bool qk_norm = false;  ///< Whether q and k pass an RMSNorm over head_dim (qwen3).
+  /// Whether attention's output is multiplied by the sigmoid of a projection of its input, element
+  /// by element, before the o projection (qwen3_next).
+  bool attention_gate = false;
+  HeadNorm head_norm = HeadNorm::none;
   double rms_eps = 1e-6;
-  double rope_theta = 10000;
-  RopeScaling rope_scaling;
+  NormSlots norms;
+  Activation activation = Activation::silu;
+  Scales scales;
+  std::vector<RotaryTable> rotary = std::vector<RotaryTable>(1);  ///< Tables that kinds of layers choose from.
+  std::vector<LayerKind> kinds = std::vector<LayerKind>(1);  ///< Kinds of layers; at least one.
+  /// Index in `kinds` of each layer; empty where all layers are of the first kind.
+  std::vector<std::uint8_t> kind_of_layer;
   std::optional<Experts> experts;
-  /// Keys visible to a query, itself included; none for all keys before it.
-  std::optional<std::int64_t> sliding_window;
+  BlockNames names;
   double init_std = 0.02;
   /// Number of positions that the model was made for; longer sequences are allowed, with a warning.
   /// None where nothing states it.
   std::optional<std::int64_t> max_positions{};
   friend bool operator==(const ModelShape&, const ModelShape&) = default;
 };
+
+/// Number of the kind of the layer `layer`, from 0.
+[[nodiscard]] std::size_t kind_index(const ModelShape& shape, std::int64_t layer);
+/// Kind of the layer `layer`, from 0.
+[[nodiscard]] const LayerKind& layer_kind(const ModelShape& shape, std::int64_t layer);
+/// Rotary table of layers of this kind; null where they have no positions.
+[[nodiscard]] const RotaryTable* rotary_table(const ModelShape& shape, const LayerKind& kind);
+/// Number of layers of the kind with the index `kind`.
+[[nodiscard]] std::int64_t layers_of_kind(const ModelShape& shape, std::size_t kind);
+/// The model whose layers are all of the kind with the index `kind`, that index being 0 there and a
+/// dense MLP's width its `intermediate`. Every layer of that kind is a layer of it.
+[[nodiscard]] ModelShape uniform_shape(const ModelShape& shape, std::size_t kind);
+/// Whether layers of this kind have experts.
+[[nodiscard]] bool routes(const ModelShape& shape, const LayerKind& kind);
+/// Factor of attention's scores before their bound.
+[[nodiscard]] double attention_scale(const ModelShape& shape);
 
 /// Kinds of the units that stream: embedding, blocks 0 to layers-1, and head (final norm and
 /// lm_head), in this order.
@@ -85,31 +96,6 @@ struct Unit {
   UnitKind kind;
   std::int64_t layer;  ///< Block number; 0 for embedding and head.
 };
-
-/// One tensor in its unit's flat parameter vector, row-major [rows, cols]; a vector has one row.
-struct TensorSpec {
-  std::string name;  ///< Hugging Face name, such as "model.layers.3.mlp.up_proj.weight".
-  std::int64_t rows;
-  std::int64_t cols;
-  std::int64_t
-      offset;  ///< Elements from the start of the unit's vector; a multiple of kTensorAlign.
-  /// Whether weight decay applies to the tensor: true for matrices, false for norms and biases.
-  bool decays;
-  [[nodiscard]] std::int64_t size() const { return rows * cols; }
-};
-
-/// Alignment of a tensor in its unit's vector, in elements: 64 bytes of bf16.
-inline constexpr std::int64_t kTensorAlign = 32;
-
-/// Parts of the names of experts' and routers' tensors, as a family's checkpoints have them.
-struct ExpertNames {
-  std::string router;   ///< Name of the router's weight in a block, such as "mlp.gate.weight".
-  std::string experts;  ///< Prefix before an expert's number, such as "mlp.experts.".
-  /// Ends of the names of an expert's gate, up and down weights, behind the expert's number, such
-  /// as ".gate_proj.weight".
-  std::string gate, up, down;
-};
-[[nodiscard]] ExpertNames expert_names(Family family);
 
 /// The tensors of one unit in canonical order (docs/numerics.md). The head of a model with
 /// tied_head holds only its norm.
@@ -127,8 +113,7 @@ struct UnitTensors {
 [[nodiscard]] std::string unit_name(const ModelShape& shape, std::size_t index);
 [[nodiscard]] UnitTensors unit_tensors(const ModelShape& shape, std::size_t index);
 /// Range of a block's experts in its vector: expert i is elements [first + i stride, first + (i +
-/// 1) stride), and the vector ends with the last expert. Only for families whose experts are one
-/// range each.
+/// 1) stride), and the vector ends with the last expert.
 struct ExpertRange {
   std::int64_t first, stride;
 };
@@ -149,7 +134,7 @@ struct ExpertRange {
 void validate(const ModelShape& shape, const std::string& where);
 
 /// Name of the family, as config.json has it in `model_type`.
-const char* to_string(Family family);
+[[nodiscard]] constexpr const char* to_string(Family family) { return family.model_type; }
 
 /// The shape that a config.json states, with transformers' defaults for keys that it leaves out;
 /// `where` names the file in errors. Throws BadRequest naming the field (unknown family, wrong

@@ -20,7 +20,7 @@ constexpr std::array kFamilies = {Family::llama,     Family::mistral, Family::qw
 constexpr const char* kSupported =
     "llama, mistral, qwen2, qwen3, qwen3_moe, mixtral, gpt_oss (predicted only)";
 
-bool routes(Family family) {
+bool has_experts(Family family) {
   return family == Family::qwen3_moe || family == Family::mixtral || family == Family::gpt_oss;
 }
 
@@ -30,7 +30,7 @@ Family family_of(const JsonObject& config) {
     if (type == to_string(family)) {
       for (const char* key : {"num_experts", "num_local_experts", "n_routed_experts"}) {
         if (config.has(key)) {
-          if (routes(family)) return family;
+          if (has_experts(family)) return family;
           config.fail(key, std::string("a mixture of experts is not supported for model_type ") +
                                type + "; supported: " + kSupported);
         }
@@ -89,27 +89,22 @@ std::int64_t head_dim_of(const JsonObject& config, const ModelShape& shape) {
 
 void read_biases(const JsonObject& config, ModelShape& shape) {
   const bool attention = config.find_boolean("attention_bias").value_or(false);
-  switch (shape.family) {
-    case Family::llama:
-      shape.qkv_bias = shape.o_bias = attention;
-      shape.mlp_bias = config.find_boolean("mlp_bias").value_or(false);
-      break;
-    case Family::mistral:
-      break;
-    case Family::qwen2:
-      shape.qkv_bias = true;
-      break;
-    case Family::qwen3:
-    case Family::qwen3_moe:
-      shape.qkv_bias = shape.o_bias = attention;
-      shape.qk_norm = true;
-      break;
-    case Family::mixtral:
-      break;
-    case Family::gpt_oss:
-      shape.qkv_bias = shape.o_bias = config.find_boolean("attention_bias").value_or(true);
-      shape.mlp_bias = shape.attention_sinks = true;
-      break;
+  if (shape.family == Family::llama) {
+    shape.qkv_bias = shape.o_bias = attention;
+    shape.mlp_bias = config.find_boolean("mlp_bias").value_or(false);
+  } else if (shape.family == Family::qwen2) {
+    shape.qkv_bias = true;
+  } else if (shape.family == Family::qwen3 || shape.family == Family::qwen3_moe) {
+    shape.qkv_bias = shape.o_bias = attention;
+    shape.head_norm = HeadNorm::per_head;
+  } else if (shape.family == Family::mixtral) {
+    shape.names.experts = kMixtralExperts;
+  } else if (shape.family == Family::gpt_oss) {
+    shape.qkv_bias = shape.o_bias = config.find_boolean("attention_bias").value_or(true);
+    shape.mlp_bias = shape.attention_sinks = true;
+    shape.activation = Activation::clamped_swiglu;
+    shape.names.experts.router = "mlp.router";
+    shape.names.experts.stacked = true;
   }
 }
 
@@ -128,7 +123,7 @@ std::int64_t expert_count(const JsonObject& config, std::int64_t otherwise) {
 /// Reads the experts, which every block must have: models that mix blocks with and without are
 /// refused.
 void read_experts(const JsonObject& config, ModelShape& shape) {
-  if (!routes(shape.family)) return;
+  if (!has_experts(shape.family)) return;
   const bool qwen = shape.family == Family::qwen3_moe;
   const FamilyDefaults& defaults = family_defaults(shape.family);
   Experts experts;
@@ -182,7 +177,7 @@ ModelShape shape_from_config(const std::string& json_text, const std::string& wh
   shape.init_std = config.find_number("initializer_range").value_or(0.02);
   read_biases(config, shape);
   read_experts(config, shape);
-  shape.sliding_window = sliding_window_of(config, shape);
+  shape.kinds.front().window = sliding_window_of(config, shape);
   read_rope(config, shape);
   validate(shape, where);
   return shape;

@@ -44,7 +44,8 @@ CudaRouteWorkspace route_workspace(const Job& job, WorkspaceOffsets& offsets) {
 
 AttentionShape attention_shape(const Job& job) {
   const ModelShape& shape = job.model;
-  const bool windowed = shape.sliding_window && *shape.sliding_window < job.seq_len;
+  const auto window = shape.kinds.front().window;
+  const bool windowed = window && *window < job.seq_len;
   return {.sequences = job.micro_batch,
           .length = job.seq_len,
           .heads = shape.heads,
@@ -52,7 +53,7 @@ AttentionShape attention_shape(const Job& job) {
           .head_dim = shape.head_dim,
           .qkv_row = (shape.heads + 2 * shape.kv_heads) * shape.head_dim,
           .out_row = shape.heads * shape.head_dim,
-          .window = windowed ? shape.sliding_window : std::nullopt,
+          .window = windowed ? window : std::nullopt,
           .documents = job.attention == AttentionSpan::document};
 }
 

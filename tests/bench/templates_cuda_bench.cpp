@@ -26,7 +26,7 @@ planner::ModelShape qwen_7b() {
   shape.head_dim = 128;
   shape.vocab = 152064;
   shape.qkv_bias = true;
-  shape.rope_theta = 1e6;
+  shape.rotary.front().theta = 1e6;
   return shape;
 }
 

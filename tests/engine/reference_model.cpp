@@ -78,7 +78,7 @@ struct Block {
   Row attend(const Rows& q, const Rows& k, const Rows& v, std::size_t query) const {
     Row out(q[query].size(), 0.0);
     const auto model_length = static_cast<std::int64_t>(k.size());
-    const std::int64_t window = shape.sliding_window.value_or(model_length);
+    const std::int64_t window = shape.kinds.front().window.value_or(model_length);
     for (std::int64_t head = 0; head < shape.heads; ++head) {
       const std::int64_t source = head / (shape.heads / shape.kv_heads) * shape.head_dim;
       const std::int64_t target = head * shape.head_dim;
@@ -178,7 +178,7 @@ struct Losses {
 
 Losses losses_of(const TinyModel& model, const UnitDoubles& weights) {
   const planner::ModelShape& shape = model.job.model;
-  const Block block{shape, block_slots(shape), rope_frequencies(shape)};
+  const Block block{shape, block_slots(shape), rope_frequencies(shape.rotary.front(), shape.head_dim)};
   const EndSlots ends = end_slots(shape);
   const double* head = weights.back().data();
   const Projection lm_head{shape.tied_head ? ends.embedding : ends.lm_head, {}};

@@ -66,7 +66,7 @@ std::vector<NamedJob> small_jobs() {
 
   job = small_job();
   job.compute = ComputeType::bf16;
-  job.model.qk_norm = true;
+  job.model.head_norm = planner::HeadNorm::per_head;
   job.optimizer.clip = 0.5;
   jobs.push_back({"bf16, q/k norm, clip", job});
 
@@ -77,7 +77,7 @@ std::vector<NamedJob> small_jobs() {
   job = small_job();
   job.compute = ComputeType::bf16;
   job.gradient_wire = GradientWire::bf16;
-  job.model.sliding_window = 5;
+  job.model.kinds.front().window = 5;
   job.optimizer.clip.reset();
   job.batch_size = 8;
   job.micro_batch = 2;
@@ -92,6 +92,7 @@ std::vector<NamedJob> small_jobs() {
   job = small_job();
   job.compute = ComputeType::bf16;
   job.model.family = planner::Family::mixtral;
+  job.model.names.experts = planner::kMixtralExperts;
   job.model.experts = planner::Experts{.count = 5, .active = 2, .intermediate = 24};
   job.model.intermediate = 48;
   job.router_aux_loss_coef = 0.02;

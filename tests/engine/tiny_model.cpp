@@ -188,14 +188,14 @@ TinyModel tiny_model(const std::string& name) {
   shape.tied_head = name.ends_with("_tied");
   if (name.starts_with("llama")) {
     shape.family = planner::Family::llama;
-    shape.rope_scaling = {.kind = planner::RopeScaling::Kind::llama3,
+    shape.rotary.front().scaling = {.kind = planner::RopeScaling::Kind::llama3,
                           .factor = 4,
                           .low_freq_factor = 1,
                           .high_freq_factor = 4,
                           .original_max_positions = 16};
   } else if (name == "mistral") {
     shape.family = planner::Family::mistral;
-    shape.sliding_window = 3;
+    shape.kinds.front().window = 3;
   } else if (name.starts_with("qwen2")) {
     shape.family = planner::Family::qwen2;
     shape.qkv_bias = true;
@@ -203,11 +203,12 @@ TinyModel tiny_model(const std::string& name) {
     shape.mlp_bias = true;
   } else if (name.starts_with("mixtral")) {
     shape.family = planner::Family::mixtral;
+    shape.names.experts = planner::kMixtralExperts;
     shape.experts = planner::Experts{.count = 5, .active = 3, .intermediate = 10};
     if (name == "mixtral_balanced") job.router_aux_loss_coef = 0.2;
   } else {
     shape.family = planner::Family::qwen3;
-    shape.qk_norm = true;
+    shape.head_norm = planner::HeadNorm::per_head;
     shape.kv_heads = 1;
   }
   if (name == "qwen3_moe") {

@@ -38,7 +38,7 @@ void CudaTemplates::backward_attention(cudaStream_t stream, const std::uint16_t*
   const std::uint16_t* raw = bf16(record.at(layout_.q));
   cuda::HeadNorms norms;
   cuda::HeadNormGradients norm_gradients;
-  if (job_.model.qk_norm) {
+  if (job_.model.head_norm == planner::HeadNorm::per_head) {
     norms = {.q = weights + slots_.q_norm.offset,
              .k = weights + slots_.k_norm.offset,
              .eps = static_cast<float>(job_.model.rms_eps)};

@@ -37,7 +37,7 @@ void CudaTemplates::extend(cudaStream_t stream, const std::uint16_t* weights,
                      .heads = job_.model.heads,
                      .kv_heads = job_.model.kv_heads,
                      .head_dim = job_.model.head_dim,
-                     .window = job_.model.sliding_window},
+                     .window = job_.model.kinds.front().window},
                     rotated, qkv_, kept.data, values, bf16(record.at(layout_.attention)));
   project_out(stream, weights, record, span, workspace);
 }

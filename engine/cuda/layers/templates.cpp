@@ -12,6 +12,7 @@
 #include "engine/cuda/layers/views.hpp"
 #include "engine/cuda/runtime/check.hpp"
 #include "engine/host/rope.hpp"
+#include "planner/models/support.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -34,12 +35,16 @@ void CudaTemplates::require_computable(const planner::Job& job) {
     throw BadRequest(
         "packing: the cuda backend keeps attention inside documents only without a sliding window: "
         "use packing=off or stream, or seq_len of at most the window, " +
-        std::to_string(*job.model.sliding_window));
+        std::to_string(*planner::attention_shape(job).window));
   }
   if (job.model.hidden > cuda::kMostNormWidth) {
     throw BadRequest("model.hidden_size: the cuda backend computes rows of up to " +
                      std::to_string(cuda::kMostNormWidth) + " columns, and the model has " +
                      std::to_string(job.model.hidden) + ": use --backend host");
+  }
+  if (const auto part = planner::unsupported_by_cuda(job.model)) {
+    throw BadRequest("model: it has " + *part +
+                     ", which the cuda backend does not compute: use --backend host");
   }
   require_computable_experts(job.model);
   for (std::size_t unit = 0; unit < planner::unit_count(job.model); ++unit) {
@@ -55,7 +60,7 @@ void CudaTemplates::require_computable(const planner::Job& job) {
 /// RoPE tables on the device: the only memory outside the arenas besides the libraries' own.
 struct CudaTemplates::Tables {
   explicit Tables(const planner::Job& job) {
-    RopeTableValues tables = rope_table_values(job.model, job.seq_len);
+    RopeTableValues tables = rope_table_values(job.model.rotary.front(), job.model.head_dim, job.seq_len);
     std::vector<float> values = std::move(tables.cos);
     values.insert(values.end(), tables.sin.begin(), tables.sin.end());
     check(Bytes(static_cast<std::int64_t>(values.size() * sizeof(float))) ==
@@ -156,7 +161,7 @@ void CudaTemplates::rotate(cudaStream_t stream, const std::uint16_t* weights,
                               .k = vector_of(weights, slots_.k_norm),
                               .eps = static_cast<float>(job_.model.rms_eps)};
   cuda::HeadScales scales;
-  if (job_.model.qk_norm) {
+  if (job_.model.head_norm == planner::HeadNorm::per_head) {
     scales = {.q = fp32(record.at(layout_.q_rstd)), .k = fp32(record.at(layout_.k_rstd))};
   }
   cuda::rope_forward(stream, rope_shape(span, starts), rope_tables(span.first), norms,

@@ -9,17 +9,15 @@ namespace {
 
 using planner::RopeScaling;
 
-planner::ModelShape rotated(std::int64_t head_dim, double theta, const RopeScaling& scaling) {
-  planner::ModelShape shape;
-  shape.head_dim = head_dim;
-  shape.rope_theta = theta;
-  shape.rope_scaling = scaling;
-  return shape;
+planner::RotaryTable rotated(std::int64_t elements, double theta, const RopeScaling& scaling) {
+  return {.theta = theta, .scaling = scaling, .rotated = elements};
 }
 
+constexpr std::int64_t kHeadDim = 64;
+
 /// Expects the frequencies that ROPE_INIT_FUNCTIONS of transformers 5.17 return, in fp32.
-void expect_frequencies(const planner::ModelShape& shape, const std::vector<double>& expected) {
-  const std::vector<double> found = rope_frequencies(shape);
+void expect_frequencies(const planner::RotaryTable& table, const std::vector<double>& expected) {
+  const std::vector<double> found = rope_frequencies(table, kHeadDim);
   ASSERT_EQ(found.size(), expected.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
     EXPECT_NEAR(found[i], expected[i], 2e-7 * expected[i]) << "pair " << i;
@@ -73,7 +71,7 @@ TEST(Rope, TablesHaveTheAttentionFactorOfYarnAlone) {
                       .factor = 4,
                       .original_max_positions = 64,
                       .attention_factor = 1.25};
-  const RopeTableValues scaled = rope_table_values(rotated(16, 10000, scaling), 5);
+  const RopeTableValues scaled = rope_table_values(rotated(16, 10000, scaling), kHeadDim, 5);
   ASSERT_EQ(scaled.cos.size(), 5U * 8);
   ASSERT_EQ(scaled.sin.size(), 5U * 8);
   EXPECT_EQ(scaled.cos[0], 1.25F);
@@ -81,7 +79,7 @@ TEST(Rope, TablesHaveTheAttentionFactorOfYarnAlone) {
   EXPECT_FLOAT_EQ(scaled.cos[3 * 8], 1.25F * std::cos(3.0F));
   EXPECT_FLOAT_EQ(scaled.sin[3 * 8 + 4], 1.25F * std::sin(3.0F * 0.0025F));
   scaling.kind = RopeScaling::Kind::linear;
-  EXPECT_EQ(rope_table_values(rotated(16, 10000, scaling), 1).cos[0], 1.0F);
+  EXPECT_EQ(rope_table_values(rotated(16, 10000, scaling), kHeadDim, 1).cos[0], 1.0F);
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ constexpr std::byte kUnwritten{0xFF};
 planner::Job routed_job(ComputeType compute) {
   planner::Job job = test::small_jobs().front().job;
   job.model.family = planner::Family::mixtral;
+  job.model.names.experts = planner::kMixtralExperts;
   job.model.experts = planner::Experts{.count = 8, .active = 2, .intermediate = 24};
   job.model.intermediate = 48;
   job.batch_size = job.micro_batch = 1;

@@ -132,7 +132,7 @@ TEST(Templates, ManyTilesGiveTheGradientOfOne) {
     job.micro_batch = 4;
     job.batch_size = 4;
     job.loss_chunk = 256;
-    if (window) job.model.sliding_window = 70;
+    if (window) job.model.kinds.front().window = 70;
     const TinyModel model = tiny_model(job);
     const StepResult step = run_step(model, Keep::selective);
     EXPECT_TRUE(step.guards_intact);

@@ -10,6 +10,7 @@ namespace {
 planner::ModelShape mixture(const std::string& family, std::int64_t width = 2) {
   planner::ModelShape shape;
   shape.family = family == "mixtral" ? planner::Family::mixtral : planner::Family::qwen3_moe;
+  if (family == "mixtral") shape.names.experts = planner::kMixtralExperts;
   shape.layers = 1;
   shape.hidden = 4;
   shape.experts = planner::Experts{.count = 3, .active = 1, .intermediate = width};

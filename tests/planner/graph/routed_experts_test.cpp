@@ -19,6 +19,7 @@ constexpr std::int64_t kCount = 8, kActive = 2;
 Job routed_job(std::int64_t part, ComputeType compute) {
   Job job = test::tiny_job();
   job.model.family = Family::mixtral;
+  job.model.names.experts = kMixtralExperts;
   job.model.experts = Experts{.count = kCount, .active = kActive, .intermediate = 24};
   job.model.intermediate = kActive * 24;
   job.batch_size = job.micro_batch = 1;
@@ -55,13 +56,15 @@ TEST(ExpertRange, IsWhereTheTensorsLie) {
   for (const Family family : {Family::qwen3_moe, Family::mixtral}) {
     Job job = routed_job(1, ComputeType::bf16);
     job.model.family = family;
+    job.model.names.experts = family == Family::mixtral ? kMixtralExperts : ExpertNames{};
+    const ExpertNames& names = job.model.names.experts;
     job.model.hidden = 20;  // Padding between matrices.
     const UnitTensors block = unit_tensors(job.model, 2);
-    const std::string prefix = "model.layers.1." + expert_names(family).experts;
+    const std::string prefix = "model.layers.1." + std::string(names.experts);
     const ExpertRange range = expert_range(job.model);
     for (std::int64_t expert = 0; expert < kCount; ++expert) {
       const auto gate = std::ranges::find(
-          block.tensors, prefix + std::to_string(expert) + expert_names(family).gate,
+          block.tensors, prefix + std::to_string(expert) + "." + std::string(names.gate) + ".weight",
           &TensorSpec::name);
       ASSERT_NE(gate, block.tensors.end());
       EXPECT_EQ(gate->offset, range.first + expert * range.stride);

@@ -20,12 +20,12 @@ ModelShape only(const std::string& family, const std::string& more = "") {
 
 TEST(ConfigDefaults, AreThoseOfTheFamilysClass) {
   const ModelShape mixtral = only("mixtral");
-  EXPECT_EQ(mixtral.rope_theta, 1e6);
+  EXPECT_EQ(mixtral.rotary.front().theta, 1e6);
   EXPECT_EQ(mixtral.rms_eps, 1e-5);
   EXPECT_EQ(mixtral.kv_heads, 8);
   EXPECT_EQ(mixtral.experts->count, 8);
   EXPECT_EQ(mixtral.experts->active, 2);
-  EXPECT_EQ(mixtral.sliding_window, std::nullopt);
+  EXPECT_EQ(mixtral.kinds.front().window, std::nullopt);
   const ModelShape moe = only("qwen3_moe");
   EXPECT_EQ(moe.head_dim, 2048 / 32) << "Qwen3MoeConfig has no head_dim";
   EXPECT_EQ(moe.kv_heads, 4);
@@ -33,10 +33,10 @@ TEST(ConfigDefaults, AreThoseOfTheFamilysClass) {
   EXPECT_EQ(moe.experts->intermediate, 768);
   EXPECT_FALSE(moe.experts->normalized);
   EXPECT_EQ(only("qwen3").head_dim, 128);
-  EXPECT_EQ(only("mistral").sliding_window, 4096);
+  EXPECT_EQ(only("mistral").kinds.front().window, 4096);
   EXPECT_EQ(only("llama").kv_heads, 32) << "as many as heads";
   EXPECT_EQ(only("llama").max_positions, 2048);
-  EXPECT_EQ(only("gpt_oss").rope_scaling.kind, RopeScaling::Kind::yarn);
+  EXPECT_EQ(only("gpt_oss").rotary.front().scaling.kind, RopeScaling::Kind::yarn);
 }
 
 TEST(ConfigDefaults, NullMeansWhatTheFamilysClassMakesOfIt) {
@@ -68,10 +68,10 @@ TEST(RopeConfig, IsReadByLayerTypeWhereAllLayersAreOfOne) {
   const ModelShape keyed = read("qwen3", R"("rope_parameters": {
       "full_attention": {"rope_type": "linear", "factor": 2, "rope_theta": 5e5},
       "sliding_attention": {"rope_type": "default", "rope_theta": 1e4}})");
-  EXPECT_EQ(keyed.rope_theta, 5e5);
-  EXPECT_EQ(keyed.rope_scaling.kind, RopeScaling::Kind::linear);
+  EXPECT_EQ(keyed.rotary.front().theta, 5e5);
+  EXPECT_EQ(keyed.rotary.front().scaling.kind, RopeScaling::Kind::linear);
   EXPECT_EQ(
-      read("mistral", R"("rope_parameters": {"sliding_attention": {"rope_theta": 7}})").rope_theta,
+      read("mistral", R"("rope_parameters": {"sliding_attention": {"rope_theta": 7}})").rotary.front().theta,
       7);
   EXPECT_REFUSED(read("qwen3", R"("rope_parameters": {"sliding_attention": {"rope_theta": 1e4}})"),
                  "rope_parameters");
@@ -92,12 +92,12 @@ TEST(RopeConfig, SpelledTwiceMustAgree) {
   const std::string both =
       R"("rope_theta": 5e5, "rope_scaling": {"rope_type": "linear", "factor": 2},
       "rope_parameters": {"rope_type": "linear", "rope_theta": 5e5, "factor": )";
-  EXPECT_EQ(read("llama", both + "2}").rope_scaling.factor, 2);
+  EXPECT_EQ(read("llama", both + "2}").rotary.front().scaling.factor, 2);
   EXPECT_REFUSED(read("llama", both + "4}"), "rope_scaling: and rope_parameters differ");
   EXPECT_REFUSED(read("llama", R"("rope_theta": 1e4, "rope_parameters": {"rope_theta": 1e6})"),
                  "rope_theta: 10000.0 here, and 1000000.0 in rope_parameters");
   EXPECT_EQ(
-      read("llama", R"("rope_scaling": null, "rope_parameters": {"rope_theta": 1e6})").rope_theta,
+      read("llama", R"("rope_scaling": null, "rope_parameters": {"rope_theta": 1e6})").rotary.front().theta,
       1e6);
   EXPECT_REFUSED(
       read("llama", R"("rope_scaling": {"type": "linear", "rope_type": "default", "factor": 2})"),
@@ -119,10 +119,10 @@ TEST(RopeConfig, AScalingWithoutAKindIsNotPassedOver) {
 TEST(WindowConfig, LayerTypesAndWindowMustAgree) {
   const std::string sliding = R"("layer_types": ["sliding_attention", "sliding_attention"])";
   EXPECT_EQ(read("qwen2", sliding + R"(, "use_sliding_window": true, "sliding_window": 9)")
-                .sliding_window,
+                .kinds.front().window,
             9);
   EXPECT_REFUSED(read("qwen2", sliding), "needs use_sliding_window: true");
-  EXPECT_EQ(read("mistral", sliding).sliding_window, 4096);
+  EXPECT_EQ(read("mistral", sliding).kinds.front().window, 4096);
   EXPECT_REFUSED(read("mistral", sliding + R"(, "sliding_window": null)"), "layer_types");
   EXPECT_REFUSED(read("llama", sliding), "layer_types");
   EXPECT_REFUSED(read("mistral", R"("layer_types": ["sliding_attention", "full_attention"])"),
@@ -134,10 +134,10 @@ TEST(WindowConfig, LayerTypesAndWindowMustAgree) {
 
 TEST(WindowConfig, OfQwen3MoeIsInAllLayersOrRefused) {
   const std::string window = R"("use_sliding_window": true, "sliding_window": 9)";
-  EXPECT_EQ(read("qwen3_moe", window).sliding_window, 9);
-  EXPECT_EQ(read("qwen3_moe", window + R"(, "max_window_layers": 0)").sliding_window, 9);
+  EXPECT_EQ(read("qwen3_moe", window).kinds.front().window, 9);
+  EXPECT_EQ(read("qwen3_moe", window + R"(, "max_window_layers": 0)").kinds.front().window, 9);
   EXPECT_REFUSED(read("qwen3_moe", window + R"(, "max_window_layers": 2)"), "max_window_layers");
-  EXPECT_EQ(read("qwen3_moe", R"("max_window_layers": 2)").sliding_window, std::nullopt);
+  EXPECT_EQ(read("qwen3_moe", R"("max_window_layers": 2)").kinds.front().window, std::nullopt);
 }
 
 TEST(ExpertsConfig, UnderTwoNamesMustAgree) {

@@ -100,45 +100,45 @@ TEST(ModelFlops, CountMatrixProductsAndCausalAttention) {
 
 TEST(Config, FamiliesDifferInBiasesNormsAndHeadDim) {
   const ModelShape llama = read("llama");
-  EXPECT_FALSE(llama.qkv_bias || llama.o_bias || llama.mlp_bias || llama.qk_norm);
+  EXPECT_FALSE(llama.qkv_bias || llama.o_bias || llama.mlp_bias || llama.head_norm != HeadNorm::none);
   EXPECT_EQ(llama.head_dim, 16);
   const ModelShape qwen2 = read("qwen2");
   EXPECT_TRUE(qwen2.qkv_bias);
   EXPECT_FALSE(qwen2.o_bias);
   const ModelShape qwen3 = read("qwen3");
-  EXPECT_TRUE(qwen3.qk_norm);
+  EXPECT_EQ(qwen3.head_norm, HeadNorm::per_head);
   EXPECT_FALSE(qwen3.qkv_bias);
   EXPECT_EQ(qwen3.head_dim, 128) << "the class default, not hidden / heads";
   EXPECT_EQ(read("mistral", R"("head_dim": 32)").head_dim, 32);
 }
 
 TEST(Config, MistralHasAWindowUnlessItIsNull) {
-  EXPECT_EQ(read("mistral").sliding_window, 4096);
-  EXPECT_EQ(read("mistral", R"("sliding_window": 128)").sliding_window, 128);
-  EXPECT_EQ(read("mistral", R"("sliding_window": null)").sliding_window, std::nullopt);
+  EXPECT_EQ(read("mistral").kinds.front().window, 4096);
+  EXPECT_EQ(read("mistral", R"("sliding_window": 128)").kinds.front().window, 128);
+  EXPECT_EQ(read("mistral", R"("sliding_window": null)").kinds.front().window, std::nullopt);
 }
 
 TEST(Config, Qwen2WindowsOnlyWhereTheyAreUsed) {
   const std::string window = R"("sliding_window": 128, "max_window_layers": )";
-  EXPECT_EQ(read("qwen2", window + "0").sliding_window, std::nullopt);
-  EXPECT_EQ(read("qwen2", window + R"(0, "use_sliding_window": true)").sliding_window, 128);
-  EXPECT_EQ(read("qwen2", window + R"(2, "use_sliding_window": true)").sliding_window,
+  EXPECT_EQ(read("qwen2", window + "0").kinds.front().window, std::nullopt);
+  EXPECT_EQ(read("qwen2", window + R"(0, "use_sliding_window": true)").kinds.front().window, 128);
+  EXPECT_EQ(read("qwen2", window + R"(2, "use_sliding_window": true)").kinds.front().window,
             std::nullopt);
   EXPECT_REFUSED(read("qwen2", window + R"(1, "use_sliding_window": true)"), "max_window_layers");
 }
 
 TEST(Config, RopeIsReadFromBothPlaces) {
-  EXPECT_EQ(read("llama", R"("rope_theta": 500000)").rope_theta, 500000);
+  EXPECT_EQ(read("llama", R"("rope_theta": 500000)").rotary.front().theta, 500000);
   const ModelShape newer = read("llama", R"("rope_parameters": {"rope_type": "llama3",
       "rope_theta": 500000, "factor": 8, "low_freq_factor": 1, "high_freq_factor": 4,
       "original_max_position_embeddings": 8192})");
-  EXPECT_EQ(newer.rope_theta, 500000);
-  EXPECT_EQ(newer.rope_scaling, find_model("llama-3.1-8b").rope_scaling);
-  EXPECT_EQ(read("llama", R"("rope_scaling": {"type": "linear", "factor": 2})").rope_scaling.kind,
+  EXPECT_EQ(newer.rotary.front().theta, 500000);
+  EXPECT_EQ(newer.rotary.front().scaling, find_model("llama-3.1-8b").rotary.front().scaling);
+  EXPECT_EQ(read("llama", R"("rope_scaling": {"type": "linear", "factor": 2})").rotary.front().scaling.kind,
             RopeScaling::Kind::linear);
   EXPECT_EQ(read("qwen2", R"("rope_scaling": {"rope_type": "yarn", "factor": 4,
       "original_max_position_embeddings": 32768})")
-                .rope_scaling.original_max_positions,
+                .rotary.front().scaling.original_max_positions,
             32768);
   EXPECT_REFUSED(read("llama", R"("rope_scaling": {"rope_type": "dynamic", "factor": 2})"),
                  "rope_type: \"dynamic\" is not supported");
@@ -153,7 +153,7 @@ TEST(Config, YarnHasTheDefaultsOfTransformers) {
                R"("rope_theta": 10000, "max_position_embeddings": 131072, "rope_scaling": {"type": "yarn",
         "original_max_position_embeddings": 32768)" +
                    more + "}")
-        .rope_scaling;
+        .rotary.front().scaling;
   };
   const RopeScaling plain = yarn(R"(, "factor": 4)");
   EXPECT_EQ(plain.beta_fast, 32);

@@ -105,7 +105,7 @@ TEST_P(CudaRanks, AMixtureOfExpertsHasTheBitsOfOneGpu) {
   planner::Job job = grouped_job();
   job.model.family = planner::Family::qwen3_moe;
   job.model.qkv_bias = false;
-  job.model.qk_norm = true;
+  job.model.head_norm = planner::HeadNorm::per_head;
   job.model.experts = planner::Experts{.count = 8, .active = 2, .intermediate = 160};
   job.router_aux_loss_coef = 0.02;
   const RankOutcome expected =

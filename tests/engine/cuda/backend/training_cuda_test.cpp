@@ -68,7 +68,7 @@ planner::Job routed_job(std::int64_t experts) {
   planner::Job job = training_job();
   job.model.family = planner::Family::qwen3_moe;
   job.model.qkv_bias = false;
-  job.model.qk_norm = true;
+  job.model.head_norm = planner::HeadNorm::per_head;
   job.model.experts = planner::Experts{.count = experts, .active = 2, .intermediate = 160};
   job.router_aux_loss_coef = 0.02;
   return job;

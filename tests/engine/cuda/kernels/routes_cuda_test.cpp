@@ -56,6 +56,7 @@ struct HostRoutes {
   static planner::Job job_of(const RouteShape& shape) {
     planner::Job job;
     job.model.family = planner::Family::mixtral;
+    job.model.names.experts = planner::kMixtralExperts;
     job.model.hidden = job.model.heads = job.model.kv_heads = job.model.head_dim = 8;
     job.model.experts = planner::Experts{.count = shape.experts,
                                          .active = shape.active,

@@ -27,7 +27,10 @@ inline planner::Job small_job(planner::Family family, planner::ComputeType compu
   shape.head_dim = 64;
   shape.vocab = 1024;
   shape.qkv_bias = family == planner::Family::qwen2;
-  shape.qk_norm = family == planner::Family::qwen3 || family == planner::Family::qwen3_moe;
+  if (family == planner::Family::qwen3 || family == planner::Family::qwen3_moe) {
+    shape.head_norm = planner::HeadNorm::per_head;
+  }
+  if (family == planner::Family::mixtral) shape.names.experts = planner::kMixtralExperts;
   shape.init_std = 0.05;
   if (family == planner::Family::qwen3_moe || family == planner::Family::mixtral) {
     shape.experts = planner::Experts{.count = 8, .active = 2, .intermediate = 352};

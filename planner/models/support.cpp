@@ -1,0 +1,101 @@
+#include "planner/models/support.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace sluice::planner {
+namespace {
+
+/// Parts beyond those of llama and qwen3 blocks, with or without plain experts, that a backend
+/// computes.
+struct ComputedParts {
+  bool layer_kinds = false;          ///< Layers of several kinds in one model.
+  bool norm_slots = false;           ///< Norms elsewhere than before both sublayers.
+  bool one_plus_weight = false;      ///< Norms that multiply by 1 + weight.
+  bool full_width_norm = false;      ///< Norms of q and k over all heads together.
+  bool weightless_norm = false;      ///< Norms of q and k without weights.
+  bool activations = false;          ///< Activations other than silu.
+  bool sinks = false;                ///< Extra logits of attention's softmax.
+  bool attention_gate = false;       ///< Attention's output times a sigmoid.
+  bool scales = false;               ///< Factors of embedding, scores, residual and logits.
+  bool softcaps = false;             ///< Bounds of scores and logits.
+  bool partial_rotary = false;       ///< Rotary tables for a part of a head.
+  bool longrope = false;             ///< Frequencies divided by lists of factors.
+  bool no_rotary = false;            ///< Layers without positions.
+  bool interleaved_rotary = false;   ///< Pairs that lie side by side in a checkpoint.
+  bool biased_experts = false;       ///< Biases of experts and of their router.
+  bool sigmoid_router = false;       ///< Scores by sigmoid, biased choices, groups and a factor.
+  bool shared_experts = false;       ///< An expert that every token passes through.
+  bool delta_net = false;            ///< Layers of Mixer::gated_delta_net.
+};
+
+constexpr ComputedParts kHost{};
+constexpr ComputedParts kCuda{};
+
+struct Part {
+  bool missing;
+  const char* name;
+};
+
+std::optional<std::string> first_missing(const ModelShape& shape, const ComputedParts& computed) {
+  const NormSlots& norms = shape.norms;
+  const Scales& scales = shape.scales;
+  const Experts experts = shape.experts.value_or(Experts{});
+  const auto any_table = [&](auto&& holds) { return std::ranges::any_of(shape.rotary, holds); };
+  const auto any_kind = [&](auto&& holds) { return std::ranges::any_of(shape.kinds, holds); };
+  const bool usual_norms = norms.before_attention && norms.before_mlp && !norms.after_attention &&
+                           !norms.after_mlp;
+  const bool scaled = scales.embedding != 1 || scales.attention || scales.residual != 1 ||
+                      scales.logits != 1;
+  const bool delta = any_kind([](const LayerKind& k) { return k.mixer != Mixer::attention; });
+  const std::array parts = {
+      Part{delta && !computed.delta_net, "gated delta net layers"},
+      Part{shape.attention_sinks && !computed.sinks, "attention sinks"},
+      Part{shape.kinds.size() > 1 && !computed.layer_kinds, "layers of several kinds"},
+      Part{!usual_norms && !computed.norm_slots, "norms after sublayers"},
+      Part{norms.one_plus_weight && !computed.one_plus_weight, "norms that multiply by 1 + weight"},
+      Part{shape.head_norm == HeadNorm::full_width && !computed.full_width_norm,
+           "norms of q and k over all heads"},
+      Part{shape.head_norm == HeadNorm::per_head_weightless && !computed.weightless_norm,
+           "norms of q and k without weights"},
+      Part{shape.activation != Activation::silu && !computed.activations,
+           "an activation other than silu"},
+      Part{shape.attention_gate && !computed.attention_gate, "gates on attention's output"},
+      Part{scaled && !computed.scales, "multipliers of embedding, scores, residual or logits"},
+      Part{(scales.attention_softcap || scales.logits_softcap) && !computed.softcaps, "softcaps"},
+      Part{any_table([](const RotaryTable& t) { return t.rotated.has_value(); }) &&
+               !computed.partial_rotary,
+           "rotary embeddings of a part of each head"},
+      Part{any_table([](const RotaryTable& t) {
+             return t.scaling.kind == RopeScaling::Kind::longrope;
+           }) && !computed.longrope,
+           "longrope scaling"},
+      Part{any_kind([](const LayerKind& k) { return !k.rotary; }) && !computed.no_rotary,
+           "layers without rotary embeddings"},
+      Part{any_table([](const RotaryTable& t) { return t.interleaved; }) &&
+               !computed.interleaved_rotary,
+           "interleaved rotary embeddings"},
+      Part{shape.experts && (shape.mlp_bias || experts.router_bias) && !computed.biased_experts,
+           "biased experts"},
+      Part{(experts.score != RouterScore::softmax || experts.correction_bias ||
+            experts.groups != 1 || experts.scaling != 1) &&
+               !computed.sigmoid_router,
+           "a router of biased, grouped or scaled sigmoid scores"},
+      Part{experts.shared_intermediate > 0 && !computed.shared_experts, "a shared expert"},
+  };
+  const auto* found = std::ranges::find(parts, true, &Part::missing);
+  if (found == parts.end()) return std::nullopt;
+  return found->name;
+}
+
+}  // namespace
+
+std::optional<std::string> unsupported_by_host(const ModelShape& shape) {
+  return first_missing(shape, kHost);
+}
+
+std::optional<std::string> unsupported_by_cuda(const ModelShape& shape) {
+  return first_missing(shape, kCuda);
+}
+
+}  // namespace sluice::planner

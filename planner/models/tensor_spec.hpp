@@ -1,0 +1,114 @@
+// One tensor of a unit: its part in the computation, its place in memory and in a checkpoint.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace sluice::planner {
+
+/// What a tensor is in the computation of its unit.
+enum class TensorRole {
+  embedding,
+  norm_before_attention,
+  q,
+  k,
+  v,
+  attention_gate,  ///< Projection whose sigmoid multiplies attention's output.
+  q_bias,
+  k_bias,
+  v_bias,
+  q_norm,
+  k_norm,
+  sinks,
+  o,
+  o_bias,
+  norm_after_attention,
+  norm_before_mlp,
+  gate,
+  up,
+  gate_bias,
+  up_bias,
+  down,
+  down_bias,
+  router,
+  router_bias,
+  correction_bias,
+  shared_gate,
+  shared_up,
+  shared_down,
+  shared_switch,  ///< One row whose sigmoid multiplies the shared expert's output.
+  expert_gate,
+  expert_up,
+  expert_gate_bias,
+  expert_up_bias,
+  expert_down,
+  expert_down_bias,
+  norm_after_mlp,
+  final_norm,
+  head,
+};
+
+/// Whether a tensor is the weight of an RMS norm.
+[[nodiscard]] constexpr bool is_norm(TensorRole role) {
+  switch (role) {
+    case TensorRole::norm_before_attention:
+    case TensorRole::norm_after_attention:
+    case TensorRole::norm_before_mlp:
+    case TensorRole::norm_after_mlp:
+    case TensorRole::q_norm:
+    case TensorRole::k_norm:
+    case TensorRole::final_norm:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Where a tensor's rows lie in a checkpoint that has it otherwise than as a tensor of its own:
+/// row r of the tensor is row first + (r / block) * step + r % block of the matrix called `name`.
+struct DiskPlace {
+  std::string name;  ///< The checkpoint's tensor.
+  std::int64_t first = 0;
+  std::int64_t block = 1;
+  std::int64_t step = 1;
+  /// Number of this matrix in a stack of them, whose first dimension counts matrices; none for a
+  /// tensor of two dimensions or one.
+  std::optional<std::int64_t> stacked{};
+  /// Whether the checkpoint has the matrix as [columns, rows].
+  bool transposed = false;
+  friend bool operator==(const DiskPlace&, const DiskPlace&) = default;
+};
+
+/// Pairs of rows that lie side by side in a checkpoint (RotaryTable::interleaved): of each head's
+/// `head` rows, row i < rotated / 2 of the first `rotated` is the checkpoint's row 2i, and row
+/// i + rotated / 2 its row 2i + 1.
+struct PairedRows {
+  std::int64_t head, rotated;
+  friend bool operator==(const PairedRows&, const PairedRows&) = default;
+};
+
+/// One tensor in its unit's flat parameter vector, row-major [rows, cols]; a vector has one row.
+struct TensorSpec {
+  std::string name;  ///< Hugging Face name, such as "model.layers.3.mlp.up_proj.weight".
+  std::int64_t rows;
+  std::int64_t cols;
+  std::int64_t
+      offset;  ///< Elements from the start of the unit's vector; a multiple of kTensorAlign.
+  /// Whether weight decay applies to the tensor: true for matrices, false for norms and biases.
+  bool decays;
+  TensorRole role = TensorRole::embedding;
+  /// Place in a larger tensor of the checkpoint; none where the checkpoint has a tensor `name`.
+  std::optional<DiskPlace> on_disk{};
+  /// Order of rows in the checkpoint; none where it is that of memory. Applies to elements of a
+  /// vector likewise, and before `on_disk`.
+  std::optional<PairedRows> paired{};
+  /// Whether training leaves the tensor as it is: it has no gradient.
+  bool frozen = false;
+  [[nodiscard]] std::int64_t size() const { return rows * cols; }
+};
+
+/// Alignment of a tensor in its unit's vector, in elements: 64 bytes of bf16.
+inline constexpr std::int64_t kTensorAlign = 32;
+
+}  // namespace sluice::planner
