@@ -14,34 +14,22 @@ namespace {
 using nlohmann::ordered_json;
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-/// Values of the keys that every family has, as `shape` has them.
+/// Keys that follow from others, or that config_from_shape spells in one of several ways.
+constexpr std::array kDerivedKeys = {
+    "architectures",      "model_type",          "_name_or_path",     "rope_theta",
+    "rope_scaling",       "rope_parameters",     "layer_types",       "use_sliding_window",
+    "max_window_layers",  "num_experts",         "num_local_experts", "no_rope_layers",
+    "mlp_only_layers",    "attention_dropout",   "residual_dropout"};
+
+/// Values of the keys that matter to the family, as `shape` has them.
 ordered_json values_of(const ModelShape& shape) {
-  ordered_json values = {{"vocab_size", shape.vocab},
-                         {"hidden_size", shape.hidden},
-                         {"num_hidden_layers", shape.layers},
-                         {"num_attention_heads", shape.heads},
-                         {"num_key_value_heads", shape.kv_heads},
-                         {"head_dim", shape.head_dim},
-                         {"hidden_act", "silu"},
-                         {"max_position_embeddings", shape.max_positions.value_or(0)},
-                         {"rms_norm_eps", shape.rms_eps},
-                         {"tie_word_embeddings", shape.tied_head},
-                         {"initializer_range", shape.init_std}};
-  const bool moe = shape.family == Family::qwen3_moe;
-  if (!shape.experts) values["intermediate_size"] = shape.intermediate;
-  if (shape.experts && !moe) values["intermediate_size"] = shape.experts->intermediate;
-  if (shape.experts) values["num_experts_per_tok"] = shape.experts->active;
-  if (moe) {
-    values["moe_intermediate_size"] = shape.experts->intermediate;
-    values["norm_topk_prob"] = shape.experts->normalized;
-  }
-  if (shape.family == Family::llama) values["mlp_bias"] = shape.mlp_bias;
-  if (shape.family == Family::llama || shape.head_norm == HeadNorm::per_head) values["attention_bias"] = shape.o_bias;
-  if (shape.family == Family::mistral || shape.family == Family::mixtral) {
-    const auto window = shape.kinds.front().window;
-    values["sliding_window"] =
-        window ? ordered_json(*window) : ordered_json();
-  }
+  ordered_json values = ordered_json::parse(config_from_shape(shape));
+  for (const char* key : kDerivedKeys) values.erase(key);
+  const ordered_json written = ordered_json::parse(config_from_shape(shape));
+  // Windows that are asked for by a key of their own have no default that counts.
+  if (written.contains("use_sliding_window")) values.erase("sliding_window");
+  if (shape.experts && written.contains("moe_intermediate_size")) values.erase("intermediate_size");
+  values["max_position_embeddings"] = shape.max_positions.value_or(0);
   return values;
 }
 
@@ -87,7 +75,8 @@ Pairs defaulted_keys(const std::string& json_text, const ModelShape& shape) {
   }
   if (!states_theta(config)) keys.emplace_back("rope_theta", ordered_json(shape.rotary.front().theta).dump());
   if (shape.experts && !config.contains("num_experts") && !config.contains("num_local_experts")) {
-    keys.emplace_back(shape.family == Family::qwen3_moe ? "num_experts" : "num_local_experts",
+    const bool local = config_from_shape(shape).find("num_local_experts") != std::string::npos;
+    keys.emplace_back(local ? "num_local_experts" : "num_experts",
                       std::to_string(shape.experts->count));
   }
   return keys;

@@ -18,11 +18,22 @@ struct FamilyDefaults {
   std::int64_t num_attention_heads = 32;
   /// Number of key-value heads; none for as many as there are heads.
   std::optional<std::int64_t> num_key_value_heads{};
+  /// Whether null means as many key-value heads as heads; otherwise it is refused.
+  bool null_key_value_heads = true;
   /// Elements of one attention head; none for hidden_size / num_attention_heads.
   std::optional<std::int64_t> head_dim{};
+  const char* activation_key = "hidden_act";  ///< Key that names the activation.
+  const char* activation = "silu";
   std::int64_t max_position_embeddings = 2048;
   double rms_norm_eps = 1e-6;
+  bool tie_word_embeddings = false;
   double rope_theta = 10000;
+  /// Scaling of RoPE where a config states neither rope_scaling nor rope_parameters.
+  RopeScaling rope_scaling{};
+  /// Share of each head that RoPE turns; none where the family's models do not look at the key.
+  std::optional<double> partial_rotary_factor{};
+  /// Whether checkpoints have the two elements of a rotated pair side by side.
+  bool interleaved_rotary = false;
   /// Window of attention in tokens; none for all tokens. Qwen's classes use it only where
   /// use_sliding_window is true.
   std::optional<std::int64_t> sliding_window{};

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "planner/models/family_defaults.hpp"
+#include "planner/models/wrapped_config.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -45,11 +46,6 @@ double positive_or(const JsonObject& scaling, const char* key, double otherwise)
   return given.value_or(0) == 0 ? otherwise : *given;  // As in transformers, 0 is not given.
 }
 
-/// Growth of the softmax's logits with the context (arXiv 2309.00071, equation 22).
-double yarn_magnitude(double factor, double mscale) {
-  return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1;
-}
-
 /// Scaling as in transformers' _compute_yarn_parameters (modeling_rope_utils.py of 5.x).
 RopeScaling yarn_of(const JsonObject& config, const JsonObject& scaling, const ModelShape& shape) {
   RopeScaling rope;
@@ -79,17 +75,59 @@ RopeScaling yarn_of(const JsonObject& config, const JsonObject& scaling, const M
   return rope;
 }
 
-/// Refuses embeddings of a part of each head; transformers reads the key at the top level and
-/// inside the scaling.
-void refuse_partial(const JsonObject& object) {
-  const double part = object.find_number("partial_rotary_factor").value_or(1);
-  if (part == 1) return;
-  object.fail("partial_rotary_factor",
-              text_of(part) + " is not supported: only 1 is, which turns whole heads");
+/// Elements of a head that RoPE turns; none for the whole head. transformers reads the key at the
+/// top level and inside the scaling.
+std::optional<std::int64_t> rotated_of(const JsonObject& config, const JsonObject* inner,
+                                       const ModelShape& shape) {
+  constexpr const char* kKey = "partial_rotary_factor";
+  const auto usual = family_defaults(shape.family).partial_rotary_factor;
+  const auto inside = inner == nullptr ? std::nullopt : inner->find_number(kKey);
+  const auto beside = config.find_number(kKey);
+  const double part = inside ? *inside : beside.value_or(usual.value_or(1));
+  if (!usual && part != 1) {
+    (inside ? *inner : config)
+        .fail(kKey, text_of(part) + " is not supported in this family: only 1 is, which turns " +
+                        "whole heads");
+  }
+  const auto rotated = static_cast<std::int64_t>(static_cast<double>(shape.head_dim) * part);
+  return rotated == shape.head_dim ? std::nullopt : std::optional(rotated);
+}
+
+/// Scaling as in transformers' _compute_longrope_parameters.
+RopeScaling longrope_of(const JsonObject& config, const JsonObject& scaling,
+                        const ModelShape& shape) {
+  RopeScaling rope;
+  rope.kind = RopeScaling::Kind::longrope;
+  rope.original_max_positions = original_positions_of(config, scaling, shape);
+  rope.factor = static_cast<double>(shape.max_positions.value_or(0)) /
+                static_cast<double>(rope.original_max_positions);
+  const auto rotated = rotated_of(config, &scaling, shape).value_or(shape.head_dim);
+  for (const auto& [key, list] : {std::pair{"short_factor", &rope.short_factors},
+                                  std::pair{"long_factor", &rope.long_factors}}) {
+    *list = scaling.numbers(key);
+    if (std::ssize(*list) != rotated / 2) {
+      scaling.fail(key, "has " + std::to_string(list->size()) + " numbers, and RoPE turns " +
+                            std::to_string(rotated / 2) + " pairs of a head");
+    }
+    for (const double factor : *list) {
+      if (!(factor > 0)) scaling.fail(key, "must be positive numbers");
+    }
+  }
+  if (rope.factor > 1) {
+    rope.attention_factor =
+        std::sqrt(1 + std::log(rope.factor) /
+                          std::log(static_cast<double>(rope.original_max_positions)));
+  }
+  if (scaling.has("attention_factor")) {
+    rope.attention_factor = factor_of(scaling, "attention_factor");
+  }
+  return rope;
 }
 
 /// The kind of scaling by name; none for default.
-std::optional<std::string> rope_type_of(const JsonObject& scaling) {
+std::optional<std::string> rope_type_of(const JsonObject& config, const JsonObject& scaling) {
+  const std::string model = config.find_text("model_type").value_or("");
+  const bool axes = text_model_type(model) != model;  // A text model that also sees images.
   const auto type = scaling.find_text("rope_type");
   const auto older = scaling.find_text("type");
   if (type && older && *type != *older) {
@@ -97,20 +135,20 @@ std::optional<std::string> rope_type_of(const JsonObject& scaling) {
                              "\": versions of transformers differ on which counts; give one");
   }
   auto named = type ? type : older;
+  if (axes && named == "mrope") return std::nullopt;
   if (named && *named != "default") return named;
   for (const char* key : {"factor", "low_freq_factor", "high_freq_factor", "long_factor",
                           "short_factor", "mrope_section", "beta_fast", "beta_slow", "mscale"}) {
-    if (!scaling.has(key)) continue;
+    if (!scaling.has(key) || (axes && std::string_view(key) == "mrope_section")) continue;
     if (std::string_view(key) == "factor" && scaling.find_number(key) == 1.0) continue;
-    scaling.fail(key, "scales nothing without a rope_type; supported: linear, llama3, yarn");
+    scaling.fail(key, "scales nothing without a rope_type; supported: linear, llama3, yarn, longrope");
   }
   return std::nullopt;
 }
 
 RopeScaling rope_scaling_of(const JsonObject& config, const JsonObject& scaling,
                             const ModelShape& shape) {
-  refuse_partial(scaling);
-  const auto type = rope_type_of(scaling);
+  const auto type = rope_type_of(config, scaling);
   if (!type) return {};
   RopeScaling rope;
   if (*type == "linear") {
@@ -119,6 +157,8 @@ RopeScaling rope_scaling_of(const JsonObject& config, const JsonObject& scaling,
     return rope;
   }
   if (*type == "yarn") return yarn_of(config, scaling, shape);
+  const bool lists = scaling.has("short_factor") && scaling.has("long_factor");
+  if ((*type == "longrope" || *type == "su") && lists) return longrope_of(config, scaling, shape);
   if (*type != "llama3") {
     scaling.fail("rope_type", "\"" + *type +
                                   "\" is not supported; supported: default, linear, "
@@ -135,77 +175,92 @@ RopeScaling rope_scaling_of(const JsonObject& config, const JsonObject& scaling,
   return rope;
 }
 
-/// Base and scaling of RoPE.
-struct Rope {
-  double theta = 0;
-  RopeScaling scaling;
-  friend bool operator==(const Rope&, const Rope&) = default;
-};
-
-/// The parameters of the layers of `shape` in `given`, which may be keyed by layer type.
-JsonObject of_layers(const JsonObject& given, const ModelShape& shape) {
+/// The parameters of layers of this type in `given`, which may be keyed by layer type.
+JsonObject of_layers(const JsonObject& given, const char* type) {
   bool keyed = false;
   for (const std::string& key : given.keys()) {
     keyed = keyed || (given.has(key) && given.value(key).is_object());
   }
   if (!keyed) return given;
-  const char* type = shape.kinds.front().window ? "sliding_attention" : "full_attention";
   if (auto found = given.find_object(type)) return *found;
-  given.fail(type, "is missing, and all layers are of this type");
+  given.fail(type, "is missing, and there are layers of this type");
+}
+
+double usual_theta(const ModelShape& shape, const RotaryKeys& keys) {
+  return keys.usual_theta.value_or(family_defaults(shape.family).rope_theta);
 }
 
 /// RoPE as the object at `key` states it; none where the key is absent.
-std::optional<Rope> stated_rope(const JsonObject& config, const char* key, const ModelShape& shape,
-                                std::optional<double> theta_beside) {
+std::optional<RotaryTable> stated_rope(const JsonObject& config, const char* key,
+                                       const ModelShape& shape, const RotaryKeys& keys) {
   const auto given = config.find_object(key);
   if (!given || given->keys().empty()) return std::nullopt;
-  const JsonObject layers = of_layers(*given, shape);
+  const JsonObject layers = of_layers(*given, keys.type);
+  const auto theta_beside = config.find_number(keys.theta);
   const auto theta = layers.find_number("rope_theta");
   if (theta && theta_beside && *theta != *theta_beside) {
-    config.fail("rope_theta", text_of(*theta_beside) + " here, and " + text_of(*theta) + " in " +
+    config.fail(keys.theta, text_of(*theta_beside) + " here, and " + text_of(*theta) + " in " +
                                   key + ": transformers before 5 takes the one, 5 the other; " +
                                   "make them equal");
   }
-  const Rope rope{
-      .theta = theta ? *theta : theta_beside.value_or(family_defaults(shape.family).rope_theta),
-      .scaling = rope_scaling_of(config, layers, shape)};
-  if (rope.scaling.kind == RopeScaling::Kind::yarn && !(rope.theta > 1)) {
+  const FamilyDefaults& defaults = family_defaults(shape.family);
+  RotaryTable table{.theta = theta ? *theta : theta_beside.value_or(usual_theta(shape, keys)),
+                    .scaling = rope_scaling_of(config, layers, shape),
+                    .rotated = rotated_of(config, &layers, shape),
+                    .interleaved = defaults.interleaved_rotary};
+  if (table.scaling.kind == RopeScaling::Kind::yarn && !(table.theta > 1)) {
     layers.fail("rope_type", "yarn needs a rope_theta of more than 1");
   }
-  return rope;
-}
-
-/// RoPE of a config that states none.
-Rope default_rope(const ModelShape& shape, std::optional<double> theta) {
-  Rope rope{.theta = theta.value_or(family_defaults(shape.family).rope_theta), .scaling = {}};
-  if (shape.family == Family::gpt_oss) {
-    rope.scaling = {.kind = RopeScaling::Kind::yarn,
-                    .factor = 32,
-                    .original_max_positions = 4096,
-                    .truncate = false,
-                    .attention_factor = yarn_magnitude(32, 1)};
-  }
-  return rope;
+  return table;
 }
 
 }  // namespace
 
-void read_rope(const JsonObject& config, ModelShape& shape) {
-  refuse_partial(config);
-  const auto theta = config.find_number("rope_theta");
-  const auto older = stated_rope(config, "rope_scaling", shape, theta);
-  const auto newer = stated_rope(config, "rope_parameters", shape, theta);
+RotaryTable rotary_of(const JsonObject& config, const ModelShape& shape, const RotaryKeys& keys) {
+  const auto older = keys.scaling == nullptr ? std::nullopt
+                                             : stated_rope(config, keys.scaling, shape, keys);
+  const auto newer = stated_rope(config, "rope_parameters", shape, keys);
   if (older && newer && *older != *newer) {
     config.fail("rope_scaling", "and rope_parameters differ: make them equal, or leave one out");
   }
-  const Rope rope = older ? *older : newer ? *newer : default_rope(shape, theta);
-  shape.rotary = {{.theta = rope.theta, .scaling = rope.scaling}};
+  if (older) return *older;
+  if (newer) return *newer;
+  RotaryTable table{
+      .theta = config.find_number(keys.theta).value_or(usual_theta(shape, keys)),
+      .rotated = rotated_of(config, nullptr, shape),
+      .interleaved = family_defaults(shape.family).interleaved_rotary};
+  if (keys.scaling != nullptr) table.scaling = family_defaults(shape.family).rope_scaling;
+  return table;
+}
+
+void read_rope(const JsonObject& config, ModelShape& shape) {
+  const bool window = shape.kinds.front().window.has_value();
+  shape.rotary = {
+      rotary_of(config, shape, {.type = window ? "sliding_attention" : "full_attention"})};
+}
+
+double yarn_magnitude(double factor, double mscale) {
+  return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1;
 }
 
 nlohmann::ordered_json rope_parameters_json(const ModelShape& shape) {
-  nlohmann::ordered_json json = rope_json(shape.rotary.front().scaling);
-  if (json.is_null()) json = {{"rope_type", "default"}};
-  json["rope_theta"] = shape.rotary.front().theta;
+  const auto of_table = [&shape](const RotaryTable& table) {
+    nlohmann::ordered_json json = rope_json(table.scaling);
+    if (json.is_null()) json = {{"rope_type", "default"}};
+    json["rope_theta"] = table.theta;
+    if (table.rotated) {
+      json["partial_rotary_factor"] =
+          static_cast<double>(*table.rotated) / static_cast<double>(shape.head_dim);
+    }
+    return json;
+  };
+  if (shape.rotary.size() == 1) return of_table(shape.rotary.front());
+  nlohmann::ordered_json json;
+  for (const LayerKind& kind : shape.kinds) {
+    if (!kind.rotary) continue;
+    json[kind.window ? "sliding_attention" : "full_attention"] =
+        of_table(shape.rotary.at(*kind.rotary));
+  }
   return json;
 }
 
@@ -229,6 +284,10 @@ nlohmann::ordered_json rope_json(const RopeScaling& scaling) {
               {"beta_slow", scaling.beta_slow},
               {"truncate", scaling.truncate},
               {"attention_factor", scaling.attention_factor}};
+    case RopeScaling::Kind::longrope:  // Versions of transformers take exactly these keys.
+      return {{"type", "longrope"},
+              {"short_factor", scaling.short_factors},
+              {"long_factor", scaling.long_factors}};
   }
   return nullptr;
 }
