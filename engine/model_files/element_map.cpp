@@ -102,7 +102,9 @@ void gather_columns(const MemoryReader& memory, const ElementMap& map, const Mem
 
 }  // namespace
 
-bool is_vector(const planner::TensorSpec& tensor) { return tensor.rows == 1 && !tensor.decays; }
+bool is_vector(const planner::TensorSpec& tensor) {
+  return tensor.rows == 1 && (!tensor.decays || tensor.role == planner::TensorRole::sinks);
+}
 
 MemorySizes memory_sizes(const planner::TensorSpec& tensor) {
   if (is_vector(tensor)) return {tensor.cols, 1};

@@ -15,6 +15,14 @@ using nlohmann::ordered_json;
 /// Adds the spelling of RoPE that `json` lacks: rope_theta and rope_scaling are read by
 /// transformers before 5, rope_parameters by 5.
 void spell_rope_twice(ordered_json& json, const planner::ModelShape& shape) {
+  if (shape.rotary.size() > 1) {
+    const ordered_json own = ordered_json::parse(planner::config_from_shape(shape));
+    for (const char* key : {"rope_theta", "rope_local_base_freq", "rope_scaling"}) {
+      if (!json.contains(key) && own.contains(key)) json[key] = own[key];
+    }
+    json["rope_parameters"] = planner::rope_parameters_json(shape);
+    return;
+  }
   const planner::RopeScaling& rope = shape.rotary.front().scaling;
   json["rope_theta"] = shape.rotary.front().theta;
   if (!json.contains("rope_scaling") || json["rope_scaling"].is_null()) {
