@@ -32,7 +32,9 @@ ExportRequest parse_export(const Arguments& arguments) {
   ExportRequest request;
   app.add_option("run", request.run, "run folder, or one checkpoint of it")->required();
   app.add_option("-o,--output", request.out, "folder to write; must not exist")->required();
-  app.add_option("--dtype", request.type, "type of the weights: bf16, fp16, fp32, or mxfp4 (experts in MXFP4, all else in bf16)")
+  app.add_option(
+         "--dtype", request.type,
+         "type of the weights: bf16, fp16, fp32, or mxfp4 (experts in MXFP4, all else in bf16)")
       ->capture_default_str();
   app.add_option("--shard-size", request.shard,
                  "largest size of a file (a larger tensor gets a file of its own)")
@@ -124,11 +126,11 @@ std::string table(const engine::Checkpoint& checkpoint, const engine::ExportedMo
 int run_export(const Arguments& arguments) {
   const ExportRequest request = parse_export(arguments);
   const bool mxfp4 = request.type == "mxfp4";
-  engine::ExportOptions options{.out = request.out,
-                                .type = mxfp4 ? engine::ElementType::bf16 : type_of(request.type),
-                                .experts = mxfp4 ? engine::ExpertNumbers::mxfp4
-                                                 : engine::ExpertNumbers::as_others,
-                                .shard = planner::parse_bytes(request.shard, "--shard-size")};
+  engine::ExportOptions options{
+      .out = request.out,
+      .type = mxfp4 ? engine::ElementType::bf16 : type_of(request.type),
+      .experts = mxfp4 ? engine::ExpertNumbers::mxfp4 : engine::ExpertNumbers::as_others,
+      .shard = planner::parse_bytes(request.shard, "--shard-size")};
   if (options.shard == Bytes(0)) throw BadRequest("--shard-size: must be above 0");
   const auto checkpoint = checkpoint_of_request(request);
   options.end_tokens = turn_ends(checkpoint->facts(), engine::tokenizer_folder_of(*checkpoint));

@@ -139,8 +139,8 @@ void DeltaChunk::backward_outputs(const float* state, const float* d_o, float* d
   scale_rows(to_end_.data(), d_new_.data(), n, value_dim_, d_new_.data());
   product(n, value_dim_, n, Transpose::left, view(attention_.data(), n), view(d_o, value_dim_),
           Into::accumulate, values(d_new_));
-  product(n, n, value_dim_, Transpose::right, view(d_o, value_dim_), values(new_),
-          Into::overwrite, view(d_attention_.data(), n));
+  product(n, n, value_dim_, Transpose::right, view(d_o, value_dim_), values(new_), Into::overwrite,
+          view(d_attention_.data(), n));
   // X = N dS'^T: dK = diag(L) X, and L_i's gradient is k_i X_i.
   product(n, key_dim_, value_dim_, Transpose::right, values(new_), view(d_state, value_dim_),
           Into::overwrite, keys(d_k));
@@ -152,8 +152,8 @@ void DeltaChunk::backward_outputs(const float* state, const float* d_o, float* d
     for (std::int64_t c = 0; c < key_dim_; ++c) x[c] *= to_end_[i];
   }
   // dQ = diag(E) dO S^T, and E_i's gradient is q_i (dO S^T)_i.
-  product(n, key_dim_, value_dim_, Transpose::right, view(d_o, value_dim_),
-          view(state, value_dim_), Into::overwrite, keys(d_q));
+  product(n, key_dim_, value_dim_, Transpose::right, view(d_o, value_dim_), view(state, value_dim_),
+          Into::overwrite, keys(d_q));
   scale_rows(from_start_.data(), d_q.data(), n, key_dim_, d_q.data());
   for (std::int64_t i = 0; i < n; ++i) {
     d_sum_[i] += dot(q.data() + i * key_dim_, d_q.data() + i * key_dim_, key_dim_);
@@ -219,8 +219,8 @@ void DeltaChunk::backward_pairs() {
           d_keys);
   product(n, key_dim_, n, Transpose::none, view(d_attention_.data(), n), keys, Into::accumulate,
           view(d_q.data(), key_dim_));
-  product(n, key_dim_, n, Transpose::left, view(d_attention_.data(), n),
-          view(q.data(), key_dim_), Into::accumulate, d_keys);
+  product(n, key_dim_, n, Transpose::left, view(d_attention_.data(), n), view(q.data(), key_dim_),
+          Into::accumulate, d_keys);
 }
 
 }  // namespace sluice::engine

@@ -12,10 +12,10 @@ class DeltaChunk {
  public:
   DeltaChunk(std::int64_t key_dim, std::int64_t value_dim);
 
-  std::int64_t tokens = 0;      ///< n, at most kDeltaChunk.
-  std::vector<float> q, k;      ///< Normalised, q divided by key_dim^1/2, [n, K].
-  std::vector<float> v;         ///< [n, V].
-  std::vector<float> g, beta;   ///< [n].
+  std::int64_t tokens = 0;     ///< Length n of the chunk, at most kDeltaChunk.
+  std::vector<float> q, k;     ///< Normalised, q divided by key_dim^1/2, [n, K].
+  std::vector<float> v;        ///< [n, V].
+  std::vector<float> g, beta;  ///< [n].
 
   /// Computes o [n, V] and moves `state` [K, V] from before the chunk to after it.
   void forward(float* state, float* o);
@@ -35,15 +35,15 @@ class DeltaChunk {
   void backward_pairs();
 
   std::int64_t key_dim_, value_dim_;
-  std::vector<float> sum_;                ///< gamma: g summed from the chunk's first token on, [n].
-  std::vector<float> from_start_;         ///< E: exp(gamma), [n].
-  std::vector<float> to_end_;             ///< L: exp(gamma of the last token - gamma), [n].
-  std::vector<float> pair_;               ///< D: exp(gamma_i - gamma_j) where j <= i, else 0.
-  std::vector<float> kk_, qk_;            ///< K K^T and Q K^T, [n, n].
-  std::vector<float> system_, attention_; ///< A (strictly lower) and P, [n, n].
-  std::vector<float> read_;               ///< K S, [n, V].
-  std::vector<float> new_;                ///< N: what each token adds, [n, V].
-  std::vector<float> scaled_;             ///< Scratch, [n, max(K, V)].
+  std::vector<float> sum_;         ///< gamma: g summed from the chunk's first token on, [n].
+  std::vector<float> from_start_;  ///< E: exp(gamma), [n].
+  std::vector<float> to_end_;      ///< L: exp(gamma of the last token - gamma), [n].
+  std::vector<float> pair_;        ///< D: exp(gamma_i - gamma_j) where j <= i, else 0.
+  std::vector<float> kk_, qk_;     ///< K K^T and Q K^T, [n, n].
+  std::vector<float> system_, attention_;  ///< A (strictly lower) and P, [n, n].
+  std::vector<float> read_;                ///< K S, [n, V].
+  std::vector<float> new_;                 ///< N: what each token adds, [n, V].
+  std::vector<float> scaled_;              ///< Scratch, [n, max(K, V)].
   std::vector<float> d_system_, d_attention_, d_new_, d_sum_;
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 float sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
 
-/// sum over taps, oldest token first; taps that would lie before the document are left out.
+/// Adds up the taps, oldest token first; taps that would lie before the document are left out.
 void add_taps(std::int64_t channels, const float* x, const float* weight, std::int64_t present,
               float* sum) {
   std::fill_n(sum, channels, 0.0F);

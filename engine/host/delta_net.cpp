@@ -36,8 +36,7 @@ void normalise(const float* x, std::int64_t n, float scale, float* out) {
 void add_normalise_backward(const float* x, std::int64_t n, float scale, const float* d_out,
                             float* d_x) {
   const float factor = inverse_length(x, n);
-  const float along =
-      elementwise(planner::ComputeType::fp32).dot(x, d_out, n) * factor * factor;
+  const float along = elementwise(planner::ComputeType::fp32).dot(x, d_out, n) * factor * factor;
   for (std::int64_t c = 0; c < n; ++c) d_x[c] += factor * scale * (d_out[c] - x[c] * along);
 }
 
@@ -46,8 +45,8 @@ float query_scale(const DeltaSizes& sizes) {
 }
 
 /// Fills a chunk's inputs from tokens [first, first + chunk.tokens) of one head.
-void load(const DeltaSizes& sizes, const DeltaInputs& inputs, std::int64_t head,
-          std::int64_t first, DeltaChunk& chunk) {
+void load(const DeltaSizes& sizes, const DeltaInputs& inputs, std::int64_t head, std::int64_t first,
+          DeltaChunk& chunk) {
   const HeadPlaces places(sizes, head);
   for (std::int64_t i = 0; i < chunk.tokens; ++i) {
     const float* token = inputs.mixed + (first + i) * sizes.channels();
@@ -70,8 +69,8 @@ void store(const DeltaSizes& sizes, const DeltaInputs& inputs, std::int64_t head
     float* d_token = gradients.mixed + (first + i) * sizes.channels();
     add_normalise_backward(token + places.q, sizes.key_dim, query_scale(sizes),
                            chunk.d_q.data() + i * sizes.key_dim, d_token + places.q);
-    add_normalise_backward(token + places.k, sizes.key_dim, 1,
-                           chunk.d_k.data() + i * sizes.key_dim, d_token + places.k);
+    add_normalise_backward(token + places.k, sizes.key_dim, 1, chunk.d_k.data() + i * sizes.key_dim,
+                           d_token + places.k);
     std::copy_n(chunk.d_v.data() + i * sizes.value_dim, sizes.value_dim, d_token + places.v);
     const auto at = static_cast<std::size_t>(i);
     gradients.g[(first + i) * sizes.value_heads + head] = chunk.d_g[at];
@@ -90,8 +89,7 @@ std::vector<ChunkPlace> chunk_places(DocumentBounds documents) {
   for (std::size_t i = 0; i + 1 < documents.size(); ++i) {
     for (std::int64_t first = documents[i]; first < documents[i + 1]; first += kDeltaChunk) {
       const std::int64_t tokens = std::min(kDeltaChunk, documents[i + 1] - first);
-      places.push_back(
-          {first, tokens, first == documents[i], first + tokens == documents[i + 1]});
+      places.push_back({first, tokens, first == documents[i], first + tokens == documents[i + 1]});
     }
   }
   return places;
@@ -99,9 +97,7 @@ std::vector<ChunkPlace> chunk_places(DocumentBounds documents) {
 
 }  // namespace
 
-std::int64_t delta_chunks(DocumentBounds documents) {
-  return std::ssize(chunk_places(documents));
-}
+std::int64_t delta_chunks(DocumentBounds documents) { return std::ssize(chunk_places(documents)); }
 
 void delta_rule(planner::ComputeType compute, const DeltaSizes& sizes, DocumentBounds documents,
                 const DeltaInputs& inputs, float* o, float* states, float* last) {

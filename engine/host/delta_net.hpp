@@ -24,7 +24,7 @@ struct DeltaSizes {
 
 /// Inputs of the rule, fp32.
 struct DeltaInputs {
-  const float* mixed;  ///< q, k and v before they are normalised, [tokens, channels].
+  const float* mixed;  ///< Queries, keys and values before they are normalised, [tokens, channels].
   const float* g;      ///< Logarithms of decays, at most zero, [tokens, value_heads].
   const float* beta;   ///< Learning rates, [tokens, value_heads].
 };

@@ -46,9 +46,9 @@ void gated_norm_backward(planner::ComputeType compute, std::int64_t rows, std::i
       d_normed[i] = d * weight[c] * (gate * open);
     }
     // With n = x rstd: dx = rstd (dn - n mean(n dn)).
-    const float mean = elementwise(planner::ComputeType::fp32)
-                           .dot(normed.data(), d_normed.data(), cols) /
-                       static_cast<float>(cols);
+    const float mean =
+        elementwise(planner::ComputeType::fp32).dot(normed.data(), d_normed.data(), cols) /
+        static_cast<float>(cols);
     for (std::int64_t c = 0; c < cols; ++c) {
       const auto i = static_cast<std::size_t>(c);
       d_x[at + c] = rstd * (d_normed[i] - normed[i] * mean);

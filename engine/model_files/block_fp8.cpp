@@ -68,8 +68,8 @@ void decode_block_fp8(const BlockFp8& stored, std::int64_t first, std::span<floa
     const std::int64_t matrix = at / (stored.cols * stored.rows);
     const std::int64_t col = at % stored.cols;
     const std::int64_t block = col / stored.block_cols;
-    const float factor = factor_at(
-        stored, (matrix * block_rows + row / stored.block_rows) * block_cols + block);
+    const float factor =
+        factor_at(stored, (matrix * block_rows + row / stored.block_rows) * block_cols + block);
     const std::int64_t end_col = std::min((block + 1) * stored.block_cols, stored.cols);
     const std::int64_t end = std::min(at + end_col - col, last);
     for (; at < end; ++at) {

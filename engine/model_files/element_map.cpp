@@ -121,8 +121,8 @@ ElementMap own_map(const MemorySizes& sizes, std::optional<planner::PairedRows> 
   return {.row_step = sizes.cols, .paired = paired};
 }
 
-ElementMap map_of(const planner::DiskPlace& place, std::int64_t matrix_rows, std::int64_t matrix_cols,
-                  std::optional<planner::PairedRows> paired) {
+ElementMap map_of(const planner::DiskPlace& place, std::int64_t matrix_rows,
+                  std::int64_t matrix_cols, std::optional<planner::PairedRows> paired) {
   return {.base = place.stacked.value_or(0) * matrix_rows * matrix_cols,
           .first = place.first,
           .block = place.block,

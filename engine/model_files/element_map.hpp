@@ -33,12 +33,14 @@ struct ElementMap {
 };
 
 /// The map of a tensor that a file has as it is in memory, but for the order of its rows.
-[[nodiscard]] ElementMap own_map(const MemorySizes& sizes, std::optional<planner::PairedRows> paired);
+[[nodiscard]] ElementMap own_map(const MemorySizes& sizes,
+                                 std::optional<planner::PairedRows> paired);
 
 /// The map of a tensor at `place` in a tensor of `matrix_rows` (of `matrix_cols` elements) that
 /// may be transposed and one of a stack. Both sizes are those before transposition.
 [[nodiscard]] ElementMap map_of(const planner::DiskPlace& place, std::int64_t matrix_rows,
-                                std::int64_t matrix_cols, std::optional<planner::PairedRows> paired);
+                                std::int64_t matrix_cols,
+                                std::optional<planner::PairedRows> paired);
 
 /// Reads elements first .. first + out.size() - 1 of a tensor in memory, row by row, from `stored`.
 void read_mapped(const StoredTensor& stored, const ElementMap& map, const MemorySizes& sizes,

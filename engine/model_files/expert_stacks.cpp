@@ -13,7 +13,7 @@ namespace {
 struct Stack {
   std::string name;
   std::vector<std::string_view> matrices;  ///< Suffixes of the expert's tensors in the stack.
-  std::int64_t rows = 0, cols = 0;           ///< Sizes of one matrix.
+  std::int64_t rows = 0, cols = 0;         ///< Sizes of one matrix.
   [[nodiscard]] std::int64_t all_rows() const {
     return rows * static_cast<std::int64_t>(matrices.size());
   }
@@ -73,9 +73,9 @@ Axes axes_of(const std::vector<Found>& found, std::int64_t experts) {
   const Found* wrong = misfit(Axes::rows_first);
   if (wrong == nullptr) return Axes::rows_first;
   if (misfit(Axes::columns_first) == nullptr) return Axes::columns_first;
-  throw BadRequest("model: " + wrong->place.stored.file->path().string() + ": tensor " + wrong->block +
-                   wrong->stack.name + ": has shape " + shape_text(wrong->place.stored.shape) +
-                   ", and config.json makes it " +
+  throw BadRequest("model: " + wrong->place.stored.file->path().string() + ": tensor " +
+                   wrong->block + wrong->stack.name + ": has shape " +
+                   shape_text(wrong->place.stored.shape) + ", and config.json makes it " +
                    shape_text(shape_of(wrong->stack, experts, Axes::rows_first)));
 }
 
@@ -94,11 +94,11 @@ void unstack_experts(TensorPlaces& places, const planner::ModelShape& shape) {
       std::int64_t row = 0;
       for (const std::string_view matrix : stack.matrices) {
         const planner::DiskPlace rows = {.name = stack.name,
-                                .first = row,
-                                .block = stack.rows,
-                                .step = stack.rows,
-                                .stacked = expert,
-                                .transposed = axes == Axes::columns_first};
+                                         .first = row,
+                                         .block = stack.rows,
+                                         .step = stack.rows,
+                                         .stacked = expert,
+                                         .transposed = axes == Axes::columns_first};
         places.insert_or_assign(
             block + std::string(names.experts) + std::to_string(expert) + "." +
                 std::string(matrix) + ".weight",

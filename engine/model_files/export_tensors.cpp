@@ -24,7 +24,8 @@ std::vector<PublishedTensor> as_in_origin(const planner::ModelShape& shape,
       }
       const TensorPlace& place = found->second;
       const auto [at, fresh] = known.emplace(place.stored.name, all.size());
-      if (fresh) all.push_back({.name = place.stored.name, .shape = place.stored.shape, .parts = {}});
+      if (fresh)
+        all.push_back({.name = place.stored.name, .shape = place.stored.shape, .parts = {}});
       all[at->second].parts.push_back({unit, tensor, place.map});
     }
   }
@@ -52,9 +53,10 @@ std::vector<OutTensor> export_tensors(const planner::ModelShape& shape,
     }
   }
   if (mxfp4 && !rounded) {
-    throw BadRequest("--dtype: mxfp4 is for models whose experts are published in it (gpt_oss), "
-                     "and this is a " +
-                     std::string(to_string(shape.family)) + " model: choose bf16");
+    throw BadRequest(
+        "--dtype: mxfp4 is for models whose experts are published in it (gpt_oss), "
+        "and this is a " +
+        std::string(to_string(shape.family)) + " model: choose bf16");
   }
   if (origin) {
     for (const auto& [name, stored] : origin->carried) out.push_back(copy_out(stored));

@@ -71,12 +71,12 @@ ExportedModel export_model(const Checkpoint& checkpoint, const ExportOptions& op
   const auto origin = open_origin(checkpoint);
   write_text(folder.hidden() / "config.json",
              exported_config(checkpoint, options, origin ? origin->form : TextNames::own));
-  const WrittenTensors written = write_tensors({.folder = folder.hidden(),
-                                                .name = "model",
-                                                .part = StatePart::weights,
-                                                .most = options.shard},
-                                               export_tensors(checkpoint.shape(), origin, options),
-                                               checkpoint, progress);
+  const WrittenTensors written =
+      write_tensors({.folder = folder.hidden(),
+                     .name = "model",
+                     .part = StatePart::weights,
+                     .most = options.shard},
+                    export_tensors(checkpoint.shape(), origin, options), checkpoint, progress);
   exported.weights = written.files;
   if (origin) exported.carried = *checkpoint.facts().carried;
   if (options.experts == ExpertNumbers::mxfp4) exported.mxfp4_error = written.mxfp4.relative();

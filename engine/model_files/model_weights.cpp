@@ -76,20 +76,21 @@ ModelWeights::ModelWeights(const std::vector<std::filesystem::path>& files,
 void ModelWeights::require(const planner::TensorSpec& tensor) {
   const auto found = places_.find(tensor.name);
   if (found == places_.end()) {
-    throw BadRequest("model: " + tensors_.files.front()->path().parent_path().string() +
-                     ": tensor " + checkpoint_name_of(tensors_.form, tensor.name) + " is missing" +
-                     (tensor.name == kHead ? " (config.json does not say tie_word_embeddings: true)"
-                                           : ""));
+    throw BadRequest(
+        "model: " + tensors_.files.front()->path().parent_path().string() + ": tensor " +
+        checkpoint_name_of(tensors_.form, tensor.name) + " is missing" +
+        (tensor.name == kHead ? " (config.json does not say tie_word_embeddings: true)" : ""));
   }
   const TensorPlace& place = found->second;
   const StoredTensor& stored = place.stored;
   if (stored.encoding == Encoding::plain && !stored.entry->type) {
     const std::string& dtype = stored.entry->dtype;
     const bool quantised = dtype.starts_with("F8") || dtype.starts_with("F4");
-    refuse(stored, stored.name,
-           "dtype " + dtype +
-               (quantised ? " is a quantised format, which is not supported" : " is not supported") +
-               ": give BF16, F16 or F32");
+    refuse(
+        stored, stored.name,
+        "dtype " + dtype +
+            (quantised ? " is a quantised format, which is not supported" : " is not supported") +
+            ": give BF16, F16 or F32");
   }
   if (!place.part && stored.shape != own_shape(tensor)) {
     refuse(stored, stored.name,
@@ -99,8 +100,7 @@ void ModelWeights::require(const planner::TensorSpec& tensor) {
   if (stored.encoding == Encoding::plain) {
     bytes_ += Bytes(tensor.size() * static_cast<std::int64_t>(size_of(*stored.entry->type)));
   } else {  // A part's share of numbers and scales.
-    const auto share =
-        static_cast<double>(tensor.size()) / static_cast<double>(stored.elements());
+    const auto share = static_cast<double>(tensor.size()) / static_cast<double>(stored.elements());
     bytes_ += Bytes(static_cast<std::int64_t>(static_cast<double>(stored.bytes().count()) * share));
   }
   types_.insert(encoding_text(stored.encoding, *stored.entry));

@@ -15,9 +15,9 @@ namespace sluice::engine {
 
 /// What of a tensor is written.
 enum class OutContent {
-  numbers,       ///< Its numbers, in an element type.
-  mxfp4_blocks,  ///< Its numbers in MXFP4, without scales.
-  mxfp4_scales,  ///< The scales of its numbers in MXFP4.
+  numbers,       ///< The numbers, in an element type.
+  mxfp4_blocks,  ///< The numbers in MXFP4, without scales.
+  mxfp4_scales,  ///< The scales of the numbers in MXFP4.
   copy,          ///< The bytes of a stored tensor, unchanged.
 };
 

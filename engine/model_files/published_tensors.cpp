@@ -65,7 +65,8 @@ std::vector<PublishedTensor> published_tensors(const planner::ModelShape& shape,
     }
     for (const Group& group : groups) {
       const planner::TensorSpec& first = group.parts.front().first;
-      all.push_back(first.on_disk ? joined_tensor(unit, group, order) : alone(unit, first, first.paired));
+      all.push_back(first.on_disk ? joined_tensor(unit, group, order)
+                                  : alone(unit, first, first.paired));
     }
   }
   return all;

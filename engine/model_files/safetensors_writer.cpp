@@ -62,8 +62,9 @@ FileRecord write_file(const StateFiles& wanted, const OutFile& file, const State
   WrittenFile out(wanted.folder / file.name);
   out.append(header_of(file));
   for (const OutTensor* tensor : file.tensors) {
-    lost += send(*tensor, wanted.part, source,
-                 [&out](std::span<const std::byte> bytes) { out.append(bytes); }, progress);
+    lost += send(
+        *tensor, wanted.part, source,
+        [&out](std::span<const std::byte> bytes) { out.append(bytes); }, progress);
   }
   return out.finish();
 }

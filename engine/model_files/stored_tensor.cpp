@@ -14,7 +14,7 @@ constexpr std::string_view kBlocks = "_blocks", kScales = "_scales", kFactors = 
                            kActivations = ".activation_scale";
 
 [[noreturn]] void refuse_stored(const StoredTensor& tensor, const std::string& name,
-                         const std::string& reason) {
+                                const std::string& reason) {
   throw BadRequest("model: " + tensor.file->path().string() + ": tensor " + name + ": " + reason);
 }
 
@@ -31,15 +31,16 @@ StoredTensor mxfp4_tensor(const std::string& name, const StoredTensor& blocks,
   }
   std::vector<std::int64_t> shape = blocks.shape;
   if (shape.size() < 2 || shape.back() != kMxfp4Bytes) {
-    refuse_stored(blocks, full, "has shape " + shape_text(shape) + ", and MXFP4 has 16 bytes a block");
+    refuse_stored(blocks, full,
+                  "has shape " + shape_text(shape) + ", and MXFP4 has 16 bytes a block");
   }
   shape.pop_back();
   constexpr std::int64_t kMostBlocks = std::int64_t{1} << 48;
   if (shape.back() > kMostBlocks) refuse_stored(blocks, full, "has more blocks than any file");
   if (scales.shape != shape) {
-    refuse_stored(scales, name + std::string(kScales),
-           "has shape " + shape_text(scales.shape) + ", and the blocks make it " +
-               shape_text(shape));
+    refuse_stored(
+        scales, name + std::string(kScales),
+        "has shape " + shape_text(scales.shape) + ", and the blocks make it " + shape_text(shape));
   }
   shape.back() *= kMxfp4Block;
   return {.name = without(blocks.name, kBlocks),
@@ -88,9 +89,9 @@ StoredTensor fp8_tensor(const std::string& name, const StoredTensor& tensor,
   }
   if (factors.shape != wanted) {
     refuse_stored(factors, full,
-           "has shape " + shape_text(factors.shape) + ", and blocks of " +
-               std::to_string(block.rows) + " x " + std::to_string(block.cols) + " make it " +
-               shape_text(wanted));
+                  "has shape " + shape_text(factors.shape) + ", and blocks of " +
+                      std::to_string(block.rows) + " x " + std::to_string(block.cols) +
+                      " make it " + shape_text(wanted));
   }
   return joined;
 }
@@ -131,8 +132,8 @@ void join_fp8(StoredTensors& tensors, const BlockSize& block) {
     const auto factors = tensors.find(name + std::string(kFactors));
     if (factors == tensors.end()) {
       refuse_stored(tensor, name,
-             "dtype F8_E4M3 is a quantised format, and " + name + std::string(kFactors) +
-                 " is missing: give BF16, F16 or F32, or FP8 with factors of blocks");
+                    "dtype F8_E4M3 is a quantised format, and " + name + std::string(kFactors) +
+                        " is missing: give BF16, F16 or F32, or FP8 with factors of blocks");
     }
     tensor = fp8_tensor(name, tensor, factors->second, block);
     spent.push_back(factors->first);

@@ -49,8 +49,7 @@ TensorPlaces find_places(const FolderTensors& tensors, const planner::ModelShape
     for (const planner::TensorSpec& tensor : planner::unit_tensors(shape, unit).tensors) {
       const auto found = places.find(tensor.name);
       if (found == places.end() || found->second.part) continue;
-      found->second.map =
-          own_map(memory_sizes(tensor), in_memory ? std::nullopt : tensor.paired);
+      found->second.map = own_map(memory_sizes(tensor), in_memory ? std::nullopt : tensor.paired);
     }
   }
   return places;

@@ -9,7 +9,8 @@ namespace sluice::engine {
 namespace {
 
 constexpr std::string_view kNewer = "model.language_model.", kOlder = "language_model.",
-                           kModelPrefix = "model.", kHeadPrefix = "lm_head.", kLayers = "model.layers.";
+                           kModelPrefix = "model.", kHeadPrefix = "lm_head.",
+                           kLayers = "model.layers.";
 
 /// Beginnings of names that are never of a text model.
 constexpr std::array<std::string_view, 14> kOthers = {
@@ -61,8 +62,8 @@ std::optional<std::string> text_name(TextNames form, const std::string& name, st
                                      std::int64_t prediction_layers) {
   auto own = stripped(form, name);
   if (!own) return std::nullopt;
-  const bool other =
-      std::ranges::any_of(kOthers, [&](std::string_view prefix) { return own->starts_with(prefix); });
+  const bool other = std::ranges::any_of(
+      kOthers, [&](std::string_view prefix) { return own->starts_with(prefix); });
   if (other) return std::nullopt;
   const auto layer = layer_of(*own);
   if (layer && *layer >= layers && *layer < layers + prediction_layers) return std::nullopt;
@@ -74,7 +75,8 @@ std::string checkpoint_name_of(TextNames form, const std::string& name) {
     case TextNames::own:
       return name;
     case TextNames::model_language_model:
-      return name.starts_with(kModelPrefix) ? std::string(kNewer) + name.substr(kModelPrefix.size()) : name;
+      return name.starts_with(kModelPrefix) ? std::string(kNewer) + name.substr(kModelPrefix.size())
+                                            : name;
     case TextNames::language_model:
       return std::string(kOlder) + name;
   }

@@ -18,8 +18,8 @@ std::int64_t count_of(const json& value, std::int64_t least, const std::string& 
   const bool fits = value.is_number_integer() && value.get<std::int64_t>() >= least &&
                     value.get<std::int64_t>() <= kMostCount;
   if (!fits) {
-    throw BadRequest("model: " + where + ": " + value.dump() + " must be a whole number of at least " +
-                     std::to_string(least));
+    throw BadRequest("model: " + where + ": " + value.dump() +
+                     " must be a whole number of at least " + std::to_string(least));
   }
   return value.get<std::int64_t>();
 }
@@ -57,7 +57,8 @@ WeightsConfig read_weights_config(const std::filesystem::path& folder) {
   WeightsConfig weights;
   const std::filesystem::path file = folder / "config.json";
   if (!std::filesystem::is_regular_file(file)) return weights;
-  const json config = parse_strict_json(planner::read_whole_file(file), file.string(), kConfigDepth);
+  const json config =
+      parse_strict_json(planner::read_whole_file(file), file.string(), kConfigDepth);
   if (!config.is_object()) throw BadRequest("model: " + file.string() + ": is not a JSON object");
   const auto text = config.find("text_config");
   const bool wrapped = text != config.end() && text->is_object();

@@ -52,8 +52,9 @@ WeightsReport report_weights(const std::filesystem::path& folder,
     report.unread = tensors.unread;
     for (const auto& [name, tensor] : tensors.carried) report.unread.push_back(name);
     const TensorPlaces places = find_places(tensors, shape);
-    report.stacked_experts = std::ranges::any_of(
-        places, [](const auto& each) { return each.second.part && each.second.stored.shape.size() == 3; });
+    report.stacked_experts = std::ranges::any_of(places, [](const auto& each) {
+      return each.second.part && each.second.stored.shape.size() == 3;
+    });
     compare_tensors(places, shape, report);
     if (!report.missing.empty() || !report.surplus.empty() || !report.misfits.empty())
       return report;

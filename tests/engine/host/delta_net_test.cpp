@@ -71,7 +71,8 @@ Outputs run(const Case& test, ComputeType compute = ComputeType::fp32) {
 
 Doubles unit(const Doubles& mixed, std::int64_t at, std::int64_t n, double scale) {
   double squares = 1e-6;
-  for (std::int64_t c = 0; c < n; ++c) squares += std::pow(mixed[static_cast<std::size_t>(at + c)], 2);
+  for (std::int64_t c = 0; c < n; ++c)
+    squares += std::pow(mixed[static_cast<std::size_t>(at + c)], 2);
   Doubles out;
   for (std::int64_t c = 0; c < n; ++c) {
     out.push_back(mixed[static_cast<std::size_t>(at + c)] / std::sqrt(squares) * scale);
@@ -96,8 +97,7 @@ Doubles recurrence(const Case& test, const Doubles& inputs) {
         const std::int64_t token = t * s.channels();
         const Doubles q = unit(inputs, token + key_head * s.key_dim, s.key_dim,
                                1 / std::sqrt(static_cast<double>(s.key_dim)));
-        const Doubles k =
-            unit(inputs, token + (s.key_heads + key_head) * s.key_dim, s.key_dim, 1);
+        const Doubles k = unit(inputs, token + (s.key_heads + key_head) * s.key_dim, s.key_dim, 1);
         const double decay =
             std::exp(inputs[static_cast<std::size_t>(g_at + t * s.value_heads + h)]);
         const double beta = inputs[static_cast<std::size_t>(beta_at + t * s.value_heads + h)];
@@ -260,8 +260,8 @@ TEST(DeltaNet, HasTransformersOutputAndGradients) {
 
   Floats d_o = z, d_z = z, d_norm = sized(4), d_mixed = mixed, d_g = a, d_beta = a, d_x = x,
          d_conv = sized(std::ssize(conv)), d_a_log = sized(heads), d_dt_bias = sized(heads);
-  gated_norm_backward(fp32, tokens * heads, 4, o.data(), z.data(), norm.data(), 1e-6F,
-                      d_out.data(), d_o.data(), d_z.data(), d_norm.data());
+  gated_norm_backward(fp32, tokens * heads, 4, o.data(), z.data(), norm.data(), 1e-6F, d_out.data(),
+                      d_o.data(), d_z.data(), d_norm.data());
   delta_rule_backward(fp32, sizes, bounds, inputs, states.data(), d_o.data(),
                       {d_mixed.data(), d_g.data(), d_beta.data()});
   delta_gates_backward(tokens, heads, decay, a.data(), b.data(), d_g.data(), d_beta.data(),

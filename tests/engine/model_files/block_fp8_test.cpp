@@ -41,9 +41,8 @@ std::vector<float> decoded(FactorType type, const std::string& factors, std::int
 TEST(BlockFp8, EveryNumberHasTheFactorOfItsBlock) {
   const std::string factors =
       bytes_of(std::vector<float>{1, 2, 3, 4, 5, 6, 10, 20, 30, 40, 50, 60});
-  const std::vector<float> expected = {1,  1,  2,  2,  3,  1,  1,  2,  2,  3,
-                                       4,  4,  5,  5,  6,  10, 10, 20, 20, 30,
-                                       10, 10, 20, 20, 30, 40, 40, 50, 50, 60};
+  const std::vector<float> expected = {1,  1,  2,  2,  3,  1,  1,  2,  2,  3,  4,  4,  5,  5,  6,
+                                       10, 10, 20, 20, 30, 10, 10, 20, 20, 30, 40, 40, 50, 50, 60};
   EXPECT_EQ(decoded(FactorType::fp32, factors, 0, 30), expected);
   for (std::int64_t first = 0; first < 30; ++first) {
     EXPECT_EQ(decoded(FactorType::fp32, factors, first, static_cast<std::size_t>(30 - first)),

@@ -60,7 +60,9 @@ TEST(ExpertStacks, OfMixtralHaveItsNamesAndItsRouter) {
   files.add("model.layers.0.mlp.gate.weight", {3, 4});
   unstack_experts(files.places, mixture("mixtral", 5));
   EXPECT_TRUE(files.places.contains("model.layers.0.block_sparse_moe.gate.weight"));
-  EXPECT_EQ(files.places.at("model.layers.0.block_sparse_moe.experts.1.w3.weight").map.position(0, 0), 40 + 20);
+  EXPECT_EQ(
+      files.places.at("model.layers.0.block_sparse_moe.experts.1.w3.weight").map.position(0, 0),
+      40 + 20);
   EXPECT_FALSE(files.places.contains("model.layers.0.mlp.gate.weight"));
 }
 

@@ -18,8 +18,8 @@ struct Encoded {
 };
 
 Encoded encoded(const Numbers& values) {
-  Encoded out{std::vector<std::byte>(values.size() / 2),
-              std::vector<std::byte>(values.size() / 32), {}};
+  Encoded out{
+      std::vector<std::byte>(values.size() / 2), std::vector<std::byte>(values.size() / 32), {}};
   out.error = encode_mxfp4(values, out.blocks.data(), out.scales.data());
   return out;
 }

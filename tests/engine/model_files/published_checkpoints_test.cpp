@@ -67,8 +67,8 @@ planner::ModelShape stacked_shape() {
   planner::ModelShape shape = small_shape();
   shape.mlp_bias = true;
   shape.intermediate = 64;
-  shape.experts = planner::Experts{
-      .count = 3, .active = 2, .intermediate = 32, .router_bias = true};
+  shape.experts =
+      planner::Experts{.count = 3, .active = 2, .intermediate = 32, .router_bias = true};
   shape.names.experts.router = "mlp.router";
   shape.names.experts.stacked = true;
   return shape;
@@ -137,7 +137,7 @@ TEST(PublishedCheckpoints, HavePairsOfRotatedRowsSideBySide) {
   (void)write_export(scratch.path(), shape, {.out = {}});
   const SafetensorsFile file(scratch.path() / "model.safetensors");
   const std::string q = kLayer + "self_attn.q_proj.weight", bias = kLayer + "self_attn.q_proj.bias";
-  // Of each head's 8 rows, 4 turn: file rows 0 1 2 3 are memory rows 0 2 1 3; others stay.
+  // The first 4 of each head's 8 rows turn: file rows 0 1 2 3 are memory rows 0 2 1 3; others stay.
   const std::vector<std::int64_t> memory_row = {0, 2, 1, 3, 4, 5, 6, 7};
   for (std::int64_t row = 0; row < 16; ++row) {
     const std::int64_t from = row / 8 * 8 + memory_row[static_cast<std::size_t>(row % 8)];
@@ -197,11 +197,9 @@ TEST(PublishedCheckpoints, HaveExpertsInMxfp4WhereAskedFor) {
     EXPECT_EQ(found, expected) << tensor.name;
   }
   const test::ScratchFolder again;
-  const WrittenTensors second =
-      write_tensors({.folder = again.path(), .name = "model", .most = Bytes(1 << 30)},
-                    export_tensors(shape, std::nullopt,
-                                   {.out = {}, .experts = ExpertNumbers::mxfp4}),
-                    weights);
+  const WrittenTensors second = write_tensors(
+      {.folder = again.path(), .name = "model", .most = Bytes(1 << 30)},
+      export_tensors(shape, std::nullopt, {.out = {}, .experts = ExpertNumbers::mxfp4}), weights);
   EXPECT_EQ(second.mxfp4.relative(), 0);
   EXPECT_THROW((void)export_tensors(small_shape(), std::nullopt,
                                     {.out = {}, .experts = ExpertNumbers::mxfp4}),
@@ -289,12 +287,12 @@ TEST(PublishedCheckpoints, OfWrappersAreReadAsTheirTextModelAndCarryTheRest) {
   EXPECT_NE(said.find("2 tensors (14 B: multi_modal_projector, vision_tower)"), std::string::npos)
       << said;
   // An export has the same names, shapes and bytes.
-  (void)write_tensors({.folder = out.path(), .name = "model", .most = Bytes(1 << 30)},
-                      export_tensors(small_shape(),
-                                     open_tensors({scratch.path() / "model.safetensors"},
-                                                  small_shape()),
-                                     {.out = {}}),
-                      weights);
+  (void)write_tensors(
+      {.folder = out.path(), .name = "model", .most = Bytes(1 << 30)},
+      export_tensors(small_shape(),
+                     open_tensors({scratch.path() / "model.safetensors"}, small_shape()),
+                     {.out = {}}),
+      weights);
   const auto exported = raw_tensors(SafetensorsFile(out.path() / "model.safetensors"));
   ASSERT_EQ(exported.size(), tensors.size());
   for (const auto& [name, tensor] : tensors) {

@@ -11,8 +11,8 @@ std::optional<std::string> named(TextNames form, const std::string& name) {
 }
 
 TEST(TextNames, AreThoseOfTheNewerWrapper) {
-  const TextNames form = text_names_of({"lm_head.weight", "model.language_model.norm.weight",
-                                        "model.visual.merger.mlp.0.weight"});
+  const TextNames form = text_names_of(
+      {"lm_head.weight", "model.language_model.norm.weight", "model.visual.merger.mlp.0.weight"});
   EXPECT_EQ(form, TextNames::model_language_model);
   EXPECT_EQ(named(form, "model.language_model.layers.1.mlp.up_proj.weight"),
             "model.layers.1.mlp.up_proj.weight");
