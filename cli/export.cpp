@@ -32,7 +32,9 @@ ExportRequest parse_export(const Arguments& arguments) {
   ExportRequest request;
   app.add_option("run", request.run, "run folder, or one checkpoint of it")->required();
   app.add_option("-o,--output", request.out, "folder to write; must not exist")->required();
-  app.add_option("--dtype", request.type, "type of the weights: bf16, fp16 or fp32")
+  app.add_option(
+         "--dtype", request.type,
+         "type of the weights: bf16, fp16, fp32, or mxfp4 (experts in MXFP4, all else in bf16)")
       ->capture_default_str();
   app.add_option("--shard-size", request.shard,
                  "largest size of a file (a larger tensor gets a file of its own)")
@@ -48,7 +50,7 @@ engine::ElementType type_of(const std::string& word) {
   for (const ElementType type : {ElementType::bf16, ElementType::fp16, ElementType::fp32}) {
     if (word == to_string(type)) return type;
   }
-  throw BadRequest("--dtype: \"" + word + "\" is unknown; known: bf16, fp16, fp32");
+  throw BadRequest("--dtype: \"" + word + "\" is unknown; known: bf16, fp16, fp32, mxfp4");
 }
 
 std::unique_ptr<engine::Checkpoint> checkpoint_of_request(const ExportRequest& request) {
@@ -87,6 +89,11 @@ std::string json_text(const engine::Checkpoint& checkpoint, const engine::Export
     out["files"].push_back(
         {{"name", file.name}, {"bytes", file.bytes.count()}, {"sha256", file.sha256}});
   }
+  if (exported.carried.tensors > 0) {
+    out["carried"] = {{"tensors", exported.carried.tensors},
+                      {"bytes", exported.carried.bytes.count()}};
+  }
+  if (exported.mxfp4_error) out["mxfp4_error"] = *exported.mxfp4_error;
   return out.dump(2) + "\n";
 }
 
@@ -97,6 +104,14 @@ std::string table(const engine::Checkpoint& checkpoint, const engine::ExportedMo
   std::string text = fmt::format("step {} of {}: {} of {} weights in {}\n", checkpoint.facts().step,
                                  checkpoint.folder().string(), planner::format_bytes(bytes),
                                  request.type, request.out);
+  if (exported.mxfp4_error) {
+    text += fmt::format("rounding experts to MXFP4 changed them by {:.2f} % (root mean square)\n",
+                        100 * *exported.mxfp4_error);
+  }
+  if (exported.carried.tensors > 0) {
+    text += fmt::format("with {} tensors ({}) that were not trained, unchanged\n",
+                        exported.carried.tensors, planner::format_bytes(exported.carried.bytes));
+  }
   if (!exported.copied.empty()) {
     text += fmt::format("with {} from {}\n", fmt::join(exported.copied, ", "),
                         exported.source->string());
@@ -110,9 +125,12 @@ std::string table(const engine::Checkpoint& checkpoint, const engine::ExportedMo
 
 int run_export(const Arguments& arguments) {
   const ExportRequest request = parse_export(arguments);
-  engine::ExportOptions options{.out = request.out,
-                                .type = type_of(request.type),
-                                .shard = planner::parse_bytes(request.shard, "--shard-size")};
+  const bool mxfp4 = request.type == "mxfp4";
+  engine::ExportOptions options{
+      .out = request.out,
+      .type = mxfp4 ? engine::ElementType::bf16 : type_of(request.type),
+      .experts = mxfp4 ? engine::ExpertNumbers::mxfp4 : engine::ExpertNumbers::as_others,
+      .shard = planner::parse_bytes(request.shard, "--shard-size")};
   if (options.shard == Bytes(0)) throw BadRequest("--shard-size: must be above 0");
   const auto checkpoint = checkpoint_of_request(request);
   options.end_tokens = turn_ends(checkpoint->facts(), engine::tokenizer_folder_of(*checkpoint));

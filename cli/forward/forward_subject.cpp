@@ -167,6 +167,7 @@ const engine::StateSource& ForwardSubject::open_weights(const planner::ModelShap
   weights_from_ = folder->string();
   weights_ = std::make_unique<engine::ModelWeights>(files, shape);
   if (const auto unused = weights_->unused_head()) sim::warn(*unused);
+  if (const auto carried = weights_->not_trained()) sim::note(*carried);
   return *weights_;
 }
 

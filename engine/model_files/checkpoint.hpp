@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/model_files/carried_record.hpp"
 #include "engine/model_files/model_weights.hpp"
 #include "engine/model_files/state_source.hpp"
 #include "engine/model_files/written_file.hpp"
@@ -43,6 +44,9 @@ struct CheckpointFacts {
   std::optional<std::string> template_sha256{};
   /// Whether the run keeps files of a tokenizer; none for runs before it was recorded.
   std::optional<bool> keeps_tokenizer{};
+  /// Tensors that exports copy from `model_folder`, or from that of the run before; none where all
+  /// of the model's are trained.
+  std::optional<CarriedRecord> carried{};
 };
 
 /// Folder name of a step's checkpoint: "step-N".

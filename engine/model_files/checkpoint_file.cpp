@@ -59,6 +59,10 @@ std::string checkpoint_text(const CheckpointFile& file) {
   if (facts.turn_end) body["turn_end"] = *facts.turn_end;
   if (facts.template_sha256) body["template_sha256"] = *facts.template_sha256;
   if (facts.keeps_tokenizer) body["keeps_tokenizer"] = *facts.keeps_tokenizer;
+  if (facts.carried) {
+    body["carried"] = {{"tensors", facts.carried->tensors},
+                       {"bytes", facts.carried->bytes.count()}};
+  }
   body["hash"] = planner::sha256_hex(body.dump());
   return body.dump(2) + "\n";
 }
@@ -101,6 +105,10 @@ CheckpointFile read_checkpoint_text(const std::string& text, const std::string& 
     }
     if (const auto found = body.find("keeps_tokenizer"); found != body.end()) {
       file.facts.keeps_tokenizer = found->get<bool>();
+    }
+    if (const auto found = body.find("carried"); found != body.end()) {
+      file.facts.carried = {found->at("tensors").get<std::int64_t>(),
+                            Bytes(found->at("bytes").get<std::int64_t>())};
     }
     return file;
   } catch (const json::exception&) {

@@ -13,7 +13,7 @@ namespace {
 struct Stack {
   std::string name;
   std::vector<std::string_view> matrices;  ///< Suffixes of the expert's tensors in the stack.
-  std::int64_t rows = 0, cols = 0;           ///< Sizes of one matrix.
+  std::int64_t rows = 0, cols = 0;         ///< Sizes of one matrix.
   [[nodiscard]] std::int64_t all_rows() const {
     return rows * static_cast<std::int64_t>(matrices.size());
   }
@@ -66,16 +66,16 @@ std::vector<Found> found_stacks(const TensorPlaces& places, const planner::Model
 Axes axes_of(const std::vector<Found>& found, std::int64_t experts) {
   const auto misfit = [&](Axes axes) -> const Found* {
     for (const Found& each : found) {
-      if (each.place.entry->shape != shape_of(each.stack, experts, axes)) return &each;
+      if (each.place.stored.shape != shape_of(each.stack, experts, axes)) return &each;
     }
     return nullptr;
   };
   const Found* wrong = misfit(Axes::rows_first);
   if (wrong == nullptr) return Axes::rows_first;
   if (misfit(Axes::columns_first) == nullptr) return Axes::columns_first;
-  throw BadRequest("model: " + wrong->place.file->path().string() + ": tensor " + wrong->block +
-                   wrong->stack.name + ": has shape " + shape_text(wrong->place.entry->shape) +
-                   ", and config.json makes it " +
+  throw BadRequest("model: " + wrong->place.stored.file->path().string() + ": tensor " +
+                   wrong->block + wrong->stack.name + ": has shape " +
+                   shape_text(wrong->place.stored.shape) + ", and config.json makes it " +
                    shape_text(shape_of(wrong->stack, experts, Axes::rows_first)));
 }
 
@@ -90,18 +90,21 @@ void unstack_experts(TensorPlaces& places, const planner::ModelShape& shape) {
   const Axes axes = axes_of(found, experts);
   for (const auto& [stack, block, place] : found) {
     places.erase(block + stack.name);
-    const std::int64_t size = stack.all_rows() * stack.cols;
     for (std::int64_t expert = 0; expert < experts; ++expert) {
       std::int64_t row = 0;
       for (const std::string_view matrix : stack.matrices) {
-        TensorPlace part = place;
-        part.part = true;
-        part.row_step = axes == Axes::rows_first ? stack.cols : 1;
-        part.col_step = axes == Axes::rows_first ? 1 : stack.all_rows();
-        part.first = expert * size + row * part.row_step;
-        places.emplace(block + std::string(names.experts) + std::to_string(expert) + "." +
-                           std::string(matrix) + ".weight",
-                       part);
+        const planner::DiskPlace rows = {.name = stack.name,
+                                         .first = row,
+                                         .block = stack.rows,
+                                         .step = stack.rows,
+                                         .stacked = expert,
+                                         .transposed = axes == Axes::columns_first};
+        places.insert_or_assign(
+            block + std::string(names.experts) + std::to_string(expert) + "." +
+                std::string(matrix) + ".weight",
+            TensorPlace{.stored = place.stored,
+                        .part = true,
+                        .map = map_of(rows, stack.all_rows(), stack.cols, std::nullopt)});
         row += stack.rows;
       }
     }

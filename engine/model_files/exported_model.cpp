@@ -3,7 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/model_files/end_tokens.hpp"
+#include "engine/model_files/export_tensors.hpp"
 #include "engine/model_files/model_config.hpp"
+#include "engine/model_files/model_origin.hpp"
 #include "engine/model_files/safetensors_writer.hpp"
 #include "engine/model_files/tokenizer_place.hpp"
 #include "engine/run_folders/tokenizer_files.hpp"
@@ -46,6 +48,17 @@ std::string with_template(const std::string& text, const path& file, const std::
   return config.dump(2) + "\n";
 }
 
+std::string exported_config(const Checkpoint& checkpoint, const ExportOptions& options,
+                            TextNames form) {
+  const std::string where = (checkpoint.folder() / "config.json").string();
+  // Without the other parts of a model that sees or hears, what is exported is its text model.
+  std::string config = form == TextNames::own && is_wrapper(checkpoint.config(), where)
+                           ? planner::config_from_shape(checkpoint.shape())
+                           : checkpoint.config();
+  config = written_config(config, options.type, where);
+  return options.experts == ExpertNumbers::mxfp4 ? with_mxfp4(config, where) : config;
+}
+
 }  // namespace
 
 ExportedModel export_model(const Checkpoint& checkpoint, const ExportOptions& options,
@@ -55,15 +68,18 @@ ExportedModel export_model(const Checkpoint& checkpoint, const ExportOptions& op
   require_free(out);
   FolderInWriting folder(out);
   ExportedModel exported;
+  const auto origin = open_origin(checkpoint);
   write_text(folder.hidden() / "config.json",
-             written_config(checkpoint.config(), options.type,
-                            (checkpoint.folder() / "config.json").string()));
-  exported.weights = write_state({.folder = folder.hidden(),
-                                  .name = "model",
-                                  .part = StatePart::weights,
-                                  .type = options.type,
-                                  .most = options.shard},
-                                 checkpoint.shape(), checkpoint, progress);
+             exported_config(checkpoint, options, origin ? origin->form : TextNames::own));
+  const WrittenTensors written =
+      write_tensors({.folder = folder.hidden(),
+                     .name = "model",
+                     .part = StatePart::weights,
+                     .most = options.shard},
+                    export_tensors(checkpoint.shape(), origin, options), checkpoint, progress);
+  exported.weights = written.files;
+  if (origin) exported.carried = *checkpoint.facts().carried;
+  if (options.experts == ExpertNumbers::mxfp4) exported.mxfp4_error = written.mxfp4.relative();
   const auto source = tokenizer_folder_of(checkpoint);
   if (source && std::filesystem::is_directory(*source)) {
     exported.source = source;

@@ -10,9 +10,16 @@
 
 namespace sluice::engine {
 
+/// Numbers of experts' matrices in an export.
+enum class ExpertNumbers {
+  as_others,  ///< In the type of all other weights.
+  mxfp4,      ///< In MXFP4, rounded to nearest.
+};
+
 struct ExportOptions {
   std::filesystem::path out;
   ElementType type = ElementType::bf16;
+  ExpertNumbers experts = ExpertNumbers::as_others;
   /// Ids of tokens that end what the model writes, to be added to those that generation_config.json
   /// names.
   std::vector<std::int32_t> end_tokens{};
@@ -26,12 +33,19 @@ struct ExportedModel {
   /// Folder that the copied tokenizer files came from: the run's or that of its model; none if
   /// neither has any.
   std::optional<std::filesystem::path> source;
+  /// Tensors that were copied unchanged from the folder that the run began with.
+  CarriedRecord carried;
+  /// Relative error (root of the quotient of summed squares) of the numbers that were rounded to
+  /// MXFP4; none without such.
+  std::optional<double> mxfp4_error{};
 };
 
-/// Writes config.json, the weights, and the tokenizer files that the run keeps, or that the folder
+/// Writes config.json, the weights as the model's family publishes them, the tensors that the run
+/// carries, and the tokenizer files that the run keeps, or that the folder
 /// of its model has, to `options.out`, which appears complete or not at all. `progress`, if any,
 /// receives numbers of elements as they are written, from any thread. Throws BadRequest if `out`
-/// already holds something or a weight does not fit the type, EnvironmentError if the disk refuses.
+/// already holds something, a weight does not fit the type, the model's experts are not published
+/// in MXFP4, or carried tensors are no longer there; EnvironmentError if the disk refuses.
 ExportedModel export_model(const Checkpoint& checkpoint, const ExportOptions& options,
                            const std::function<void(std::int64_t elements)>& progress = nullptr);
 

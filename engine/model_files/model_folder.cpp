@@ -7,6 +7,7 @@
 
 #include "engine/model_files/adapter_folder.hpp"
 #include "engine/model_files/strict_json.hpp"
+#include "engine/model_files/weights_config.hpp"
 #include "planner/catalogue/hugging_face_cache.hpp"
 #include "planner/catalogue/model_source.hpp"
 #include "planner/files/whole_file.hpp"
@@ -27,8 +28,6 @@ struct FormatName {
 };
 constexpr std::array kMethods = {FormatName{"gptq", "GPTQ"},
                                  FormatName{"awq", "AWQ"},
-                                 FormatName{"mxfp4", "MXFP4"},
-                                 FormatName{"fp8", "FP8"},
                                  FormatName{"fbgemm_fp8", "FP8 (FBGEMM)"},
                                  FormatName{"bitsandbytes", "bitsandbytes"},
                                  FormatName{"compressed-tensors", "compressed-tensors"},
@@ -37,9 +36,6 @@ constexpr std::array kMethods = {FormatName{"gptq", "GPTQ"},
 constexpr std::array kTensorEnds = {FormatName{".g_idx", "GPTQ"},
                                     FormatName{".qweight", "GPTQ or AWQ"},
                                     FormatName{".qzeros", "GPTQ or AWQ"},
-                                    FormatName{"_blocks", "MXFP4"},
-                                    FormatName{"_scales", "MXFP4"},
-                                    FormatName{".weight_scale_inv", "FP8"},
                                     FormatName{".weight_scale", "FP8"},
                                     FormatName{".weight_packed", "compressed-tensors"},
                                     FormatName{".weight.absmax", "bitsandbytes"},
@@ -50,23 +46,16 @@ constexpr std::array kTensorEnds = {FormatName{".g_idx", "GPTQ"},
                    " weights are quantised, which is not supported" + kFix);
 }
 
-/// Refuses a folder whose config.json, or the older quantize_config.json beside it, states
-/// quantisation.
+/// Refuses a folder whose config.json, or the older quantize_config.json beside it, states a
+/// quantisation that cannot be read.
 void refuse_quantised_folder(const path& folder) {
-  const path file = folder / "config.json";
-  if (!std::filesystem::is_regular_file(file)) return;
-  const json config =
-      parse_strict_json(planner::read_whole_file(file), file.string(), kConfigLevels);
-  const auto settings = config.find("quantization_config");
-  if (settings != config.end() && !settings->is_null()) {
-    std::string method = "so marked";
-    if (settings->is_object() && settings->contains("quant_method") &&
-        settings->at("quant_method").is_string()) {
-      method = settings->at("quant_method").get<std::string>();
-    }
-    const auto known = std::ranges::find(kMethods, method, &FormatName::word);
-    refuse_format(file.string() + ": quantization_config",
-                  known == kMethods.end() ? std::string_view(method) : known->name);
+  const auto method = read_weights_config(folder).quantisation;
+  if (method && *method != "mxfp4" && *method != "fp8") {
+    const auto known = std::ranges::find(kMethods, *method, &FormatName::word);
+    refuse_format((folder / "config.json").string() + ": quantization_config",
+                  known != kMethods.end() ? known->name
+                  : method->empty()       ? std::string_view("so marked")
+                                          : std::string_view(*method));
   }
   const path older = folder / "quantize_config.json";
   if (std::filesystem::is_regular_file(older)) refuse_format(older.string(), "GPTQ or AWQ");

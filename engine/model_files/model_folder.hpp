@@ -16,8 +16,8 @@ namespace sluice::engine {
 /// The safetensors files that hold the folder's weights: model.safetensors, or those listed by
 /// model.safetensors.index.json; empty if the folder has no weights at all. Throws BadRequest
 /// naming the file if weights exist only in another format (PyTorch, GGUF, an adapter), are
-/// quantised (GPTQ, AWQ, MXFP4, ...; the format is named), were not downloaded to the end (with the
-/// command that does), or the index is wrong.
+/// quantised in a way that cannot be read (GPTQ, AWQ, ...; the format is named), were not
+/// downloaded to the end (with the command that does), or the index is wrong.
 [[nodiscard]] std::vector<std::filesystem::path> weight_files(const std::filesystem::path& folder);
 
 /// Whether the folder holds weights, in any format and state, that weight_files finds or refuses.

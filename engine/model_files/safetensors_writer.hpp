@@ -1,13 +1,13 @@
 // Writer of state as safetensors files of bounded size, named as transformers does.
 #pragma once
 
-#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "engine/model_files/element_type.hpp"
+#include "engine/model_files/out_tensor.hpp"
 #include "engine/model_files/state_source.hpp"
 #include "engine/model_files/written_file.hpp"
 
@@ -34,6 +34,17 @@ struct StateFiles {
 /// the type, EnvironmentError if the disk refuses.
 [[nodiscard]] std::vector<FileRecord> write_state(
     const StateFiles& files, const planner::ModelShape& shape, const StateSource& source,
+    const std::function<void(std::int64_t elements)>& progress = nullptr);
+
+struct WrittenTensors {
+  std::vector<FileRecord> files;
+  RoundingError mxfp4;  ///< What rounding to MXFP4 lost.
+};
+
+/// Writes `tensors` in this order, as write_state does those of a model's state; `files.type` has
+/// no effect.
+[[nodiscard]] WrittenTensors write_tensors(
+    const StateFiles& files, const std::vector<OutTensor>& tensors, const StateSource& source,
     const std::function<void(std::int64_t elements)>& progress = nullptr);
 
 }  // namespace sluice::engine

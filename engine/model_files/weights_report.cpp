@@ -1,11 +1,11 @@
 #include "engine/model_files/weights_report.hpp"
 
-#include <memory>
+#include <algorithm>
 #include <set>
 
-#include "engine/model_files/expert_stacks.hpp"
 #include "engine/model_files/model_folder.hpp"
 #include "engine/model_files/model_weights.hpp"
+#include "engine/model_files/published_tensors.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -22,11 +22,10 @@ void compare_tensors(const TensorPlaces& places, const planner::ModelShape& shap
         report.missing.push_back(tensor.name);
         continue;
       }
-      std::vector<std::int64_t> sizes = {tensor.cols};
-      if (tensor.rows > 1 || tensor.decays) sizes.insert(sizes.begin(), tensor.rows);
       const TensorPlace& place = found->second;
-      if (place.part || place.entry->shape == sizes) continue;
-      report.misfits.push_back({tensor.name, shape_text(place.entry->shape), shape_text(sizes)});
+      const auto sizes = own_shape(tensor);
+      if (place.part || place.stored.shape == sizes) continue;
+      report.misfits.push_back({tensor.name, shape_text(place.stored.shape), shape_text(sizes)});
     }
   }
   for (const auto& [name, place] : places) {
@@ -40,26 +39,22 @@ WeightsReport report_weights(const std::filesystem::path& folder,
                              const planner::ModelShape& shape) {
   WeightsReport report;
   try {
-    std::vector<std::unique_ptr<SafetensorsFile>> files;
-    TensorPlaces places;
     const auto paths = weight_files(folder);
-    for (const std::filesystem::path& path : paths) {
-      files.push_back(std::make_unique<SafetensorsFile>(path));
+    if (paths.empty()) return report;
+    const FolderTensors tensors = open_tensors(paths, shape);
+    for (const auto& file : tensors.files) {
       ++report.files;
-      for (const auto& [name, entry] : files.back()->header().tensors) {
+      for (const auto& [name, entry] : file->header().tensors) {
         report.bytes += Bytes(static_cast<std::int64_t>(entry.end - entry.begin));
         ++report.dtypes[entry.dtype];
-        if (left_unread(name, shape)) {
-          report.unread.push_back(name);
-        } else {
-          places.emplace(name, TensorPlace{.file = files.back().get(), .entry = &entry});
-        }
       }
     }
-    if (report.files == 0) return report;
-    const std::size_t before = places.size();
-    unstack_experts(places, shape);
-    report.stacked_experts = places.size() != before;
+    report.unread = tensors.unread;
+    for (const auto& [name, tensor] : tensors.carried) report.unread.push_back(name);
+    const TensorPlaces places = find_places(tensors, shape);
+    report.stacked_experts = std::ranges::any_of(places, [](const auto& each) {
+      return each.second.part && each.second.stored.shape.size() == 3;
+    });
     compare_tensors(places, shape, report);
     if (!report.missing.empty() || !report.surplus.empty() || !report.misfits.empty())
       return report;

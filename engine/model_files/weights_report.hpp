@@ -25,7 +25,8 @@ struct WeightsReport {
   std::map<std::string, std::size_t> dtypes;  ///< Number of tensors of each dtype ("BF16").
   std::vector<std::string> missing;           ///< Tensors of the model that no file has.
   std::vector<std::string> surplus;  ///< Tensors of the files that the model does not have.
-  /// Tensors of the files that are not read: buffers, and copies of others.
+  /// Tensors of the files that are not read: buffers, copies of others, and those of parts that
+  /// are carried and not trained.
   std::vector<std::string> unread;
   std::vector<TensorMisfit> misfits;
   bool stacked_experts = false;  ///< Whether a block's experts lie in the files as one tensor.

@@ -95,7 +95,7 @@ struct TensorSpec {
   std::int64_t cols;
   std::int64_t
       offset;  ///< Elements from the start of the unit's vector; a multiple of kTensorAlign.
-  /// Whether weight decay applies to the tensor: true for matrices, false for norms and biases.
+  /// Whether weight decay applies: true for matrices and sinks, false for norms and biases.
   bool decays;
   TensorRole role = TensorRole::embedding;
   /// Place in a larger tensor of the checkpoint; none where the checkpoint has a tensor `name`.

@@ -141,7 +141,10 @@ class BlockTensors {
       list_.vector(k_norm, joined(prefix_, names.k_norm, ".weight"),
                    whole ? key : shape_.head_dim);
     }
-    if (shape_.attention_sinks) list_.vector(sinks, attention + "sinks", shape_.heads);
+    // transformers decays it: its name speaks of no norm and no bias.
+    if (shape_.attention_sinks) {
+      list_.vector(sinks, attention + "sinks", shape_.heads).decays = true;
+    }
   }
 
   void add_mlp(std::int64_t wide) {

@@ -8,6 +8,7 @@
 #include "engine/chat/kept_template.hpp"
 #include "engine/datasets/open_text.hpp"
 #include "engine/model_files/model_folder.hpp"
+#include "engine/model_files/model_origin.hpp"
 #include "planner/catalogue/store.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
@@ -20,9 +21,7 @@ using std::filesystem::path;
 
 std::string types_of(const engine::ModelWeights& weights) {
   std::string text;
-  for (const engine::ElementType type : weights.types()) {
-    text += (text.empty() ? "" : " and ") + std::string(engine::to_string(type));
-  }
+  for (const std::string& type : weights.types()) text += (text.empty() ? "" : " and ") + type;
   return text;
 }
 
@@ -151,6 +150,7 @@ RunStart find_start(const RunIdentity& identity, const std::optional<path>& resu
     require_continues(*start.checkpoint, identity);
     start.weights_from = start.checkpoint->folder().string();
     start.model_folder = start.checkpoint->facts().model_folder;
+    start.carried = start.checkpoint->facts().carried;
     return start;
   }
   engine::require_weights_of_id(identity.config.model);
@@ -161,7 +161,9 @@ RunStart find_start(const RunIdentity& identity, const std::optional<path>& resu
   if (files.empty()) return start;
   start.weights = std::make_unique<engine::ModelWeights>(files, identity.job.model);
   start.weights_from = start.model_folder->string();
+  start.carried = engine::carried_from(*start.model_folder, start.weights->tensors());
   if (const auto unused = start.weights->unused_head()) sim::warn(*unused);
+  if (const auto carried = start.weights->not_trained()) sim::note(*carried);
   return start;
 }
 
@@ -258,7 +260,8 @@ engine::CheckpointFacts facts_of(const RunStart& start, const RunIdentity& ident
           .template_sha256 = identity.chat
                                  ? std::optional(engine::sources_sha256(identity.chat->sources))
                                  : std::nullopt,
-          .keeps_tokenizer = identity.keeps_tokenizer};
+          .keeps_tokenizer = identity.keeps_tokenizer,
+          .carried = start.carried};
 }
 
 }  // namespace sluice::profiler

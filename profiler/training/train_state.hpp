@@ -25,6 +25,8 @@ struct RunStart {
   std::optional<std::filesystem::path> model_folder;
   /// Origin in words for files: "random", the model's folder, or the checkpoint's.
   std::string weights_from;
+  /// Tensors that the run's exports copy from the model's folder; none where all are trained.
+  std::optional<engine::CarriedRecord> carried{};
 
   [[nodiscard]] std::int64_t step() const { return checkpoint ? checkpoint->facts().step : 0; }
   /// Origin in words for people, such as "weights: 2.1 GB of bf16 in 3 files of /models/x"; `seed`

@@ -65,9 +65,13 @@ REFUSALS = {
         adds("model.layers.0.mlp.up_proj.qweight", 4),
         "AWQ weights are quantised",
     ),
-    "MXFP4 by its tensors": (
-        adds("model.layers.0.mlp.experts.down_proj_blocks", 4),
-        "MXFP4 weights are quantised",
+    "MXFP4 without its scales": (
+        adds("model.layers.0.mlp.experts.down_proj_blocks", 4, 16, dtype=torch.uint8),
+        "model.layers.0.mlp.experts.down_proj_scales is missing",
+    ),
+    "FP8 without its factors": (
+        adds("model.layers.0.mlp.up_proj.weight", 96, 64, dtype=getattr(torch, "float8_e4m3fn", torch.int8)),
+        "model.layers.0.mlp.up_proj.weight: dtype",
     ),
     **{
         f"{name} by config.json": (
@@ -75,7 +79,7 @@ REFUSALS = {
             f"{name} weights are quantised",
         )
         for method, name in {
-            "gptq": "GPTQ", "awq": "AWQ", "mxfp4": "MXFP4", "fp8": "FP8", "bitsandbytes": "bitsandbytes",
+            "gptq": "GPTQ", "awq": "AWQ", "fbgemm_fp8": "FP8 (FBGEMM)", "bitsandbytes": "bitsandbytes",
         }.items()
     },
 }  # fmt: skip

@@ -63,7 +63,7 @@ def test_a_download_that_was_stopped_is_not_begun_from_random_weights(refuses, f
 
 
 @pytest.mark.parametrize("settings, text", [
-    ({"quant_method": "fp8"}, "FP8 weights are quantised"), ({"quant_method": "bitsandbytes"}, "bitsandbytes weights"),
+    ({"quant_method": "fbgemm_fp8"}, "FP8 (FBGEMM) weights are quantised"), ({"quant_method": "bitsandbytes"}, "bitsandbytes weights"),
     ({"quant_method": "compressed-tensors"}, "compressed-tensors weights"), ({"bits": 4}, "so marked weights are quantised"),
 ])  # fmt: skip
 def test_quantised_weights_are_named_before_training(run_sluice, refuses, flags, tmp_path, settings, text):

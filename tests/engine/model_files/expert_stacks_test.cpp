@@ -18,14 +18,11 @@ planner::ModelShape mixture(const std::string& family, std::int64_t width = 2) {
   return shape;
 }
 
-/// Entries of the given shapes, in no file.
+/// Tensors of the given shapes, in no file.
 struct Entries {
-  std::map<std::string, TensorEntry> entries;
   TensorPlaces places;
   void add(const std::string& name, std::vector<std::int64_t> shape) {
-    TensorEntry& entry = entries[name];
-    entry.shape = std::move(shape);
-    places[name] = {.file = nullptr, .entry = &entry};
+    places[name] = {.stored = {.name = name, .shape = std::move(shape)}};
   }
 };
 
@@ -37,11 +34,11 @@ TEST(ExpertStacks, GiveEveryExpertItsRows) {
   ASSERT_EQ(files.places.size(), 9u);
   const TensorPlace& up = files.places.at("model.layers.0.mlp.experts.2.up_proj.weight");
   // Expert 2 begins after 2 x 4 x 4 elements, its ups after 2 rows of 4.
-  EXPECT_EQ(up.first, 2 * 16 + 2 * 4);
-  EXPECT_EQ(up.row_step, 4);
-  EXPECT_EQ(up.col_step, 1);
+  EXPECT_EQ(up.map.position(0, 0), 2 * 16 + 2 * 4);
+  EXPECT_EQ(up.map.row_step, 4);
+  EXPECT_EQ(up.map.col_step, 1);
   EXPECT_TRUE(up.part);
-  EXPECT_EQ(files.places.at("model.layers.0.mlp.experts.1.down_proj.weight").first, 8);
+  EXPECT_EQ(files.places.at("model.layers.0.mlp.experts.1.down_proj.weight").map.position(0, 0), 8);
 }
 
 TEST(ExpertStacks, AreTurnedWhereTheOtherTensorsSayso) {
@@ -51,9 +48,9 @@ TEST(ExpertStacks, AreTurnedWhereTheOtherTensorsSayso) {
   files.add("model.layers.0.mlp.experts.down_proj", {3, 2, 4});
   unstack_experts(files.places, mixture("qwen3_moe"));
   const TensorPlace& up = files.places.at("model.layers.0.mlp.experts.2.up_proj.weight");
-  EXPECT_EQ(up.first, 2 * 16 + 2);
-  EXPECT_EQ(up.row_step, 1);
-  EXPECT_EQ(up.col_step, 4);
+  EXPECT_EQ(up.map.position(0, 0), 2 * 16 + 2);
+  EXPECT_EQ(up.map.row_step, 1);
+  EXPECT_EQ(up.map.col_step, 4);
 }
 
 TEST(ExpertStacks, OfMixtralHaveItsNamesAndItsRouter) {
@@ -63,7 +60,9 @@ TEST(ExpertStacks, OfMixtralHaveItsNamesAndItsRouter) {
   files.add("model.layers.0.mlp.gate.weight", {3, 4});
   unstack_experts(files.places, mixture("mixtral", 5));
   EXPECT_TRUE(files.places.contains("model.layers.0.block_sparse_moe.gate.weight"));
-  EXPECT_EQ(files.places.at("model.layers.0.block_sparse_moe.experts.1.w3.weight").first, 40 + 20);
+  EXPECT_EQ(
+      files.places.at("model.layers.0.block_sparse_moe.experts.1.w3.weight").map.position(0, 0),
+      40 + 20);
   EXPECT_FALSE(files.places.contains("model.layers.0.mlp.gate.weight"));
 }
 
