@@ -11,6 +11,7 @@
 #include "planner/buying/rented_rows.hpp"
 #include "planner/buying/row_maker.hpp"
 #include "planner/buying/rows.hpp"
+#include "planner/buying/several_rows.hpp"
 #include "planner/policies/run_job.hpp"
 #include "planner/requests/run_step.hpp"
 #include "sim/error.hpp"
@@ -24,7 +25,7 @@ void set_beside_base(BuyReport& report) {
   for (BuyRow& row : report.rows) {
     row.beside_base.reset();
     const bool both = base != report.rows.end() && base->fits && row.fits;
-    if (!both || row.machine == report.base || row.kind == RowKind::resident_node) continue;
+    if (!both || row.machine == report.base) continue;
     row.beside_base = ratio_interval(row.errors, base->errors);
   }
 }
@@ -55,8 +56,6 @@ const char* to_string(RowKind kind) {
       return "machine";
     case RowKind::more_memory:
       return "more memory";
-    case RowKind::resident_node:
-      return "resident node";
     case RowKind::instance:
       return "instance";
     case RowKind::build:
@@ -104,6 +103,7 @@ BuyReport advise(const RunConfig& config, const BuyRequest& request, PlanFinder&
     report.is_cut = true;
   } else {
     add_base(report, base, request, finder, is_rented);
+    report.devices = devices_worth(report.rows, report.base, config, request);
   }
   try {
     require_executable(to_job(config));
