@@ -24,6 +24,7 @@
 #include "sim/error.hpp"
 #include "sim/message_line.hpp"
 #include "sim/units_text.hpp"
+#include "sim/warning.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -156,6 +157,7 @@ int run_buy(const Arguments& arguments) {
        {"--resale", Takes::value, "share of its price that a machine is sold for in the end (0)"},
        {"--seconds", Takes::value,
         "seconds within which to answer, about; none searches to the end"},
+       {"--fresh", Takes::nothing, "ask anew even where an equal question's answer was kept"},
        {"--rent", Takes::nothing, "price by the hour"},
        {"--own", Takes::nothing, "the run's machine is yours: only orders for it cost"},
        {"--html", Takes::value, "also write the advice on the first budget to FILE, as one page"},
@@ -169,9 +171,10 @@ int run_buy(const Arguments& arguments) {
   const BuyRequest request = request_of(asked, budgets);
   const planner::Store store = planner::Store::of_user();
   // A page is written and a time kept anew each time.
-  const bool is_kept = !asked.has("--html") && !asked.has("--seconds");
+  const bool is_kept = !asked.has("--html") && !asked.has("--seconds") && !asked.has("--fresh");
   const auto key = is_kept ? key_of(arguments, asked, request, store) : std::nullopt;
   if (const auto kept = key ? planner::kept_answer(store, *key) : std::nullopt) {
+    sim::note("kept from an equal question (--fresh asks anew)");
     const std::size_t code = kept->find('\n');
     std::fputs(kept->c_str() + code + 1, stdout);
     return std::atoi(kept->c_str());
