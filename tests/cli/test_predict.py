@@ -107,7 +107,22 @@ def test_a_plan_file_predicts_what_the_search_said(run_sluice, validate, tmp_pat
 
 
 def test_the_same_request_gives_the_same_bytes(run_sluice, tiny):
-    assert run_sluice("plan", *tiny, "--json").out == run_sluice("plan", *tiny, "--json").out
+    assert run_sluice("plan", *tiny, "--json").out == run_sluice("plan", *tiny, "--json", "--fresh").out
+
+
+def test_what_a_search_found_is_kept_for_other_verbs_and_said_in_one_line(run_sluice, tiny):
+    said = "kept from an equal"
+    anew = run_sluice("predict", *tiny, "--json").out
+    kept = not run_sluice("--version").out.strip().rstrip(")").endswith("+")  # Programs of changed sources keep nothing.
+    assert (said in run_sluice("predict", *tiny).out) == kept
+    assert said not in run_sluice("predict", *tiny, "--fresh").out
+    assert run_sluice("predict", *tiny, "--json").out == anew
+    first = run_sluice("plan", *tiny)
+    assert (said in first.out) == kept and said not in first.err  # The search was predict's; the explanation is new.
+    again = run_sluice("plan", *tiny)
+    assert (said in again.err) == kept and again.out == first.out
+    assert said not in run_sluice("plan", *tiny, "--fresh").err
+    assert said not in run_sluice("plan", *tiny, "--seconds", "2").out
 
 
 def test_pins_hold(run_sluice, tiny):

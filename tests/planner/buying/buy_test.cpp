@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "planner/buying/rented_rows.hpp"
 #include "tests/planner/buying.hpp"
 
 namespace sluice::planner {
@@ -14,6 +15,11 @@ using test::part_prices;
 using test::priced;
 
 class Buy : public test::Buying {};
+
+std::vector<BuyRow> instance_rows(const RunConfig& config, const BuyRequest& request) {
+  PlanFinder finder;
+  return instance_rows(config, request, finder);
+}
 
 TEST_F(Buy, RanksByStepTimeAndKeepsWhatDoesNotFitAsARow) {
   const std::string slow = machine("slow");
@@ -126,6 +132,57 @@ TEST_F(Buy, ABudgetIsForTheMachineAndItsOrderUnlessTheMachineIsOwned) {
     EXPECT_EQ(row.owned, row.machine == "rtx-4090");
     EXPECT_FALSE(row.owned && (row.cost || row.buy_usd));
   }
+}
+
+TEST_F(Buy, SeveralGpusArePlannedWhereTheyCanShareAStep) {
+  BuyRequest request;
+  config_.machine = "rtx-4090";
+  request.machines = {"rtx-4090", "2x-rtx-4090", "8x-h100-sxm", "3x-l40s"};
+  request.prices = part_prices();
+  const BuyReport report = buy(config_, request);  // Steps of four sequences.
+  const auto row = [&](const char* name) {
+    return *std::ranges::find(report.rows, name, &BuyRow::machine);
+  };
+  const BuyRow two = row("2x-rtx-4090");
+  EXPECT_TRUE(two.fits);
+  EXPECT_EQ(two.devices, 2);
+  EXPECT_EQ(two.gpus, 2);
+  EXPECT_EQ(two.buy_usd, 3150 + 1600);
+  EXPECT_EQ(row("rtx-4090").devices, 1);
+  for (const char* name : {"8x-h100-sxm", "3x-l40s"}) {
+    EXPECT_FALSE(row(name).fits) << name;
+    EXPECT_THAT(row(name).limit, testing::HasSubstr("GPUs cannot share")) << name;
+    EXPECT_THAT(row(name).remedy, testing::HasSubstr("batch_size")) << name;
+  }
+  // A second card is among the orders for one.
+  const auto more = std::ranges::find_if(report.upgrades, [](const Upgrade& one) {
+    return one.what.starts_with("+1 GPU: a second rtx-4090");
+  });
+  ASSERT_NE(more, report.upgrades.end());
+  EXPECT_EQ(more->price, 1600);
+  EXPECT_TRUE(more->setting.ends_with("--devices 2")) << more->setting;
+  ASSERT_TRUE(report.devices);
+  EXPECT_EQ(report.devices->machine, "2x-rtx-4090");
+  EXPECT_GT(report.devices->pay.most_tried, 0);
+}
+
+// An instance of three GPUs, which cannot share four sequences, is planned with one.
+TEST_F(Buy, AnInstanceIsPlannedWithAllItsGpusWhereTheyCanShareTheSteps) {
+  BuyRequest request;
+  config_.machine = "rtx-4090";
+  Instance cloud{.gpu = "h100-sxm", .gpus = 2, .gib = 512, .vcpus = 64, .usd_per_hour = 8,
+                 .date = "2026-01-31", .address = "https://cloud.example"};
+  request.prices.instances["two"] = cloud;
+  cloud.gpus = 3;
+  request.prices.instances["three"] = cloud;
+  const std::vector<BuyRow> rows = instance_rows(config_, request);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].machine, "three");
+  EXPECT_EQ(rows[0].devices, 1);
+  EXPECT_THAT(rows[0].devices_note, testing::HasSubstr("3"));
+  EXPECT_EQ(rows[1].gpus, 2);
+  // The tiny job may be as fast on one; then that is what the row says.
+  EXPECT_EQ(rows[1].devices == 1, !rows[1].devices_note.empty());
 }
 
 TEST_F(Buy, TheMachineAskedAboutIsARow) {
