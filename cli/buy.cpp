@@ -164,7 +164,8 @@ int run_buy(const Arguments& arguments) {
        {"--json", Takes::nothing, "one JSON object (docs/schemas/buy.schema.json)"}});
   if (asked.config.devices > 1) {
     throw BadRequest(
-        "devices: sluice buy plans machines of 1, 2, 4 and 8 GPUs by itself: leave it out, and name "
+        "devices: sluice buy plans machines of 1, 2, 4 and 8 GPUs by itself: leave it out, and "
+        "name "
         "others by their number (--machines 3x-rtx-4090)");
   }
   std::vector<double> budgets;

@@ -163,7 +163,8 @@ int run_plan(const Arguments& arguments) {
     if (const auto path = request.value(flag)) planner::require_writable(*path);
   }
   const auto key = key_of(arguments, request);
-  if (const auto kept = key ? planner::kept_answer(planner::Store::of_user(), *key) : std::nullopt) {
+  if (const auto kept =
+          key ? planner::kept_answer(planner::Store::of_user(), *key) : std::nullopt) {
     sim::note("kept from an equal question (--fresh asks anew)");
     print(kept->substr(kept->find('\n') + 1));
     return std::atoi(kept->c_str());

@@ -11,12 +11,13 @@
 namespace sluice::planner {
 namespace {
 
-/// Says what the GPUs of a row with several gain over one, and from how many tokens a step they pay.
+/// Says what the GPUs of a row with several gain over one, and from how many tokens a step they
+/// pay.
 void say_devices(std::vector<std::string>& said, const BuyReport& report) {
   if (!report.devices) return;
   const DevicesPay& pay = report.devices->pay;
-  std::string text = "Several GPUs: the " + std::to_string(pay.devices) + " of " +
-                     report.devices->machine;
+  std::string text =
+      "Several GPUs: the " + std::to_string(pay.devices) + " of " + report.devices->machine;
   if (!pay.speed) {
     text += " hold this job, and one of them does not";
   } else {

@@ -101,7 +101,8 @@ class BaseMachine {
 
   [[nodiscard]] Predictor with(const Variant& variant) const {
     const ResolvedMachine machine = changed(run_.predictor.machine(), variant);
-    return {run_.predictor.job(), machine,
+    return {run_.predictor.job(),
+            machine,
             rescaled(run_.calibration, run_.predictor.machine().profile, machine.profile),
             config_.residency,
             {},

@@ -162,8 +162,8 @@ ComparedRows build_rows(const RunConfig& config, const BuyRequest& request, Plan
     goal.progress = [&](std::size_t done, std::size_t open, const FoundBuild* best) {
       std::string text = "builds";
       if (best != nullptr) {
-        text += "; fastest so far " + best->offer.name() + ", " + dollars(best->offer.usd) +
-                ", " + format_seconds(best->step) + " a step";
+        text += "; fastest so far " + best->offer.name() + ", " + dollars(best->offer.usd) + ", " +
+                format_seconds(best->step) + " a step";
       }
       request.progress(done, done + std::max<std::size_t>(open, 1), text);
     };

@@ -99,8 +99,7 @@ std::int64_t lanes_or_none(const CountedParts& machine) {
 }
 
 /// Adds the offers of a group whose GPUs and boards cost `base`.
-void add_offers(BuildGroup& group, const CountedParts& bare, double base,
-                const PriceList& prices) {
+void add_offers(BuildGroup& group, const CountedParts& bare, double base, const PriceList& prices) {
   const CpuPart& cpu = find_cpu(group.cpu);
   const std::int64_t sockets = sockets_of(cpu, bare.gpus);
   const std::vector<PricedDrives> drives = drives_of(cpu, prices);
@@ -153,8 +152,8 @@ std::vector<BuildGroup> build_groups(const PriceList& prices,
       if (!board || !goes_with(gpu, cpu)) continue;
       for (const std::int64_t count : counts) {
         if (count > 1 && gpu.fabric.empty()) continue;
-        const CountedParts bare{
-            .gpus = count, .parts = {.gpu = gpu.name, .cpu = cpu.name, .ram = {}, .ssd = {}}};
+        const CountedParts bare{.gpus = count,
+                                .parts = {.gpu = gpu.name, .cpu = cpu.name, .ram = {}, .ssd = {}}};
         BuildGroup group{.gpu = counted_name({.gpus = count, .machine = gpu.name}),
                          .cpu = cpu.name,
                          .offers = {}};

@@ -42,10 +42,11 @@ struct BuildGroup {
   std::vector<BuildOffer> offers;
 };
 
-/// The builds whose every part has a price in `prices`: each GPU, in each of the numbers `counts`, on
-/// each board that takes it, with each kit and each set of drives (1, 2 or 4 of a kind) of which no
-/// other of the board has as much for less. Builds that lend no drives have the cheapest drive only;
-/// those of several GPUs lend none, and are those of which each GPU has at least eight PCIe lanes.
+/// The builds whose every part has a price in `prices`: each GPU, in each of the numbers `counts`,
+/// on each board that takes it, with each kit and each set of drives (1, 2 or 4 of a kind) of which
+/// no other of the board has as much for less. Builds that lend no drives have the cheapest drive
+/// only; those of several GPUs lend none, and are those of which each GPU has at least eight PCIe
+/// lanes.
 [[nodiscard]] std::vector<BuildGroup> build_groups(const PriceList& prices,
                                                    const std::vector<std::int64_t>& counts = {1});
 

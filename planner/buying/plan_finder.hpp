@@ -27,9 +27,9 @@ enum class SearchDepth {
   usual  ///< With the request's settings.
 };
 
-/// Finds plans of one job on machines of one GPU and of several. find() may be called from several threads at a time;
-/// settle() only while none of them runs. What find() returns depends on the calls before the last
-/// settle() alone, so that the number of threads changes nothing.
+/// Finds plans of one job on machines of one GPU and of several. find() may be called from several
+/// threads at a time; settle() only while none of them runs. What find() returns depends on the
+/// calls before the last settle() alone, so that the number of threads changes nothing.
 class PlanFinder {
  public:
   /// Plan with its step, or what lacks.

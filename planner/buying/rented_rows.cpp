@@ -17,8 +17,8 @@ std::optional<std::string> why_one(const RunConfig& config, const Instance& inst
   return why_not_shared(config, instance.gpus);
 }
 
-/// The row of an instance with a plan for all of its GPUs; with one for one of them where they cannot
-/// share the run's steps, or where one alone is no slower.
+/// The row of an instance with a plan for all of its GPUs; with one for one of them where they
+/// cannot share the run's steps, or where one alone is no slower.
 BuyRow instance_row(const RunConfig& config, const BuyRequest& request, PlanFinder& finder,
                     const std::string& name, const Instance& instance) {
   const RentedHost host = host_of(instance);

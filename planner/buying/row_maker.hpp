@@ -28,8 +28,8 @@ struct MadeRow {
 [[nodiscard]] std::optional<Bytes> left_on_drives(Bytes drives, std::int64_t parameters);
 
 /// The run `config` on `machine`, resolved for a quick search; on a machine that is named by its
-/// number of GPUs with as many devices, unless the run states another number. With `disk`, plans may
-/// keep that much state on the machine's drives.
+/// number of GPUs with as many devices, unless the run states another number. With `disk`, plans
+/// may keep that much state on the machine's drives.
 [[nodiscard]] Request run_on(const RunConfig& config, const BuyRequest& request,
                              const std::string& machine, std::optional<Bytes> disk = std::nullopt);
 

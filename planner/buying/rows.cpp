@@ -73,9 +73,9 @@ class RowMaker {
 
 ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request, PlanFinder& finder) {
   std::vector<std::string> machines = request.machines;
-  const std::vector<BuildGroup> groups =
-      machines.empty() ? build_groups(request.prices, shared_counts(config))
-                       : std::vector<BuildGroup>{};
+  const std::vector<BuildGroup> groups = machines.empty()
+                                             ? build_groups(request.prices, shared_counts(config))
+                                             : std::vector<BuildGroup>{};
   if (machines.empty()) {
     for (const CatalogueMachine& machine : catalogue_machines()) {
       // Builds stand for machines that have no price of their own.

@@ -15,9 +15,9 @@ namespace sluice::planner {
 /// Numbers of GPUs, of 1, 2, 4 and 8, that can share the steps of the run on some machine.
 [[nodiscard]] std::vector<std::int64_t> shared_counts(const RunConfig& config);
 
-/// The row of `machine`, which is named by its number of GPUs ("2x-rtx-4090"), with a plan for all of
-/// them. Where they cannot share the run's steps, or the request's time is over, a row that does not
-/// fit and says why.
+/// The row of `machine`, which is named by its number of GPUs ("2x-rtx-4090"), with a plan for all
+/// of them. Where they cannot share the run's steps, or the request's time is over, a row that does
+/// not fit and says why.
 [[nodiscard]] BuyRow row_of_several(const RunConfig& config, const BuyRequest& request,
                                     PlanFinder& finder, const std::string& machine);
 

@@ -158,8 +158,7 @@ void add_more_gpus(std::vector<PartChange>& changes, const CountedParts& machine
   constexpr std::int64_t kMost = 8;
   const GpuPart& gpu = find_gpu(machine.parts.gpu);
   if (gpu.node_gpus > 1 || 2 * machine.gpus > kMost) return;
-  PartChange change{
-      .what = {}, .setting = {}, .parts = machine.parts, .gpus = 2 * machine.gpus};
+  PartChange change{.what = {}, .setting = {}, .parts = machine.parts, .gpus = 2 * machine.gpus};
   change.what = "+" + std::to_string(machine.gpus) +
                 (machine.gpus == 1 ? " GPU: a second " : " GPUs: " + std::to_string(change.gpus)) +
                 (machine.gpus == 1 ? "" : " ") + gpu.name;

@@ -21,9 +21,9 @@ struct PartChange {
   [[nodiscard]] CountedParts machine() const { return {.gpus = gpus, .parts = parts}; }
 };
 
-/// Changes that one order makes to a machine: more memory modules, larger ones, faster ones; a board
-/// with the next wider memory; a GPU a step faster, and one about twice as fast; twice as many GPUs;
-/// one more drive. With `needed`, also the smallest memory kit for so many bytes.
+/// Changes that one order makes to a machine: more memory modules, larger ones, faster ones; a
+/// board with the next wider memory; a GPU a step faster, and one about twice as fast; twice as
+/// many GPUs; one more drive. With `needed`, also the smallest memory kit for so many bytes.
 [[nodiscard]] std::vector<PartChange> part_changes(const CountedParts& machine,
                                                    std::optional<Bytes> needed = {});
 

@@ -61,9 +61,9 @@ std::variant<ChosenPlan, Infeasible> found_plan(const Request& request,
       return ChosenPlan{.planned = std::move(*kept), .is_kept = true};
     }
   }
-  auto found = options.remedies ? search_or_remedy(request.predictor, request.calibration, request.search,
-                                           memory_in_modules(request))
-                        : search(request.predictor, request.search);
+  auto found = options.remedies ? search_or_remedy(request.predictor, request.calibration,
+                                                   request.search, memory_in_modules(request))
+                                : search(request.predictor, request.search);
   if (auto* infeasible = std::get_if<Infeasible>(&found)) {
     return with_known(std::move(*infeasible), request.predictor);
   }

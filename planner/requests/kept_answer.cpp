@@ -58,8 +58,7 @@ std::optional<std::string> answer_key(const std::vector<std::string>& words, con
   }
 }
 
-std::optional<std::string> run_answer_key(const std::vector<std::string>& words,
-                                          const Request& run,
+std::optional<std::string> run_answer_key(const std::vector<std::string>& words, const Request& run,
                                           const std::vector<std::filesystem::path>& files) {
   const auto program = built_program();
   if (!program) return std::nullopt;

@@ -24,8 +24,8 @@ namespace sluice::planner {
                                                     const Store& store);
 
 /// Hash of all that an answer on one run depends on: the words of the question, the program, the
-/// contents of `files`, and all that a search of the run does (search_key). None where nothing is to
-/// be kept.
+/// contents of `files`, and all that a search of the run does (search_key). None where nothing is
+/// to be kept.
 [[nodiscard]] std::optional<std::string> run_answer_key(
     const std::vector<std::string>& words, const Request& run,
     const std::vector<std::filesystem::path>& files);

@@ -25,7 +25,8 @@ std::optional<std::filesystem::path> planned_file(const Request& request) {
   if (!program || !is_plain || request.search.until.is_set()) return std::nullopt;
   CanonicalText key("sluice-kept-search 1");
   key.add("program", *program).add("search", search_key(request));
-  return request.store.root() / "advice" / ("search-" + key.hash().substr(0, kNameDigits) + ".json");
+  return request.store.root() / "advice" /
+         ("search-" + key.hash().substr(0, kNameDigits) + ".json");
 }
 
 Planned to_planned(const Json& json, const Request& request, const std::string& where) {

@@ -15,9 +15,10 @@ namespace sluice::planner {
 [[nodiscard]] std::optional<std::string> built_program();
 
 /// What an equal search of the same program found before and keep_planned() wrote to the store's
-/// folder advice/: the plan, predicted anew, with the search's numbers. None where there is none, or
-/// where the prediction differs from the one that was kept. Searches are equal where search_key() is.
-/// A search that time bounds is never kept and never answered so, since equal ones may differ.
+/// folder advice/: the plan, predicted anew, with the search's numbers. None where there is none,
+/// or where the prediction differs from the one that was kept. Searches are equal where
+/// search_key() is. A search that time bounds is never kept and never answered so, since equal ones
+/// may differ.
 [[nodiscard]] std::optional<Planned> kept_planned(const Request& request);
 
 /// Writes what the request's search found. Nothing is kept where the store cannot be written to.

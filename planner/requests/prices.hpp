@@ -37,9 +37,9 @@ struct PriceList {
   std::map<std::string, Instance> instances = {};
 
   /// The price of a machine: its own entry; where that has no price to buy, the sum of its parts if
-  /// the list has every one of them (dated by the oldest), with CPU and memory for each socket; else,
-  /// of several GPUs on one socket, the price of the machine with one and of the further cards.
-  /// Fields for which nothing is known are none.
+  /// the list has every one of them (dated by the oldest), with CPU and memory for each socket;
+  /// else, of several GPUs on one socket, the price of the machine with one and of the further
+  /// cards. Fields for which nothing is known are none.
   [[nodiscard]] Price of(const std::string& machine) const;
   /// Price in USD of `count` pieces of one part; none where it is not known.
   [[nodiscard]] std::optional<double> buy(const std::string& part, std::int64_t count = 1) const;

@@ -39,8 +39,8 @@ struct PredictionOptions {
 /// without those that `config.terms` turns off. Of several devices the bound is that of the search,
 /// over all their plans, where it found one above that of compute alone. Throws BadRequest,
 /// Interrupted.
-[[nodiscard]] std::variant<RunPrediction, Infeasible> prediction_of(
-    const RunConfig& config, PredictionOptions options = {});
+[[nodiscard]] std::variant<RunPrediction, Infeasible> prediction_of(const RunConfig& config,
+                                                                    PredictionOptions options = {});
 
 /// Number of tokens that `text` states: "10G", "10B" (billion), "1.5T", "2e9". Throws BadRequest
 /// naming `field`.

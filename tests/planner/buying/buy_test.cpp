@@ -170,8 +170,13 @@ TEST_F(Buy, SeveralGpusArePlannedWhereTheyCanShareAStep) {
 TEST_F(Buy, AnInstanceIsPlannedWithAllItsGpusWhereTheyCanShareTheSteps) {
   BuyRequest request;
   config_.machine = "rtx-4090";
-  Instance cloud{.gpu = "h100-sxm", .gpus = 2, .gib = 512, .vcpus = 64, .usd_per_hour = 8,
-                 .date = "2026-01-31", .address = "https://cloud.example"};
+  Instance cloud{.gpu = "h100-sxm",
+                 .gpus = 2,
+                 .gib = 512,
+                 .vcpus = 64,
+                 .usd_per_hour = 8,
+                 .date = "2026-01-31",
+                 .address = "https://cloud.example"};
   request.prices.instances["two"] = cloud;
   cloud.gpus = 3;
   request.prices.instances["three"] = cloud;
