@@ -21,10 +21,10 @@
 #include "planner/buying/page.hpp"
 #include "planner/files/whole_file.hpp"
 #include "planner/requests/kept_answer.hpp"
-#include "planner/requests/run_devices.hpp"
 #include "sim/error.hpp"
 #include "sim/message_line.hpp"
 #include "sim/units_text.hpp"
+#include "sim/warning.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -118,9 +118,7 @@ Answer answer(const planner::RunArguments& asked, BuyRequest request,
     found.text +=
         advice_text(advise(asked.config, request, finder, report.rows, report.builds), budgets[i]);
   }
-  const bool any = std::ranges::any_of(report.rows, [](const BuyRow& row) {
-    return row.fits && row.kind != planner::RowKind::resident_node;
-  });
+  const bool any = std::ranges::any_of(report.rows, &BuyRow::fits);
   if (!any) found.code = ExitCode::does_not_fit;
   return found;
 }
@@ -159,18 +157,25 @@ int run_buy(const Arguments& arguments) {
        {"--resale", Takes::value, "share of its price that a machine is sold for in the end (0)"},
        {"--seconds", Takes::value,
         "seconds within which to answer, about; none searches to the end"},
+       {"--fresh", Takes::nothing, "ask anew even where an equal question's answer was kept"},
        {"--rent", Takes::nothing, "price by the hour"},
        {"--own", Takes::nothing, "the run's machine is yours: only orders for it cost"},
        {"--html", Takes::value, "also write the advice on the first budget to FILE, as one page"},
        {"--json", Takes::nothing, "one JSON object (docs/schemas/buy.schema.json)"}});
-  planner::require_one_device(asked.config, "sluice buy");
+  if (asked.config.devices > 1) {
+    throw BadRequest(
+        "devices: sluice buy plans machines of 1, 2, 4 and 8 GPUs by itself: leave it out, and "
+        "name "
+        "others by their number (--machines 3x-rtx-4090)");
+  }
   std::vector<double> budgets;
   const BuyRequest request = request_of(asked, budgets);
   const planner::Store store = planner::Store::of_user();
   // A page is written and a time kept anew each time.
-  const bool is_kept = !asked.has("--html") && !asked.has("--seconds");
+  const bool is_kept = !asked.has("--html") && !asked.has("--seconds") && !asked.has("--fresh");
   const auto key = is_kept ? key_of(arguments, asked, request, store) : std::nullopt;
   if (const auto kept = key ? planner::kept_answer(store, *key) : std::nullopt) {
+    sim::note("kept from an equal question (--fresh asks anew)");
     const std::size_t code = kept->find('\n');
     std::fputs(kept->c_str() + code + 1, stdout);
     return std::atoi(kept->c_str());

@@ -2,6 +2,12 @@
 // time, and stores it.
 #include <fmt/format.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "cli/shown/plan_choices_table.hpp"
 #include "cli/shown/plan_explanation_table.hpp"
 #include "cli/shown/prediction_table.hpp"
@@ -10,10 +16,12 @@
 #include "planner/explanation/plan_run.hpp"
 #include "planner/files/whole_file.hpp"
 #include "planner/policies/policy_changes.hpp"
+#include "planner/requests/kept_answer.hpp"
 #include "planner/requests/prediction_json.hpp"
 #include "sim/error.hpp"
 #include "sim/graph_file.hpp"
 #include "sim/units_text.hpp"
+#include "sim/warning.hpp"
 #if SLUICE_HAS_train
 #include "engine/backends/numerics_id.hpp"
 #endif
@@ -32,9 +40,10 @@ std::string search_line(const PlanReport& report) {
   }
   return fmt::format(
       "search       10^{:.1f} plans, {} considered, {} simulated; at most {:.1f} % above the "
-      "best{}\n",
+      "best{}{}\n",
       planned.space_log10, planned.considered, planned.simulated, 100 * planned.optimality_gap,
-      planned.leaves_rings_out ? " without a ring of state" : "");
+      planned.leaves_rings_out ? " without a ring of state" : "",
+      report.is_kept ? "; kept from an equal search (--fresh searches again)" : "");
 }
 
 std::string unfitting_policy(const std::string& policy, const planner::Infeasible& infeasible) {
@@ -96,6 +105,30 @@ std::string tables(const PlanReport& report, const planner::Request& run,
   return text;
 }
 
+/// Key of the whole answer; none where it is written to files, depends on the clock or on this
+/// computer, or is to be made anew.
+std::optional<std::string> key_of(const Arguments& arguments, const planner::RunArguments& asked) {
+  for (const char* flag : {"-o", "--graph-out", "--seconds", "--fresh"}) {
+    if (asked.has(flag)) return std::nullopt;
+  }
+  if (asked.config.policy || asked.config.plan) return std::nullopt;
+  const planner::Request run = planner::resolve(asked.config);
+  if (run.machine().profile.device == planner::DeviceKind::host) return std::nullopt;
+  std::vector<std::filesystem::path> files;
+  if (asked.run_file) files.push_back(*asked.run_file);
+  return planner::run_answer_key(arguments.strings, run, files);
+}
+
+/// Prints the answer and keeps it under the key, where there is one.
+int answer(const std::string& text, ExitCode code, const std::optional<std::string>& key) {
+  const int number = static_cast<int>(code);
+  if (key) {
+    planner::keep_answer(planner::Store::of_user(), *key, std::to_string(number) + "\n" + text);
+  }
+  print(text);
+  return number;
+}
+
 }  // namespace
 
 int run_plan(const Arguments& arguments) {
@@ -109,6 +142,7 @@ int run_plan(const Arguments& arguments) {
        {"--json", Takes::nothing, "one JSON object (docs/schemas/plan-result.schema.json)"},
        {"--graph-out", Takes::value, "write the step graph, for sluice sim"},
        {"--effort", Takes::value, "search this many times as long (1)"},
+       {"--fresh", Takes::nothing, "search even where an equal search was kept"},
        {"--seconds", Takes::value,
         "bound the whole command by this time instead: not reproducible"}},
       Terms::any);
@@ -124,16 +158,24 @@ int run_plan(const Arguments& arguments) {
   if (const auto seconds = request.value("--seconds")) {
     plan.seconds = Seconds(planner::parse_number(*seconds, "--seconds"));
   }
+  plan.is_fresh = request.has("--fresh");
   for (const char* flag : {"-o", "--graph-out"}) {
     if (const auto path = request.value(flag)) planner::require_writable(*path);
+  }
+  const auto key = key_of(arguments, request);
+  if (const auto kept =
+          key ? planner::kept_answer(planner::Store::of_user(), *key) : std::nullopt) {
+    sim::note("kept from an equal question (--fresh asks anew)");
+    print(kept->substr(kept->find('\n') + 1));
+    return std::atoi(kept->c_str());
   }
   planner::PlannedRun planned = planner::plan_run(plan);
   const auto& [run, outcome] = planned;
   if (const auto* infeasible = std::get_if<planner::Infeasible>(&outcome)) {
-    print(request.has("--json") ? to_json_text(*infeasible)
-          : run.policy          ? unfitting_policy(run.policy->name(), *infeasible)
-                                : infeasible_table(*infeasible));
-    return static_cast<int>(ExitCode::does_not_fit);
+    return answer(request.has("--json") ? to_json_text(*infeasible)
+                  : run.policy          ? unfitting_policy(run.policy->name(), *infeasible)
+                                        : infeasible_table(*infeasible),
+                  ExitCode::does_not_fit, key);
   }
   auto& report = std::get<PlanReport>(planned.outcome);
 #if SLUICE_HAS_train
@@ -142,13 +184,10 @@ int run_plan(const Arguments& arguments) {
   }
 #endif
   write_files(request, report.planned);
-  if (request.has("--json")) {
-    print(to_json_text(report));
-    return 0;
-  }
-  print(tables(report, run, request.config));
-  if (const auto path = request.value("-o")) print("wrote " + *path + "\n");
-  return 0;
+  if (request.has("--json")) return answer(to_json_text(report), ExitCode::done, key);
+  std::string text = tables(report, run, request.config);
+  if (const auto path = request.value("-o")) text += "wrote " + *path + "\n";
+  return answer(text, ExitCode::done, key);
 }
 
 }  // namespace sluice::cli

@@ -78,6 +78,8 @@ int run_predict(const Arguments& arguments) {
        {"--every-rank", Takes::value,
         "simulate every GPU of the plan at its speed over the machine's, such as 1,1,0.9,1, and "
         "say how long they wait for each other"},
+       {"--effort", Takes::value, "search this many times as long (1)"},
+       {"--fresh", Takes::nothing, "search even where an equal search was kept"},
        {"--graph-out", Takes::value, "write the step graph, for sluice sim"}},
       Terms::any);
   planner::Explained explained{.basis = request.has("--explain")};
@@ -87,12 +89,16 @@ int run_predict(const Arguments& arguments) {
   const std::optional<double> tokens = token_count(request);
   planner::PriceList prices;
   if (const auto file = request.value("--prices")) prices = planner::read_prices(*file);
-  auto outcome = planner::prediction_of(request.config, request.policy);
+  planner::PredictionOptions options{.policy = request.policy, .is_fresh = request.has("--fresh")};
+  if (const auto effort = request.value("--effort")) {
+    options.effort = planner::parse_number(*effort, "--effort");
+  }
+  auto outcome = planner::prediction_of(request.config, options);
   if (const auto* infeasible = std::get_if<planner::Infeasible>(&outcome)) {
     print(request.has("--json") ? to_json_text(*infeasible) : infeasible_table(*infeasible));
     return static_cast<int>(ExitCode::does_not_fit);
   }
-  auto& [resolved, step, remedies] = std::get<planner::RunPrediction>(outcome);
+  auto& [resolved, step, remedies, is_kept] = std::get<planner::RunPrediction>(outcome);
   const planner::Job& job = resolved.job();
   planner::Prediction& prediction = step.prediction;
 #if SLUICE_HAS_train
@@ -112,6 +118,7 @@ int run_predict(const Arguments& arguments) {
     print(to_json_text(prediction, remedies, needs, money, padding, explained));
   } else {
     print(prediction_table(prediction, job, resolved.predictor.machine().profile.name));
+    if (is_kept) print("search       kept from an equal one (--fresh searches again)\n");
     if (explained.beside) {
       print("beside       " + to_text(*explained.beside) + " times the step of " +
             *request.value("--beside") + "\n");

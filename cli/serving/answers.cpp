@@ -46,12 +46,12 @@ std::shared_ptr<const Answers::Predicted> Answers::predicted(const Query& query)
   if (prices_) prices = planner::read_prices(*prices_);
   auto result = std::make_shared<Predicted>();
   result->words = words;
-  auto outcome = planner::prediction_of(request.config, request.policy);
+  auto outcome = planner::prediction_of(request.config, {.policy = request.policy});
   if (const auto* infeasible = std::get_if<planner::Infeasible>(&outcome)) {
     result->prediction = to_json_text(*infeasible);
     result->timeline = "{}\n";
   } else {
-    auto& [resolved, step, remedies] = std::get<planner::RunPrediction>(outcome);
+    auto& [resolved, step, remedies, is_kept] = std::get<planner::RunPrediction>(outcome);
     if (resolved.predictor.machine().profile.device == planner::DeviceKind::host &&
         !host_numerics_id_.empty()) {
       step.prediction.numerics_id = host_numerics_id_;

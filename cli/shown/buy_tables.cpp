@@ -27,8 +27,7 @@ std::string or_dash(const std::optional<double>& value, int digits) {
 std::vector<std::string> cases_of(const BuyReport& report) {
   std::vector<std::string> cases;
   for (const BuyRow& row : report.rows) {
-    const bool has_case = row.fits && row.kind != planner::RowKind::resident_node;
-    if (has_case && std::ranges::find(cases, row.nearest_case) == cases.end()) {
+    if (row.fits && std::ranges::find(cases, row.nearest_case) == cases.end()) {
       cases.push_back(row.nearest_case);
     }
   }
@@ -36,7 +35,6 @@ std::vector<std::string> cases_of(const BuyReport& report) {
 }
 
 std::string evidence_text(const BuyRow& row, const std::vector<std::string>& cases) {
-  if (row.kind == planner::RowKind::resident_node) return row.next_limit;
   const auto number = std::ranges::find(cases, row.nearest_case) - cases.begin() + 1;
   return fmt::format("{:.0f}/{:.0f}/{:.0f} [{}]", 100 * row.evidence.measured,
                      100 * row.evidence.fitted, 100 * row.evidence.datasheet, number);
@@ -45,15 +43,16 @@ std::string evidence_text(const BuyRow& row, const std::vector<std::string>& cas
 /// A line below the row: the resource that sets its step, what the figures rest on, and notes on
 /// the machine.
 std::string limit_text(const BuyRow& row, const std::vector<std::string>& cases) {
-  const bool is_bound = row.kind == planner::RowKind::resident_node;
   std::string text = row.limit;
-  if (row.fits && !is_bound) {
-    text += fmt::format(" at {:.0f} %", 100 * row.limit_share);
+  if (row.fits) {
+    text += row.devices > 1 ? ", busy" : " at";
+    text += fmt::format(" {:.0f} %", 100 * row.limit_share);
     text += row.next_limit.empty() ? " of the step" : ", next " + row.next_limit;
   }
   if (!row.fits && !row.remedy.empty()) text += "; " + row.remedy;
   if (row.fits) text += "; " + evidence_text(row, cases);
-  if (!is_bound && row.gpus > 1) text += fmt::format("; uses 1 of {} GPUs", row.gpus);
+  if (row.gpus > row.devices) text += fmt::format("; uses {} of {} GPUs", row.devices, row.gpus);
+  if (!row.devices_note.empty()) text += ": " + row.devices_note;
   if (row.engine == planner::EngineOnGpu::never_run) text += "; never run on such a GPU";
   if (row.engine == planner::EngineOnGpu::none) text += "; the engine does not run here";
   if (row.is_arm) text += "; Arm host";

@@ -1,8 +1,10 @@
 """Advice on builds against predictions of every build of a small catalogue drawn by a seed (README.md)."""
 
 import argparse
+import concurrent.futures
 import itertools
 import json
+import os
 import pathlib
 import random
 import subprocess
@@ -15,6 +17,7 @@ import yaml
 PRICES = pathlib.Path(__file__).parent.parent / "buy_advice/prices.yaml"
 QUESTIONS = json.loads((pathlib.Path(__file__).parent / "questions.json").read_text())
 TOLERANCE = 0.02
+COUNTS, GPUS_OF_SOCKET, FEWEST_LANES, SSD_LANES = (1, 2, 4, 8), 4, 8, 4
 
 
 def output(command, refusal=None):
@@ -41,57 +44,64 @@ def drawn_parts(parts, priced, question, rng):
     """Names of priced parts of one drawn catalogue: cards, boards, modules and a drive."""
     named = question.get("gpus", [])
     gpus = named + rng.sample(sorted(p["name"] for p in parts["gpus"] if f"gpu {p['name']}" in priced and p["name"] not in named),
-                              max(0, 3 - len(named)))
-    cpus = rng.sample(sorted((p for p in parts["cpus"] if f"cpu {p['name']}" in priced), key=lambda p: p["name"]), 2)
+                              max(0, rng.choice((2, 3)) - len(named)))
+    cpus = rng.sample(sorted((p for p in parts["cpus"] if f"cpu {p['name']}" in priced), key=lambda p: p["name"]), rng.choice((1, 2)))
     drive = rng.choice(sorted(name for name in priced if name.startswith("ssd ")))
     names = [f"gpu {name}" for name in gpus] + [f"cpu {cpu['name']}" for cpu in cpus] + [drive]
     for cpu in cpus:
         modules = sorted(f"{size} GiB {kind_of(cpu)}" for size in sizes_of(cpu) if f"{size} GiB {kind_of(cpu)}" in priced)
-        names += rng.sample(modules, min(3, len(modules)))
+        names += rng.sample(modules, min(rng.choice((1, 2, 3)), len(modules)))
     return sorted(set(names)), gpus, cpus, drive
 
 
-def builds_of(sluice, drawn, priced):
-    """Every build of the drawn parts that goes together, with its price."""
+def builds_within(drawn, priced, budget):
+    """Builds of the drawn parts that cost at most 1.2 budgets, whether or not they go together; several GPUs bring one drive."""
     names, gpus, cpus, drive = drawn
-    builds = []
-    for gpu, cpu in itertools.product(gpus, cpus):
-        for count, size, drives in itertools.product(cpu["modules"], sizes_of(cpu), (1, 2, 4)):
+    for gpu, cpu, count in itertools.product(gpus, cpus, COUNTS):
+        sockets = -(-count // GPUS_OF_SOCKET) if cpu["server"] else 1
+        for modules, size, drives in itertools.product(cpu["modules"], sizes_of(cpu), (1, 2, 4) if count == 1 else (1,)):
             module = f"{size} GiB {kind_of(cpu)}"
-            if module not in names:
+            lanes = sockets * cpu["lanes"] - SSD_LANES * drives
+            if module not in names or (count > 1 and lanes < FEWEST_LANES * count):
                 continue
-            flags = ["--gpu", gpu, "--cpu", cpu["name"], "--ram", f"{count}x{module}", "--ssd", f"{drives}x {drive.removeprefix('ssd ')}"]
-            if output([sluice, "machines", "show", *flags], refusal=2) is None:
-                continue
-            usd = priced[f"gpu {gpu}"]["buy_usd"] + priced[f"cpu {cpu['name']}"]["buy_usd"]
-            usd += drives * priced[drive]["buy_usd"] + count * priced[module]["buy_usd"]
-            builds.append({"flags": flags, "usd": usd, "drives": drives})
-    return builds
+            usd = count * priced[f"gpu {gpu}"]["buy_usd"] + sockets * priced[f"cpu {cpu['name']}"]["buy_usd"]
+            usd += drives * priced[drive]["buy_usd"] + sockets * modules * priced[module]["buy_usd"]
+            if usd <= 1.2 * budget:
+                kit = f"{gpu} + {cpu['name']} + {modules}x{module}"
+                yield {"kit": kit if count == 1 else f"{count}x-{kit}", "drives": drives, "devices": count, "usd": usd,
+                       "machine": (kit if count == 1 else f"{count}x-{kit}") + f" + {drives}x {drive.removeprefix('ssd ')}"}
 
 
 def drawn_catalogue(sluice, parts, priced, question, most, rng):
-    """A drawn catalogue of at most `most` builds within 1.2 of the budget, and these builds."""
+    """A drawn catalogue of a third of `most` to `most` builds within 1.2 of the budget, and these builds."""
     while True:
         drawn = drawn_parts(parts, priced, question, rng)
-        builds = [b for b in builds_of(sluice, drawn, priced) if b["usd"] <= 1.2 * question["budget"]]
-        if 4 < len(builds) <= most:
+        builds = list(builds_within(drawn, priced, question["budget"]))
+        if not most / 3 < len(builds) <= 2 * most:
+            continue
+        builds = [b for b in builds if output([sluice, "machines", "show", b["machine"], "--json"], refusal=2) is not None]
+        if most / 3 < len(builds) <= most:
             return drawn[0], builds
 
 
-def predict_all(sluice, job, builds, parameters, size, effort):
-    """Gives builds their predicted step; drives lend all but the model's folder and two checkpoints where memory is short."""
-    in_memory = {}
-    for build in builds:
-        kit = tuple(build["flags"][:6])
-        if kit not in in_memory:
-            text = output([sluice, "plan", *job, *build["flags"], "--effort", effort, "--json"])
-            in_memory[kit] = json.loads(text)["step_s"] if text else None
-        build["step_s"] = in_memory[kit]
-        left = build["drives"] * size - 26 * parameters
-        if build["step_s"] is None and left > 0:
-            disk = ["--disk", f"{left >> 20}MiB"]
-            text = output([sluice, "plan", *job, *build["flags"], *disk, "--effort", effort, "--json"])
-            build["step_s"] = json.loads(text)["step_s"] if text else None
+def step_of(sluice, job, build, effort, disk=None):
+    """The build's predicted step by a search of its own, and its processor seconds; None where nothing fits."""
+    words = ["--machine", build["machine"], "--devices", str(build["devices"]), "--effort", effort, "--json"]
+    text = output([sluice, "predict", *job, *words, *(["--disk", disk] if disk else [])])
+    return json.loads(text)["step_s"] if text else None
+
+
+def predict_all(sluice, job, builds, lent, effort, jobs):
+    """Gives builds their predicted step, `jobs` at a time; drives of one GPU's builds lend `lent(drives)` bytes where memory is short."""
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        first = {build["kit"]: build for build in builds}
+        in_memory = dict(zip(first, pool.map(lambda build: step_of(sluice, job, build, effort), first.values()), strict=True))
+        for build in builds:
+            build["step_s"] = in_memory[build["kit"]]
+        short = [b for b in builds if b["step_s"] is None and b["devices"] == 1 and lent(b["drives"]) > 0]
+        steps = pool.map(lambda build: step_of(sluice, job, build, effort, f"{lent(build['drives']) >> 20}MiB"), short)
+        for build, step in zip(short, steps, strict=True):
+            build["step_s"] = step
 
 
 def compared(question, rows, builds):
@@ -107,12 +117,14 @@ def compared(question, rows, builds):
         steps = [row["step_s"] for row in rows if row["buy_usd"] <= build["usd"] * (1 + 1e-9)]
         better = min(steps) / build["step_s"] - 1 if steps else float("inf")
         if better > worst["better"]:
-            worst = {"better": better, "build": " ".join(build["flags"][1::2]), "usd": build["usd"]}
-    within = [build["step_s"] for build in builds if build.get("step_s") and build["usd"] <= question["budget"]]
-    found = [row["step_s"] for row in rows if row["buy_usd"] <= question["budget"]]
-    best = min(found) / min(within) - 1 if found and within else (float("inf") if within else 0.0)
-    return {"fit": len(within), "poor": len(poor), "advised_step_s": min(found, default=None), "best_step_s": min(within, default=None),
-            "better_within_budget": best, "better_for_its_price": worst}
+            worst = {"better": better, "build": build["machine"], "usd": build["usd"]}
+    within = [build for build in known if build["usd"] <= question["budget"]]
+    found = [row for row in rows if row["buy_usd"] <= question["budget"]]
+    best_row, best_build = (min(some, key=lambda one: one["step_s"], default=None) for some in (found, within))
+    better = best_row["step_s"] / best_build["step_s"] - 1 if best_row and best_build else (float("inf") if best_build else 0.0)
+    return {"fit": len(within), "poor": len(poor), "advised": best_row and best_row["machine"],
+            "advised_step_s": best_row and best_row["step_s"], "best": best_build and best_build["machine"],
+            "best_step_s": best_build and best_build["step_s"], "better_within_budget": better, "better_for_its_price": worst}
 
 
 def answered(sluice, question, names, priced, rent, seconds):
@@ -128,6 +140,24 @@ def answered(sluice, question, names, priced, rent, seconds):
         return job, json.loads(advice), time.monotonic() - start
 
 
+def checked(asked, number, parts, listed):
+    """One question's advice beside the predictions of all builds of its catalogue."""
+    question = QUESTIONS[number]
+    begun, used = time.monotonic(), os.times()
+    rng = random.Random(f"{asked.seed} {number}")
+    names, builds = drawn_catalogue(asked.sluice, parts, listed["parts"], question, asked.builds, rng)
+    job, advice, seconds = answered(asked.sluice, question, names, listed["parts"], listed["prices"], asked.seconds)
+    parameters = json.loads(output([asked.sluice, "models", "show", question["model"], "--json"]))["parameters"]
+    size = next(p["size_bytes"] for p in parts["ssds"] if f"ssd {p['name']}" in names)
+    predict_all(asked.sluice, job, builds, lambda drives: drives * size - 26 * parameters, asked.effort, asked.jobs)
+    now = os.times()
+    return {"seed": asked.seed, "most": asked.builds, "effort": asked.effort, "question": number, **question, "drawn": names,
+            "builds": len(builds), "several": sum(build["devices"] > 1 for build in builds), "buy_s": round(seconds, 1),
+            "all_s": round(time.monotonic() - begun, 1),
+            "processor_s": round(now.children_user + now.children_system - used.children_user - used.children_system, 1),
+            "open": advice["builds"]["open"], "verdict": advice["verdict"][0], **compared(question, advice["rows"], builds)}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sluice", default="build/bin/sluice")
@@ -135,29 +165,28 @@ def main():
     parser.add_argument("--question", type=int, action="append", choices=range(len(QUESTIONS)), help="only these")
     parser.add_argument("--builds", type=int, default=60, help="builds of a drawn catalogue at most")
     parser.add_argument("--seconds", help="for each advice; without it the advice depends on no clock")
-    parser.add_argument("--effort", default="0.2", help="of the search for each build, as sluice plan has it")
-    parser.add_argument("--out")
+    parser.add_argument("--effort", default="0.2", help="of the search for each build; the advice's own searches have 0.2")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="builds predicted at the same time")
+    parser.add_argument("--out", help="file of a line a finished question; questions that it has already are not asked again")
     asked = parser.parse_args()
     parts = json.loads(output([asked.sluice, "machines", "parts", "--json"]))
     listed = yaml.safe_load(PRICES.read_text())
-    answers, worse = [], False
-    for number, question in enumerate(QUESTIONS):
-        if asked.question and number not in asked.question:
-            continue
-        rng = random.Random(f"{asked.seed} {number}")
-        names, builds = drawn_catalogue(asked.sluice, parts, listed["parts"], question, asked.builds, rng)
-        job, advice, seconds = answered(asked.sluice, question, names, listed["parts"], listed["prices"], asked.seconds)
-        parameters = json.loads(output([asked.sluice, "models", "show", question["model"], "--json"]))["parameters"]
-        size = next(p["size_bytes"] for p in parts["ssds"] if f"ssd {p['name']}" in names)
-        predict_all(asked.sluice, job, builds, parameters, size, asked.effort)
-        answers.append({"question": number, **question, "drawn": names, "builds": len(builds), "buy_s": round(seconds, 1),
-                        "open": advice["builds"]["open"], "verdict": advice["verdict"][0], **compared(question, advice["rows"], builds)})
-        bad = max(answers[-1]["better_within_budget"], answers[-1]["better_for_its_price"]["better"])
-        worse |= bad > TOLERANCE
-        print(json.dumps(answers[-1]), flush=True)
-    if asked.out:
-        pathlib.Path(asked.out).write_text(json.dumps({"seed": asked.seed, "answers": answers}, indent=1) + "\n")
-    return 1 if worse else 0
+    out = pathlib.Path(asked.out) if asked.out else None
+    lines = [json.loads(line) for line in out.read_text().splitlines()] if out and out.exists() else []
+    same = {line["question"]: line for line in lines if (line["seed"], line["most"], line["effort"]) == (asked.seed, asked.builds, asked.effort)}
+    answers = []
+    for number in asked.question or range(len(QUESTIONS)):
+        answer = same.get(number)
+        if answer is None:
+            with tempfile.TemporaryDirectory() as store:  # Nothing that was calibrated or kept here counts.
+                os.environ["SLUICE_HOME"] = store
+                answer = checked(asked, number, parts, listed)
+            if out:
+                with out.open("a") as file:
+                    file.write(json.dumps(answer) + "\n")
+        answers.append(answer)
+        print(json.dumps(answer), flush=True)
+    return 1 if any(max(a["better_within_budget"], a["better_for_its_price"]["better"]) > TOLERANCE for a in answers) else 0
 
 
 if __name__ == "__main__":

@@ -11,40 +11,28 @@
 namespace sluice::planner {
 namespace {
 
-void compare_nodes(std::vector<std::string>& said, const BuyReport& report,
-                   const BuyRequest& request) {
-  const BuyRow* best = nullptr;
-  for (const BuyRow& row : report.rows) {
-    if (row.kind != RowKind::resident_node || !row.fits) continue;
-    const bool cheaper =
-        best != nullptr && row.rent_usd && (!best->rent_usd || *row.rent_usd < *best->rent_usd);
-    if (best == nullptr || cheaper) best = &row;
-  }
-  if (best == nullptr) {
-    said.emplace_back("No node of eight GPUs of the catalogue holds this model resident.");
-    return;
-  }
-  std::string text = "Faster, with other software: rent " + best->machine +
-                     ", which holds model and state in its GPUs' memory (a bound; Sluice plans no "
-                     "eight GPUs in this advice): ";
-  if (best->days) {
-    text += "between " + days_text(*best->days_low) + " (no schedule is faster) and " +
-            days_text(*best->days_high);
+/// Says what the GPUs of a row with several gain over one, and from how many tokens a step they
+/// pay.
+void say_devices(std::vector<std::string>& said, const BuyReport& report) {
+  if (!report.devices) return;
+  const DevicesPay& pay = report.devices->pay;
+  std::string text =
+      "Several GPUs: the " + std::to_string(pay.devices) + " of " + report.devices->machine;
+  if (!pay.speed) {
+    text += " hold this job, and one of them does not";
   } else {
-    text += "about " + decimal(best->tokens_per_s, 0) + " tokens/s";
-  }
-  if (best->rent_usd && best->days_high) {
-    const double most = *best->rent_usd_per_hour * *best->days_high * kHoursPerDay;
-    const double least = *best->rent_usd_per_hour * *best->days_low * kHoursPerDay;
-    text += ", " + dollars(least) + " to " + dollars(most);
-    const BuyRow* alone = cheapest_to_rent(report.rows, request);
-    if (alone != nullptr && most <= *alone->rent_usd) {
-      text += ": cheaper, too";
-    } else if (alone != nullptr && least < *alone->rent_usd) {
-      text += ": perhaps cheaper, too";
+    text += " do " + decimal(*pay.speed, 2) + " times what one of them does";
+    const double half = static_cast<double>(pay.devices) / 2;
+    text += "; more than " + decimal(half, pay.devices % 2 == 0 ? 0 : 1) + " times ";
+    if (pay.pays_from) {
+      text += "from " + std::to_string(*pay.pays_from) + " tokens a step on";
+    } else if (pay.cut_short) {
+      text += "from a number of tokens that time did not find (--seconds gives more)";
+    } else {
+      text += "at no number up to " + std::to_string(pay.most_tried) + " tokens a step";
     }
   }
-  said.push_back(text + (best->rent_usd_per_hour ? "." : "; no price of it is known."));
+  said.push_back(text + ".");
 }
 
 std::string plain(const std::string& resource) {
@@ -187,7 +175,7 @@ std::vector<std::string> verdict(const BuyReport& report, const BuyRequest& requ
   std::vector<std::string> said = conclusion(report, request);
   said.insert(said.end(), report.before_hardware.begin(), report.before_hardware.end());
   say_how_tried(said, report);
-  compare_nodes(said, report, request);
+  say_devices(said, report);
   say_what_binds(said, report);
   say_what_to_add(said, report, request);
   if (report.is_cut) {

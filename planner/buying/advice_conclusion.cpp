@@ -193,12 +193,9 @@ std::vector<std::string> conclusion(const BuyReport& report, const BuyRequest& r
                    ". What follows is prediction only.");
     return said;
   }
-  const bool any = std::ranges::any_of(report.rows, [](const BuyRow& row) {
-    return row.fits && row.kind != RowKind::resident_node;
-  });
+  const bool any = std::ranges::any_of(report.rows, &BuyRow::fits);
   if (!any) {
-    said.emplace_back(
-        "No single-GPU machine of the list fits this job; the rows say what each lacks.");
+    said.emplace_back("No machine of the list fits this job; the rows say what each lacks.");
     return said;
   }
   const BuyRow* own = request.owned ? find_row(report.rows, report.base) : nullptr;

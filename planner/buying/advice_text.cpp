@@ -53,8 +53,10 @@ std::string rent_text(const BuyRow& row) {
     text += ", with " + std::to_string(host_gib(row)) +
             " GiB of host memory, which not every lessor gives";
   }
-  const std::string of = row.kind == RowKind::instance ? " (uses 1 of its " : " (1 of a node's ";
-  if (row.gpus > 1) text += of + std::to_string(row.gpus) + " GPUs)";
+  const std::string used = std::to_string(row.devices);
+  const std::string of =
+      row.kind == RowKind::instance ? " (uses " + used + " of its " : " (" + used + " of a node's ";
+  if (row.gpus > row.devices) text += of + std::to_string(row.gpus) + " GPUs)";
   return text;
 }
 
@@ -62,10 +64,9 @@ std::string buy_text(const BuyRow& row) {
   std::string text = row.machine;
   if (row.buy_usd) text += " for " + dollars(*row.buy_usd);
   text += ": " + time_text(row);
-  if (row.gpus > 1 && !row.like.empty()) {
-    text += "; has " + std::to_string(row.gpus) + " GPUs, of which this uses 1";
-  } else if (row.gpus > 1) {
-    text += "; sold in nodes of " + std::to_string(row.gpus) + " GPUs, of which this uses 1";
+  if (row.gpus > row.devices) {
+    text += (row.like.empty() ? "; sold in nodes of " : "; has ") + std::to_string(row.gpus) +
+            " GPUs, of which this uses " + std::to_string(row.devices);
   }
   return text;
 }

@@ -18,6 +18,7 @@
 #include "planner/predictions/timed_plan.hpp"
 #include "planner/requests/larger_micro_batch.hpp"
 #include "planner/requests/request.hpp"
+#include "planner/requests/run_devices.hpp"
 #include "planner/requests/run_step.hpp"
 #include "planner/search/search.hpp"
 #include "sim/units_text.hpp"
@@ -100,9 +101,12 @@ class BaseMachine {
 
   [[nodiscard]] Predictor with(const Variant& variant) const {
     const ResolvedMachine machine = changed(run_.predictor.machine(), variant);
-    return {run_.predictor.job(), machine,
+    return {run_.predictor.job(),
+            machine,
             rescaled(run_.calibration, run_.predictor.machine().profile, machine.profile),
-            config_.residency};
+            config_.residency,
+            {},
+            run_.predictor.ranks()};
   }
 
   /// Step on the changed machine, and its plan: the faster of the base's own plan and the best that
@@ -160,25 +164,19 @@ RatioInterval speedup_of(const Predictor& base, const Plan& before, const Predic
                         upgraded.predict(after).prediction.errors);
 }
 
-Request machine_with(const RunConfig& config, const PartChange& change) {
-  RunConfig other = config;
-  other.machine = to_text(change.parts);
-  return resolve(other);
-}
-
 /// Upgrade by `change`: its step is that of the faster of the base's plan and of what `finder`
 /// finds.
 Ordered ordered(const RunConfig& config, const PartChange& change, const BuyRequest& request,
                 PlanFinder& finder, const TimedPlan* base) {
   Ordered result{.upgrade = {.what = change.what, .setting = change.setting}, .plan = {}};
-  const Request run = run_on(config, request, to_text(change.parts));
+  const Request run = run_on(config, request, to_text(change.machine()));
   const auto found = finder.find(run);
   std::optional<Duration> best;
   if (const auto* plan = std::get_if<TimedPlan>(&found)) {
     best = plan->step;
     result.plan = result.taken = plan->plan;
   }
-  if (base != nullptr) {
+  if (base != nullptr && base->plan.ranks == run.config.devices) {
     const Duration step = run.predictor.score(base->plan).step;
     if (step.count() > 0 && (!best || step < *best)) {
       best = step;
@@ -204,20 +202,23 @@ std::optional<Duration> add_upgrades(BuyReport& report, const RunConfig& config,
   if (own != nullptr) before = Before{own->step, own->plan};
   // Orders would not change memory that the run states.
   const bool is_stated = config.limits.host || config.limits.hbm;
-  const std::optional<Composition> parts =
-      is_stated ? std::nullopt : find_composition(config.machine);
+  const std::optional<CountedParts> parts =
+      is_stated ? std::nullopt : find_counted_parts(config.machine);
   if (parts) {
-    const std::vector<PartChange> changes = part_changes(*parts, needed);
+    std::vector<PartChange> changes = part_changes(*parts, needed);
+    std::erase_if(changes, [&](const PartChange& change) {
+      return why_not_shared(config, change.gpus).has_value();
+    });
     std::vector<Ordered> found(changes.size());
     parallel_for(changes.size(), request.threads, [&](std::size_t i) {
       found[i] = ordered(config, changes[i], request, finder, own);
-      add_price(found[i].upgrade, *parts, changes[i].parts, request);
+      add_price(found[i].upgrade, *parts, changes[i].machine(), request);
     });
     finder.settle();
     // The best plan found for any of the upgrades is tried on the base and on each.
     const Plan* best = nullptr;
     for (const Ordered& one : found) {
-      if (!before || !one.plan) continue;
+      if (!before || !one.plan || one.plan->ranks != predictor.ranks()) continue;
       const Duration here = predictor.score(*one.plan).step;
       if (here.count() == 0 || here >= before->step) continue;
       before = Before{here, *one.plan};
@@ -226,8 +227,9 @@ std::optional<Duration> add_upgrades(BuyReport& report, const RunConfig& config,
     parallel_for(changes.size(), request.threads, [&](std::size_t i) {
       Upgrade& upgrade = found[i].upgrade;
       if (!upgrade.fits || !before) return;
-      const Predictor there = machine_with(config, changes[i]).predictor;
-      const Duration step = best != nullptr ? there.score(*best).step : Duration(0);
+      const Predictor there = run_on(config, request, to_text(changes[i].machine())).predictor;
+      const bool is_tried = best != nullptr && best->ranks == there.ranks();
+      const Duration step = is_tried ? there.score(*best).step : Duration(0);
       if (step.count() > 0 && step < upgrade.step) {
         upgrade.step = step;
         found[i].taken = *best;
@@ -300,7 +302,7 @@ void say_batches(BuyReport& report, const Request& run, const Prediction& p) {
   const double waits = to_seconds(p.stalls.at(Stall::weights) + p.stalls.at(Stall::gradient) +
                                   p.stalls.at(Stall::activation)) /
                        to_seconds(p.step);
-  if (waits < kMuch) return;
+  if (waits < kMuch || run.config.devices > 1) return;
   const auto batch = batch_bound_by_compute(run);
   if (!batch || *batch <= run.job().batch_size) return;
   report.before_hardware.push_back(

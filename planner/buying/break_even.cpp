@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "planner/buying/advice_text.hpp"
-#include "planner/catalogue/composed_machine.hpp"
+#include "planner/catalogue/several_gpus.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -57,10 +57,12 @@ void check_use(const MachineUse& use, const std::string& dashes) {
 
 RunCost run_cost(const BuyRow& bought, const BuyRequest& request) {
   RunCost cost;
-  const std::optional<Composition> parts = find_composition(bought.machine);
-  if (!parts) return cost;
-  const auto cores = static_cast<double>(find_cpu(parts->cpu).cores);
-  const double gpu = find_gpu(parts->gpu).watts;
+  const std::optional<CountedParts> machine = find_counted_parts(bought.machine);
+  if (!machine) return cost;
+  const Composition* parts = &machine->parts;
+  const CpuPart& cpu = find_cpu(parts->cpu);
+  const auto cores = static_cast<double>(cpu.cores * sockets_of(cpu, machine->gpus));
+  const double gpu = find_gpu(parts->gpu).watts * static_cast<double>(machine->gpus);
   const PowerRule& rule = power_rule();
   cost.watts = Range{.usual = gpu + rule.core * cores,
                      .low = rule.gpu_low * gpu + rule.core_low * cores,
@@ -114,7 +116,7 @@ const BuyRow* soonest_to_pay(const std::vector<BuyRow>& rows, const BuyRequest& 
   const BuyRow* best = nullptr;
   double least = 0;
   for (const BuyRow& row : rows) {
-    const bool offered = row.fits && !row.owned && row.kind != RowKind::resident_node;
+    const bool offered = row.fits && !row.owned;
     if (row.engine == EngineOnGpu::none || !offered || !row.buy_usd || !row.days) continue;
     if (request.days && *row.days > *request.days) continue;
     if (request.budget_usd && *row.buy_usd > *request.budget_usd) continue;

@@ -25,7 +25,6 @@ void BuildCandidates::find_bounds(CandidateGroup& group,
                                   const std::function<Seconds(const BuildOffer&)>& bound) {
   std::vector<const BuildOffer*> most;
   for (const BuildCandidate& one : group.candidates) {
-    if (!one.offer->lends_drives) continue;
     const auto has_less = [&](const BuildOffer* other) { return has_no_less(*one.offer, *other); };
     if (std::ranges::any_of(
             most, [&](const BuildOffer* other) { return has_no_less(*other, *one.offer); })) {

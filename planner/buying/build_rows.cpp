@@ -33,7 +33,7 @@ constexpr double kUsable = 0.98;
 constexpr std::size_t kMostPlanned = 160;
 
 std::string name_of(const BuildOffer& offer) {
-  return to_text(offer.parts) + (offer.lends_drives ? " lent" : "");
+  return offer.name() + (offer.lends_drives ? " lent" : "");
 }
 
 /// Searches allowed for rows of the answer once the builds are known, and how many one with the
@@ -53,7 +53,7 @@ class BuildPlanner {
         parameters_(parameter_count(to_job(config).model)) {}
 
   [[nodiscard]] Request run_of(const BuildOffer& offer) const {
-    return run_on(config_, request_, to_text(offer.parts), lent(config_, offer, parameters_));
+    return run_on(config_, request_, offer.name(), lent(config_, offer, parameters_));
   }
 
   /// Plans the job on the build. May be called from several threads at a time.
@@ -162,8 +162,8 @@ ComparedRows build_rows(const RunConfig& config, const BuyRequest& request, Plan
     goal.progress = [&](std::size_t done, std::size_t open, const FoundBuild* best) {
       std::string text = "builds";
       if (best != nullptr) {
-        text += "; fastest so far " + to_text(best->offer.parts) + ", " + dollars(best->offer.usd) +
-                ", " + format_seconds(best->step) + " a step";
+        text += "; fastest so far " + best->offer.name() + ", " + dollars(best->offer.usd) + ", " +
+                format_seconds(best->step) + " a step";
       }
       request.progress(done, done + std::max<std::size_t>(open, 1), text);
     };

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "planner/catalogue/counted_machine.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -77,33 +78,52 @@ std::vector<PricedDrives> drives_of(const CpuPart& cpu, const PriceList& prices)
   return drives;
 }
 
-bool go_together(const Composition& parts) {
+/// Whether the offer's parts go together, with at least kFewestLanes of several GPUs for each.
+bool go_together(const BuildOffer& offer) {
+  constexpr std::int64_t kFewestLanes = 8;
   try {
-    check_parts(parts);
-    return true;
+    check_parts(offer.parts);
+    return offer.gpus == 1 || offer.lanes >= kFewestLanes;
   } catch (const BadRequest&) {
     return false;
   }
 }
 
-void add_offers(BuildGroup& group, double base, const PriceList& prices) {
+/// PCIe lanes of each of several GPUs; 0 where the CPU has too few.
+std::int64_t lanes_or_none(const CountedParts& machine) {
+  try {
+    return lanes_of_each(machine);
+  } catch (const BadRequest&) {
+    return 0;
+  }
+}
+
+/// Adds the offers of a group whose GPUs and boards cost `base`.
+void add_offers(BuildGroup& group, const CountedParts& bare, double base, const PriceList& prices) {
   const CpuPart& cpu = find_cpu(group.cpu);
+  const std::int64_t sockets = sockets_of(cpu, bare.gpus);
   const std::vector<PricedDrives> drives = drives_of(cpu, prices);
   for (const PricedKit& kit : kits_of(cpu, prices)) {
     for (const PricedDrives& set : drives) {
+      CountedParts machine = bare;
+      machine.parts.ram = kit.kit;
+      machine.parts.ssd = set.set;
       BuildOffer offer{
-          .parts = {.gpu = group.gpu, .cpu = group.cpu, .ram = kit.kit, .ssd = set.set},
-          .usd = base + kit.usd + set.usd,
+          .parts = machine.parts,
+          .gpus = bare.gpus,
+          .usd = base + static_cast<double>(sockets) * kit.usd + set.usd,
           .lends_drives = false,
-          .memory = kit.kit.total(),
-          .memory_rate = kit.rate,
-          .cpu_rate = update_rate(cpu),
+          .memory = Bytes(kit.kit.total().count() * sockets),
+          .memory_rate = BytesPerSecond(kit.rate.count() * static_cast<double>(sockets)),
+          .cpu_rate = update_rate(cpu) * static_cast<double>(sockets),
           .pcie = cpu.pcie,
+          .lanes = bare.gpus == 1 ? 16 : lanes_or_none(machine),
           .drives = set.size,
           .drive_rate = set.rate,
           .drive_write_rate = set.write_rate};
-      if (!go_together(offer.parts)) continue;
+      if (!go_together(offer)) continue;
       if (&set == &drives.front()) group.offers.push_back(offer);
+      if (offer.gpus > 1) break;
       offer.lends_drives = true;
       group.offers.push_back(std::move(offer));
     }
@@ -116,11 +136,13 @@ void add_offers(BuildGroup& group, double base, const PriceList& prices) {
 bool has_no_less(const BuildOffer& more, const BuildOffer& less) {
   if (more.memory < less.memory || more.memory_rate < less.memory_rate) return false;
   if (more.cpu_rate < less.cpu_rate || more.pcie < less.pcie) return false;
+  if (more.lanes < less.lanes) return false;
   if (!less.lends_drives) return true;
   return more.lends_drives && more.drives >= less.drives && more.drive_rate >= less.drive_rate;
 }
 
-std::vector<BuildGroup> build_groups(const PriceList& prices) {
+std::vector<BuildGroup> build_groups(const PriceList& prices,
+                                     const std::vector<std::int64_t>& counts) {
   std::vector<BuildGroup> groups;
   for (const GpuPart& gpu : gpu_parts()) {
     const auto card = prices.buy("gpu " + gpu.name);
@@ -128,9 +150,17 @@ std::vector<BuildGroup> build_groups(const PriceList& prices) {
     for (const CpuPart& cpu : cpu_parts()) {
       const auto board = prices.buy("cpu " + cpu.name);
       if (!board || !goes_with(gpu, cpu)) continue;
-      BuildGroup group{.gpu = gpu.name, .cpu = cpu.name, .offers = {}};
-      add_offers(group, *card + *board, prices);
-      if (!group.offers.empty()) groups.push_back(std::move(group));
+      for (const std::int64_t count : counts) {
+        if (count > 1 && gpu.fabric.empty()) continue;
+        const CountedParts bare{.gpus = count,
+                                .parts = {.gpu = gpu.name, .cpu = cpu.name, .ram = {}, .ssd = {}}};
+        BuildGroup group{.gpu = counted_name({.gpus = count, .machine = gpu.name}),
+                         .cpu = cpu.name,
+                         .offers = {}};
+        const double boards = *board * static_cast<double>(sockets_of(cpu, count));
+        add_offers(group, bare, *card * static_cast<double>(count) + boards, prices);
+        if (!group.offers.empty()) groups.push_back(std::move(group));
+      }
     }
   }
   return groups;

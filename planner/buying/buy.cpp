@@ -11,6 +11,7 @@
 #include "planner/buying/rented_rows.hpp"
 #include "planner/buying/row_maker.hpp"
 #include "planner/buying/rows.hpp"
+#include "planner/buying/several_rows.hpp"
 #include "planner/models/support.hpp"
 #include "planner/policies/run_job.hpp"
 #include "planner/requests/run_step.hpp"
@@ -25,7 +26,7 @@ void set_beside_base(BuyReport& report) {
   for (BuyRow& row : report.rows) {
     row.beside_base.reset();
     const bool both = base != report.rows.end() && base->fits && row.fits;
-    if (!both || row.machine == report.base || row.kind == RowKind::resident_node) continue;
+    if (!both || row.machine == report.base) continue;
     row.beside_base = ratio_interval(row.errors, base->errors);
   }
 }
@@ -56,8 +57,6 @@ const char* to_string(RowKind kind) {
       return "machine";
     case RowKind::more_memory:
       return "more memory";
-    case RowKind::resident_node:
-      return "resident node";
     case RowKind::instance:
       return "instance";
     case RowKind::build:
@@ -105,6 +104,7 @@ BuyReport advise(const RunConfig& config, const BuyRequest& request, PlanFinder&
     report.is_cut = true;
   } else {
     add_base(report, base, request, finder, is_rented);
+    report.devices = devices_worth(report.rows, report.base, config, request);
   }
   try {
     const Job job = to_job(config);

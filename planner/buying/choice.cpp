@@ -9,7 +9,7 @@ namespace {
 constexpr double kSameSpeed = 1.1;
 
 bool buyable(const BuyRow& row, const BuyRequest& request, bool within) {
-  if (!row.fits || row.owned || row.kind == RowKind::resident_node) return false;
+  if (!row.fits || row.owned) return false;
   if (row.engine == EngineOnGpu::none) return false;
   if (!within) return true;
   if (request.days && row.days && *row.days > *request.days) return false;
@@ -55,8 +55,7 @@ const BuyRow* best_for_the_money(const std::vector<BuyRow>& rows, const BuyReque
 const BuyRow* cheapest_to_rent(const std::vector<BuyRow>& rows, const BuyRequest& request) {
   const BuyRow* best = nullptr;
   for (const BuyRow& row : rows) {
-    // A bound is no offer: resident nodes are compared on their own.
-    if (!row.fits || !row.rent_usd || row.kind == RowKind::resident_node) continue;
+    if (!row.fits || !row.rent_usd) continue;
     if (row.engine == EngineOnGpu::none) continue;
     if (request.days && *row.days > *request.days) continue;
     if (best == nullptr || *row.rent_usd < *best->rent_usd) best = &row;
@@ -68,7 +67,7 @@ const BuyRow* faster_to_rent(const std::vector<BuyRow>& rows, const BuyRequest& 
                              const BuyRow& cheapest) {
   constexpr double kDearer = 2, kFaster = 0.5;
   for (const BuyRow& row : rows) {
-    if (!row.fits || !row.rent_usd || row.kind == RowKind::resident_node) continue;
+    if (!row.fits || !row.rent_usd) continue;
     if (row.engine == EngineOnGpu::none) continue;
     if (*row.rent_usd > kDearer * *cheapest.rent_usd || *row.days > kFaster * *cheapest.days)
       continue;

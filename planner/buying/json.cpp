@@ -76,6 +76,8 @@ Json to_json(const BuyRow& row) {
           {"next_limit", row.next_limit},
           {"remedy", row.remedy},
           {"gpus", row.gpus},
+          {"devices", row.devices},
+          {"devices_note", row.devices_note},
           {"phases", row.phases ? phases_json(*row.phases) : Json(nullptr)},
           {"ssd_wear", row.wear ? wear_json(*row.wear) : Json(nullptr)},
           {"within_days", or_null(row.within_days)},
@@ -103,6 +105,15 @@ Json to_json(const Upgrade& upgrade) {
           {"within_budget", or_null(upgrade.within_budget)}};
 }
 
+Json to_json(const DevicesWorth& worth) {
+  return {{"machine", worth.machine},
+          {"devices", worth.pay.devices},
+          {"speed", or_null(worth.pay.speed)},
+          {"pays_from_tokens", or_null(worth.pay.pays_from)},
+          {"most_tried_tokens", worth.pay.most_tried},
+          {"cut_short", worth.pay.cut_short}};
+}
+
 }  // namespace
 
 std::string to_json_text(const BuyReport& report) {
@@ -113,6 +124,7 @@ std::string to_json_text(const BuyReport& report) {
   for (const Upgrade& upgrade : report.upgrades) json["upgrades"].push_back(to_json(upgrade));
   for (const auto& [resource, value] : report.elasticity) json["elasticity"][resource] = value;
   json["break_even"] = report.break_even ? to_json(*report.break_even) : Json(nullptr);
+  json["devices"] = report.devices ? to_json(*report.devices) : Json(nullptr);
   json["builds"] = {{"planned", report.builds.planned},
                     {"ruled_out", report.builds.ruled_out},
                     {"open", report.builds.open}};

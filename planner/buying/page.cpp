@@ -42,8 +42,7 @@ std::string clouds_html(const BuyReport& report, const BuyRequest& request) {
   std::string rows;
   for (const BuyRow& row : report.rows) {
     if (!row.rent_usd_per_hour) continue;
-    const bool is_bound = row.kind == RowKind::resident_node;
-    std::string host = is_bound ? "the node's" : "-";
+    std::string host = row.devices > 1 ? "the node's" : "-";
     if (row.rented) {
       host = std::to_string(row.rented->memory.count() >> 30) + " GiB, " +
              std::to_string(row.rented->cores) + " cores";
@@ -51,7 +50,6 @@ std::string clouds_html(const BuyReport& report, const BuyRequest& request) {
       host = "ask for " + std::to_string(host_gib(row)) + " GiB";
     }
     std::string time = row.fits ? time_text(row) : "does not fit: " + row.limit;
-    if (is_bound) time += "; a bound for other software";
     rows += "<tr>" + cell(row.machine) + cell(host) +
             cell(decimal(*row.rent_usd_per_hour, 2), true) + cell(time) +
             cell(or_dash(row.rent_usd), true) + "<td>" + source_html(row, request) + "</td></tr>";
@@ -66,10 +64,11 @@ std::string rows_html(const BuyReport& report) {
   std::string rows;
   for (const BuyRow& row : report.rows) {
     std::string what = row.limit;
-    if (row.kind == RowKind::resident_node)
-      what += row.fits ? "; " + row.next_limit : "";
-    else if (row.fits)
-      what += " at " + decimal(100 * row.limit_share, 0) + " % of the step";
+    if (row.fits) what += " at " + decimal(100 * row.limit_share, 0) + " % of the step";
+    if (row.gpus > row.devices) {
+      what += "; uses " + std::to_string(row.devices) + " of " + std::to_string(row.gpus) + " GPUs";
+    }
+    if (!row.devices_note.empty()) what += ": " + row.devices_note;
     if (!row.fits && !row.remedy.empty()) what += "; " + row.remedy;
     rows += "<tr>" + cell(row.machine) +
             cell(row.fits ? format_seconds(to_seconds(row.step)) : "-", true) +

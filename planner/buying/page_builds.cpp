@@ -4,7 +4,7 @@
 #include "planner/buying/break_even.hpp"
 #include "planner/buying/choice.hpp"
 #include "planner/buying/page.hpp"
-#include "planner/catalogue/composed_machine.hpp"
+#include "planner/catalogue/several_gpus.hpp"
 #include "planner/files/html_text.hpp"
 
 namespace sluice::planner {
@@ -24,12 +24,14 @@ void add_part(std::string& rows, const std::string& part, std::int64_t count,
 }
 
 std::string parts_html(const BuyRow& row, const BuyRequest& request) {
-  const auto parts = find_composition(row.machine);
-  if (!parts) return "";
+  const auto machine = find_counted_parts(row.machine);
+  if (!machine) return "";
+  const Composition* parts = &machine->parts;
+  const std::int64_t sockets = sockets_of(find_cpu(parts->cpu), machine->gpus);
   std::string rows;
-  add_part(rows, "gpu " + parts->gpu, 1, request);
-  add_part(rows, "cpu " + parts->cpu, 1, request);
-  add_part(rows, module_text(parts->ram), parts->ram.count, request);
+  add_part(rows, "gpu " + parts->gpu, machine->gpus, request);
+  add_part(rows, "cpu " + parts->cpu, sockets, request);
+  add_part(rows, module_text(parts->ram), sockets * parts->ram.count, request);
   add_part(rows, "ssd " + parts->ssd.kind, parts->ssd.count, request);
   if (row.buy_usd) {
     rows += "<tr><th>together</th><td class=\"n\">" + dollars(*row.buy_usd) + "</td></tr>";
@@ -87,8 +89,7 @@ std::vector<ShownBuild> shown_builds(const BuyReport& report, const BuyRequest& 
   }
   const BuyRow* fast = nullptr;
   for (const BuyRow& row : within) {
-    const bool counts = row.fits && row.buy_usd && row.kind != RowKind::resident_node &&
-                        row.engine != EngineOnGpu::none && !row.owned;
+    const bool counts = row.fits && row.buy_usd && row.engine != EngineOnGpu::none && !row.owned;
     if (counts && (fast == nullptr || row.step < fast->step)) fast = &row;
   }
   std::vector<ShownBuild> shown;

@@ -20,7 +20,7 @@ struct Dot {
 std::vector<Dot> dots_of(const BuyReport& report) {
   std::vector<Dot> dots;
   for (const BuyRow& row : report.rows) {
-    if (!row.fits || !row.days || row.kind == RowKind::resident_node) continue;
+    if (!row.fits || !row.days) continue;
     Dot dot{.name = row.machine, .days = *row.days, .low = *row.days_low, .high = *row.days_high};
     if (row.buy_usd) {
       dot.usd = *row.buy_usd;

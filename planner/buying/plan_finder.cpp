@@ -26,8 +26,9 @@ constexpr double kLikeSame = 1.02, kLikeMore = 1.005;
 /// The same ratio for brief searches.
 constexpr double kLikeBriefly = 1.02;
 
-/// Number of brief searches after which known plans are all that is tried, where any fits.
-constexpr std::size_t kBriefSearches = 16;
+/// Numbers of brief searches after which known plans are all that is tried, where any fits: of one
+/// GPU, and of each number of several.
+constexpr std::size_t kBriefSearches = 16, kBriefSearchesOfSeveral = 6;
 /// Number of brief searches with the disk after which the first plan that fits is taken.
 constexpr std::size_t kBriefDiskSearches = 2;
 /// Ratio of host memories within which one search with the disk stands for others.
@@ -71,7 +72,7 @@ std::optional<TimedPlan> PlanFinder::best_known(const Request& request) const {
     to.push_back(std::move(one));
   };
   for (const Known& known : known_) {
-    if (known.hbm > machine.hbm) continue;
+    if (known.hbm > machine.hbm || known.plan.ranks != predictor.ranks()) continue;
     const Plan plan = adapted(known.plan, known.all_cores, predictor);
     const bool on_disk = uses_disk(plan);
     if (known.host <= machine.host && (!on_disk || machine.state_on_disk)) {
@@ -118,14 +119,17 @@ bool PlanFinder::is_enough(const Request& request, const TimedPlan& best, Search
   if (ratio <= kNearBound) return true;
   const bool on_disk = uses_disk(best.plan);
   const bool is_brief = depth == SearchDepth::brief;
-  if (is_brief && brief_searches_ >= kBriefSearches) return true;
+  const std::int64_t ranks = request.predictor.ranks();
+  const auto count = brief_searches_.find(ranks);
+  const std::size_t most = ranks == 1 ? kBriefSearches : kBriefSearchesOfSeveral;
+  if (is_brief && count != brief_searches_.end() && count->second >= most) return true;
   const Bytes host = request.machine().host;
   return std::ranges::any_of(searched_, [&](const Searched& one) {
     if (!is_brief && one.depth == SearchDepth::brief) return false;
     // Briefly one search with the disk is enough, whatever the GPU.
     if (is_brief && on_disk && one.on_disk) return true;
-    if (one.on_disk != on_disk || one.peak != peak_of(request) || one.hbm != request.machine().hbm)
-      return false;
+    if (one.ranks != ranks || one.on_disk != on_disk) return false;
+    if (one.peak != peak_of(request) || one.hbm != request.machine().hbm) return false;
     if (on_disk) {
       const double memory =
           static_cast<double>(one.host.count()) / static_cast<double>(host.count());
@@ -141,6 +145,7 @@ bool PlanFinder::is_enough(const Request& request, const TimedPlan& best, Search
 std::optional<Infeasible> PlanFinder::known_shortage(const Request& request) const {
   const Bytes host = request.machine().host;
   for (const Lacking& one : lacking_) {
+    if (one.ranks != request.predictor.ranks()) continue;
     if (one.peak != peak_of(request) || one.hbm != request.machine().hbm) continue;
     const Bytes needed = at(one.shortage.memory, Tier::host).capacity + one.shortage.short_by;
     if (host >= needed) continue;
@@ -181,7 +186,8 @@ void PlanFinder::note(const Request& request, const TimedPlan& found,
                         .all_cores = found.plan.threads == cores_of(request.predictor)},
               .searched = {}};
   if (searched) {
-    fresh.searched = Searched{.peak = peak_of(request),
+    fresh.searched = Searched{.ranks = request.predictor.ranks(),
+                              .peak = peak_of(request),
                               .hbm = machine.hbm,
                               .host = machine.host,
                               .on_disk = uses_disk(found.plan),
@@ -195,9 +201,10 @@ void PlanFinder::note(const Request& request, const TimedPlan& found,
 void PlanFinder::note(const Request& request, const Infeasible& shortage) {
   if (shortage.tier != Tier::host) return;
   const std::lock_guard lock(mutex_);
-  fresh_lacking_.emplace_back(
-      order_of(request),
-      Lacking{.peak = peak_of(request), .hbm = request.machine().hbm, .shortage = shortage});
+  fresh_lacking_.emplace_back(order_of(request), Lacking{.ranks = request.predictor.ranks(),
+                                                         .peak = peak_of(request),
+                                                         .hbm = request.machine().hbm,
+                                                         .shortage = shortage});
 }
 
 Trial PlanFinder::tried(const Request& asked, SearchDepth depth) const {
@@ -277,7 +284,7 @@ void PlanFinder::settle() {
     if (fresh.searched) {
       searched_.push_back(*fresh.searched);
       const bool is_brief = fresh.searched->depth == SearchDepth::brief;
-      brief_searches_ += is_brief ? 1 : 0;
+      if (is_brief) ++brief_searches_[fresh.searched->ranks];
       brief_disk_searches_ += is_brief && fresh.searched->on_disk ? 1 : 0;
     }
     const bool is_known = std::ranges::any_of(

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -20,15 +21,15 @@ namespace sluice::planner {
 /// How long a plan is searched for.
 enum class SearchDepth {
   /// Briefly: with the disk only for the first few machines on which no known plan fits, of others
-  /// the first plan that does; and no more once many machines were searched. Enough to tell builds
-  /// apart.
+  /// the first plan that does; and no more once many machines of as many GPUs were searched. Enough
+  /// to tell builds apart.
   brief,
   usual  ///< With the request's settings.
 };
 
-/// Finds plans of one job on machines. find() may be called from several threads at a time;
-/// settle() only while none of them runs. What find() returns depends on the calls before the last
-/// settle() alone, so that the number of threads changes nothing.
+/// Finds plans of one job on machines of one GPU and of several. find() may be called from several
+/// threads at a time; settle() only while none of them runs. What find() returns depends on the
+/// calls before the last settle() alone, so that the number of threads changes nothing.
 class PlanFinder {
  public:
   /// Plan with its step, or what lacks.
@@ -53,8 +54,9 @@ class PlanFinder {
     /// Whether its updates on the CPU take all cores, and not the usual number.
     bool all_cores = false;
   };
-  /// What a search found: its step over the bound, with such a GPU and so much memory.
+  /// What a search found: its step over the bound, with such GPUs and so much memory.
   struct Searched {
+    std::int64_t ranks = 1;
     double peak = 0;
     Bytes hbm{0}, host{0};
     bool on_disk = false;
@@ -63,6 +65,7 @@ class PlanFinder {
   };
   /// What host memory lacks beside a GPU, for plans that use no disk.
   struct Lacking {
+    std::int64_t ranks = 1;
     double peak = 0;
     Bytes hbm{0};
     Infeasible shortage;
@@ -90,8 +93,10 @@ class PlanFinder {
 
   std::vector<Known> known_;
   std::vector<Searched> searched_;
-  /// Numbers of entries of `searched_` from brief searches: all, and those with the disk.
-  std::size_t brief_searches_ = 0, brief_disk_searches_ = 0;
+  /// Numbers of entries of `searched_` from brief searches: by their ranks, and those with the
+  /// disk.
+  std::map<std::int64_t, std::size_t> brief_searches_;
+  std::size_t brief_disk_searches_ = 0;
   std::vector<Lacking> lacking_;
   std::string known_hash_;  ///< Hash of all that settle() made known, in order.
   std::mutex mutex_;

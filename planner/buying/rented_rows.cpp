@@ -2,9 +2,53 @@
 
 #include <utility>
 
+#include "planner/catalogue/counted_machine.hpp"
 #include "planner/effort/parallel_for.hpp"
+#include "planner/requests/run_devices.hpp"
 
 namespace sluice::planner {
+namespace {
+
+/// Why a run uses one of the instance's GPUs; none where it can use all.
+std::optional<std::string> why_one(const RunConfig& config, const Instance& instance) {
+  constexpr std::int64_t kMost = 8;
+  if (instance.gpus > kMost) return "no plan is for more than 8 GPUs";
+  if (find_gpu(instance.gpu).fabric.empty()) return "nothing is known of what connects them";
+  return why_not_shared(config, instance.gpus);
+}
+
+/// The row of an instance with a plan for all of its GPUs; with one for one of them where they
+/// cannot share the run's steps, or where one alone is no slower.
+BuyRow instance_row(const RunConfig& config, const BuyRequest& request, PlanFinder& finder,
+                    const std::string& name, const Instance& instance) {
+  const RentedHost host = host_of(instance);
+  BuyRow row;
+  std::string note;
+  if (instance.gpus > 1) note = why_one(config, instance).value_or("");
+  if (request.end.is_late()) {
+    row.limit = "not planned: time was over";
+    row.remedy = "--seconds gives more";
+    row.rented = host;
+  } else {
+    row = make_rented_row(config, request, finder, instance.gpu, host).row;
+    if (!row.fits) row.remedy = "an instance with more";
+    if (instance.gpus > 1 && note.empty()) {
+      const std::string all = counted_name({.gpus = instance.gpus, .machine = instance.gpu});
+      BuyRow shared = make_rented_row(config, request, finder, all, host).row;
+      const bool is_better = shared.fits && (!row.fits || shared.step < row.step);
+      if (is_better) row = std::move(shared);
+      if (!is_better && row.fits) note = "all of them are no faster than one";
+    }
+  }
+  row.kind = RowKind::instance;
+  row.like = std::exchange(row.machine, name);
+  row.gpus = instance.gpus;
+  row.devices_note = note;
+  add_money(row, request);
+  return row;
+}
+
+}  // namespace
 
 std::optional<RentedHost> rented_share(const RunConfig& config, const BuyRequest& request,
                                        const std::string& machine) {
@@ -31,14 +75,7 @@ std::vector<BuyRow> instance_rows(const RunConfig& config, const BuyRequest& req
                                                     request.prices.instances.end());
   std::vector<BuyRow> rows(all.size());
   parallel_for(all.size(), request.threads, [&](std::size_t i) {
-    const auto& [name, instance] = all[i];
-    BuyRow row = make_rented_row(config, request, finder, instance.gpu, host_of(instance)).row;
-    row.kind = RowKind::instance;
-    row.like = std::exchange(row.machine, name);
-    row.gpus = instance.gpus;
-    if (!row.fits) row.remedy = "an instance with more";
-    add_money(row, request);
-    rows[i] = std::move(row);
+    rows[i] = instance_row(config, request, finder, all[i].first, all[i].second);
   });
   finder.settle();
   return rows;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "planner/effort/deadline.hpp"
+#include "planner/explanation/devices_pay.hpp"
 #include "planner/predictions/predict.hpp"
 #include "planner/requests/instance.hpp"
 #include "planner/requests/phase_memory.hpp"
@@ -75,10 +76,7 @@ enum class RowKind {
   /// A machine whose host memory is too small for the job, with the smallest memory kit that is
   /// large enough.
   more_memory,
-  /// A node of eight GPUs that holds the whole model, by roofline
-  /// (planner/buying/resident_node.hpp).
-  resident_node,
-  instance,  ///< An instance of a cloud, of which the job uses one GPU.
+  instance,  ///< An instance of a cloud.
   build  ///< A build of parts that the search over builds found (planner/buying/build_search.hpp).
 };
 const char* to_string(RowKind kind);
@@ -154,18 +152,22 @@ struct BuyRow {
   std::string price_date = {}, price_source = {};
   /// Cost of the request's tokens in USD: the price to buy, or the rent for `days`.
   std::optional<double> cost = {};
-  /// Name of the largest bound of the step, such as "compute"; where the job does not fit, the tier
-  /// that is short and by how much.
+  /// Name of the largest bound of the step, such as "compute", and of several devices the lane that
+  /// is busy for longest; where the job does not fit, the tier that is short and by how much.
   std::string limit = {};
-  double limit_share = 0;  ///< The bound that `limit` names, as a share (0 to 1) of the step.
-  /// The largest bound but `limit`, with its share of the step, such as "dram at 80 % of the step";
-  /// for a resident node, a remark on what its step is.
+  /// The bound that `limit` names, or the time for which that lane is busy, as a share (0 to 1) of
+  /// the step.
+  double limit_share = 0;
+  /// The largest bound but `limit`, with its share of the step, such as "dram at 80 % of the step".
   std::string next_limit = {};
   /// What to change so that the job fits, such as a flag, or what is in the way, in words; empty
   /// where it fits.
   std::string remedy = {};
-  /// Number of GPUs of the smallest host that the GPU is sold in; the job uses one of them.
+  /// Number of GPUs of the machine, or of the smallest host that the GPU is sold in.
   std::int64_t gpus = 1;
+  std::int64_t devices = 1;  ///< Number of them that share each step of the job.
+  /// Why the job uses fewer GPUs than an instance has, in words; empty where it uses all.
+  std::string devices_note = {};
   std::optional<PhaseMemory> phases = {};
   /// Wear of the machine's drives; none where the drives are not known.
   std::optional<SsdWear> wear = {};
@@ -174,8 +176,7 @@ struct BuyRow {
   std::optional<bool> within_days = {}, within_budget = {};
   EvidenceShares evidence = {};
   std::string nearest_case = {};
-  /// What the predicted step may err by, cause by cause (planner/predictions/ratio_interval.hpp);
-  /// empty for a resident node.
+  /// What the predicted step may err by, cause by cause (planner/predictions/ratio_interval.hpp).
   StepErrors errors = {};
   /// This row's step time over that of the machine BuyReport::base, with a 90 % interval; none for
   /// that machine itself, and where the job does not fit on either.
@@ -222,6 +223,12 @@ struct BoughtOrRented {
   BreakEven pays;
 };
 
+/// What the GPUs of one row gain over one of them.
+struct DevicesWorth {
+  std::string machine;  ///< Name of the row.
+  DevicesPay pay;
+};
+
 struct BuyReport {
   /// The request in one sentence (model, sizes, tokens, budget, days), for the head of a page.
   std::string question = {};
@@ -230,6 +237,9 @@ struct BuyReport {
   BuildCounts builds = {};
   /// Why the engine cannot train the job, as a sentence without a full stop; empty where it can.
   std::string untrainable = {};
+  /// The worth of the GPUs of the base machine or, where that has one, of the fastest row with
+  /// several within the budget; none where no such row fits.
+  std::optional<DevicesWorth> devices = {};
   /// Sentences of advice on the base machine that cost no money: a larger micro-batch for a
   /// mixture, a larger batch where the link sets the step, state on drives where host memory is
   /// short.

@@ -1,10 +1,13 @@
 #include "planner/buying/row_maker.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "planner/buying/break_even.hpp"
-#include "planner/catalogue/composed_machine.hpp"
+#include "planner/catalogue/counted_machine.hpp"
 #include "planner/catalogue/machine_list.hpp"
+#include "planner/catalogue/several_gpus.hpp"
+#include "planner/predictions/limited_by.hpp"
 #include "planner/requests/request.hpp"
 #include "planner/requests/run_needs.hpp"
 #include "planner/requests/run_step.hpp"
@@ -61,10 +64,18 @@ void describe(BuyRow& row, const Prediction& p, const Predictor& predictor,
   row.nearest_case = needs.nearest_case;
   row.phases = needs.phases;
   row.wear = needs.wear;
-  row.gpus = needs.gpus;
+  row.gpus = std::max(needs.gpus, p.plan.ranks);
+  row.devices = p.plan.ranks;
+  if (row.devices > 1) {  // Their bound is of compute alone.
+    const auto [lane, share] = limited_by(p);
+    row.limit = lane;
+    row.limit_share = share;
+    row.next_limit = "compute alone at " + percent(p.bound.time / to_seconds(p.step));
+    row.next_limit += " of the step";
+  }
   row.engine = engine_on(predictor.machine().profile);
-  const auto parts = find_composition(config.machine);
-  row.is_arm = parts && find_cpu(parts->cpu).is_arm;
+  const auto machine = find_counted_parts(config.machine);
+  row.is_arm = machine && find_cpu(machine->parts.cpu).is_arm;
 }
 
 }  // namespace
@@ -79,10 +90,7 @@ void add_money(BuyRow& row, const BuyRequest& request) {
     row.days_low = days(row.step_low);
     row.days_high = days(row.step_high);
   }
-  const Price price =
-      row.kind == RowKind::resident_node && !request.prices.machines.contains(row.machine)
-          ? Price{}
-          : request.prices.of(row.machine);
+  const Price price = request.prices.of(row.machine);
   if (row.owned) return within_days(row, request);
   row.buy_usd = price.buy_usd;
   row.rent_usd_per_hour = price.rent_usd_per_hour;
@@ -120,6 +128,7 @@ Request run_on(const RunConfig& config, const BuyRequest& request, const std::st
                std::optional<Bytes> disk) {
   RunConfig there = config;
   there.machine = machine;
+  if (!config.stated.contains("devices")) there.devices = counted_machine(machine).gpus;
   if (disk) there.limits.disk = disk;
   Request run = resolve(there);
   run.search.effort = kAdviceEffort;
@@ -156,6 +165,8 @@ MadeRow make_row(const RunConfig& config, const BuyRequest& request, PlanFinder&
   if (made.shortage->tier == Tier::hbm) {
     row.remedy = "a smaller micro_batch, loss_chunk or seq_len, or a GPU with more memory";
   }
+  row.devices = run.config.devices;
+  row.gpus = row.devices;
   add_money(row, request);
   return made;
 }

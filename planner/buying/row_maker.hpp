@@ -27,8 +27,9 @@ struct MadeRow {
 /// for each of two checkpoints; none where nothing is left.
 [[nodiscard]] std::optional<Bytes> left_on_drives(Bytes drives, std::int64_t parameters);
 
-/// The run `config` on `machine`, resolved for a quick search. With `disk`, plans may keep that
-/// much state on the machine's drives.
+/// The run `config` on `machine`, resolved for a quick search; on a machine that is named by its
+/// number of GPUs with as many devices, unless the run states another number. With `disk`, plans
+/// may keep that much state on the machine's drives.
 [[nodiscard]] Request run_on(const RunConfig& config, const BuyRequest& request,
                              const std::string& machine, std::optional<Bytes> disk = std::nullopt);
 

@@ -6,15 +6,14 @@
 #include "planner/buying/build_rows.hpp"
 #include "planner/buying/build_space.hpp"
 #include "planner/buying/rented_rows.hpp"
-#include "planner/buying/resident_node.hpp"
 #include "planner/buying/row_maker.hpp"
+#include "planner/buying/several_rows.hpp"
 #include "planner/buying/upgrades.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/counted_machine.hpp"
 #include "planner/catalogue/machine_list.hpp"
 #include "planner/catalogue/memory_kits.hpp"
 #include "planner/effort/parallel_for.hpp"
-#include "planner/policies/run_job.hpp"
 #include "sim/units_text.hpp"
 
 namespace sluice::planner {
@@ -33,8 +32,8 @@ class RowMaker {
   /// smallest sufficient kit.
   [[nodiscard]] std::vector<BuyRow> rows_of(const std::string& machine) const {
     std::vector<BuyRow> rows;
-    if (const CountedMachine many = counted_machine(machine); many.gpus > 1) {
-      return {row_of_several(many, machine)};
+    if (counted_machine(machine).gpus > 1) {
+      return {row_of_several(config_, request_, finder_, machine)};
     }
     if (const auto share = rented_share(config_, request_, machine)) {
       return {make_rented_row(config_, request_, finder_, machine, *share).row};
@@ -63,57 +62,7 @@ class RowMaker {
     return rows;
   }
 
-  [[nodiscard]] std::vector<BuyRow> node_rows() const {
-    const Job job = to_job(config_);
-    std::vector<BuyRow> rows;
-    const std::vector<ResidentNode> nodes = resident_nodes(job);
-    // The node that everybody can rent; where it does not hold the model, the smallest that does;
-    // and those that the user has a price of.
-    const auto usual = std::ranges::find(nodes, "8x-h100-sxm", &ResidentNode::name);
-    const bool holds = usual != nodes.end() && usual->fits;
-    std::string smallest;
-    Bytes least{0};
-    for (const ResidentNode& node : nodes) {
-      if (holds || !node.fits || (!smallest.empty() && node.capacity >= least)) continue;
-      smallest = node.name;
-      least = node.capacity;
-    }
-    for (const ResidentNode& node : nodes) {
-      const bool named = node.name == "8x-h100-sxm" || node.name == smallest;
-      if (!named && !request_.prices.machines.contains(node.name)) continue;
-      BuyRow row{.machine = node.name, .kind = RowKind::resident_node, .fits = node.fits};
-      row.gpus = 8;
-      row.limit =
-          node.fits ? node.limit : "hbm short by " + format_bytes(node.needed - node.capacity);
-      row.next_limit =
-          "from every kernel at its ceiling to these kernels with NVLink after them; no plan";
-      row.nearest_case = "none: a bound";
-      row.evidence.datasheet = 1;
-      if (node.fits) {
-        row.step = std::chrono::duration_cast<Duration>(node.step);
-        row.step_low = std::chrono::duration_cast<Duration>(node.least);
-        row.step_high = std::chrono::duration_cast<Duration>(node.most);
-        row.tokens_per_s = node.tokens_per_s;
-      } else {
-        row.remedy = "more nodes";
-      }
-      add_money(row, request_);
-      rows.push_back(std::move(row));
-    }
-    return rows;
-  }
-
  private:
-  /// The row of a machine with several GPUs, of which the job uses one.
-  [[nodiscard]] BuyRow row_of_several(const CountedMachine& many, const std::string& name) const {
-    BuyRow row = make_row(config_, request_, finder_, many.machine, RowKind::machine).row;
-    row.machine = name;
-    row.like = many.machine;
-    row.gpus = many.gpus;
-    add_money(row, request_);
-    return row;
-  }
-
   const RunConfig& config_;
   const BuyRequest& request_;
   PlanFinder& finder_;
@@ -124,8 +73,9 @@ class RowMaker {
 
 ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request, PlanFinder& finder) {
   std::vector<std::string> machines = request.machines;
-  const std::vector<BuildGroup> groups =
-      machines.empty() ? build_groups(request.prices) : std::vector<BuildGroup>{};
+  const std::vector<BuildGroup> groups = machines.empty()
+                                             ? build_groups(request.prices, shared_counts(config))
+                                             : std::vector<BuildGroup>{};
   if (machines.empty()) {
     for (const CatalogueMachine& machine : catalogue_machines()) {
       // Builds stand for machines that have no price of their own.
@@ -136,6 +86,7 @@ ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request, PlanFi
         machines.push_back(machine.name);
       }
     }
+    for (std::string& node : priced_nodes(request.prices)) machines.push_back(std::move(node));
   }
   // The machine that the request is about is a row too.
   const bool named = request.owned || config.machine != RunConfig().machine;
@@ -143,7 +94,7 @@ ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request, PlanFi
     machines.push_back(config.machine);
   }
   for (const std::string& machine : machines) {
-    (void)find_machine(counted_machine(machine).machine, config.backend);
+    (void)find_machine(machine, config.backend);
   }
   const RowMaker maker(config, request, finder, !groups.empty());
   // Builds first: they are most of the answer, and what is found on them is tried on machines.
@@ -164,7 +115,7 @@ ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request, PlanFi
     });
     finder.settle();
   }
-  std::vector<BuyRow> rows = maker.node_rows();
+  std::vector<BuyRow> rows;
   if (request.machines.empty()) found.push_back(instance_rows(config, request, finder));
   found.push_back(std::move(searched.rows));
   for (std::vector<BuyRow>& some : found) {

@@ -10,8 +10,8 @@
 namespace sluice::planner {
 
 /// Rows of the request's machines or, where it names none and prices parts, of builds and of the
-/// catalogue's machines that have a price of their own; of machines that need more memory with that
-/// memory added, and of resident nodes; first those on which the job fits, fastest first.
+/// catalogue's machines that have a price of their own; and of machines that need more memory with
+/// that memory added; first those on which the job fits, fastest first.
 [[nodiscard]] ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request,
                                     PlanFinder& finder);
 

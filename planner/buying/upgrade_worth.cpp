@@ -4,7 +4,7 @@
 
 namespace sluice::planner {
 
-void add_price(Upgrade& upgrade, const Composition& from, const Composition& to,
+void add_price(Upgrade& upgrade, const CountedParts& from, const CountedParts& to,
                const BuyRequest& request) {
   upgrade.price = request.prices.change(from, to);
   if (request.owned) return;

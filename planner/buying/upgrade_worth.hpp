@@ -11,7 +11,7 @@ namespace sluice::planner {
 
 /// Writes to `upgrade` the prices of turning `from` into `to`: of the new parts alone for a user
 /// who owns `from`; of the whole machine `to` for one who does not.
-void add_price(Upgrade& upgrade, const Composition& from, const Composition& to,
+void add_price(Upgrade& upgrade, const CountedParts& from, const CountedParts& to,
                const BuyRequest& request);
 
 /// Amount in USD that an upgrade costs, to compare with the budget: of the parts for an owned

@@ -142,6 +142,31 @@ void add_drive(std::vector<PartChange>& changes, const Composition& parts) {
   changes.push_back(std::move(change));
 }
 
+/// Whether there is a fabric between the GPUs, and the CPUs have lanes for all.
+bool can_be_connected(const PartChange& change) {
+  if (change.gpus == 1) return true;
+  if (find_gpu(change.parts.gpu).fabric.empty()) return false;
+  try {
+    (void)lanes_of_each(change.machine());
+    return true;
+  } catch (const BadRequest&) {
+    return false;
+  }
+}
+
+void add_more_gpus(std::vector<PartChange>& changes, const CountedParts& machine) {
+  constexpr std::int64_t kMost = 8;
+  const GpuPart& gpu = find_gpu(machine.parts.gpu);
+  if (gpu.node_gpus > 1 || 2 * machine.gpus > kMost) return;
+  PartChange change{.what = {}, .setting = {}, .parts = machine.parts, .gpus = 2 * machine.gpus};
+  change.what = "+" + std::to_string(machine.gpus) +
+                (machine.gpus == 1 ? " GPU: a second " : " GPUs: " + std::to_string(change.gpus)) +
+                (machine.gpus == 1 ? "" : " ") + gpu.name;
+  change.setting = "--machine \"" + to_text(change.machine()) + "\"";
+  change.setting += " --devices " + std::to_string(change.gpus);
+  changes.push_back(std::move(change));
+}
+
 }  // namespace
 
 FlopsPerSecond product_rate(const GpuPart& gpu) {
@@ -149,16 +174,23 @@ FlopsPerSecond product_rate(const GpuPart& gpu) {
       FlopsPerSecond(compose(find_composition(gpu.name).value()).gemm.back().rate.value));
 }
 
-std::vector<PartChange> part_changes(const Composition& parts, std::optional<Bytes> needed) {
+std::vector<PartChange> part_changes(const CountedParts& machine, std::optional<Bytes> needed) {
+  const Composition& parts = machine.parts;
   std::vector<PartChange> changes;
-  if (needed) add_enough_memory(changes, parts, *needed);
+  if (needed) {
+    const std::int64_t sockets = sockets_of(find_cpu(parts.cpu), machine.gpus);
+    add_enough_memory(changes, parts, Bytes(needed->count() / sockets));
+  }
   add_memory(changes, parts);
   add_board(changes, parts);
   add_gpus(changes, parts);
   add_drive(changes, parts);
+  for (PartChange& change : changes) change.gpus = machine.gpus;
+  add_more_gpus(changes, machine);
+  std::erase_if(changes, [](const PartChange& change) { return !can_be_connected(change); });
   // What is enough may also be the next larger kit.
   for (std::size_t i = changes.size(); needed && i-- > 1;) {
-    if (changes[i].parts == changes[0].parts) {
+    if (changes[i].machine() == changes[0].machine()) {
       changes.erase(changes.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }

@@ -31,6 +31,7 @@ Json cpus_json() {
                     {"cores", cpu.cores},
                     {"pcie", cpu.pcie},
                     {"lanes", cpu.lanes},
+                    {"server", cpu.server},
                     {"memory", cpu.memory},
                     {"channels", cpu.channels},
                     {"slots", cpu.slots},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 
 #include "planner/catalogue/catalogue_files.hpp"
 #include "planner/catalogue/counted_machine.hpp"
@@ -78,23 +79,6 @@ void set_sockets(MachineProfile& machine, std::int64_t sockets) {
   for (LaneSlowing& pair : machine.interference) pair.threads *= sockets;
 }
 
-/// Number of PCIe lanes of each of `gpus` GPUs.
-std::int64_t lanes_of(const GpuPart& gpu, const CpuPart& cpu, const SsdSet& ssd, std::int64_t gpus,
-                      std::int64_t sockets) {
-  constexpr std::int64_t kSsdLanes = 4;
-  constexpr std::array kWidths = {16, 8, 4};
-  const std::int64_t most = gpu.link == HostLink::pcie5_x8 ? 8 : 16;
-  if (gpu.node_gpus > 1) return most;
-  const std::int64_t left = sockets * cpu.lanes - kSsdLanes * ssd.count;
-  for (const std::int64_t width : kWidths) {
-    if (width <= most && gpus * width <= left) return width;
-  }
-  throw BadRequest("machine: " + std::to_string(gpus) + " GPUs: " + cpu.name + " has " +
-                   std::to_string(left) +
-                   " PCIe lanes for them, fewer than 4 each: name fewer, or "
-                   "another CPU (sluice machines parts)");
-}
-
 void set_lanes(MachineProfile& machine, const GpuPart& gpu, std::int64_t lanes) {
   const std::int64_t most = gpu.link == HostLink::pcie5_x8 ? 8 : 16;
   if (lanes == most) return;
@@ -108,6 +92,39 @@ void set_lanes(MachineProfile& machine, const GpuPart& gpu, std::int64_t lanes) 
 }
 
 }  // namespace
+
+std::optional<CountedParts> find_counted_parts(const std::string& text) {
+  const CountedMachine many = counted_machine(text);
+  auto parts = find_composition(many.machine);
+  if (!parts) return std::nullopt;
+  return CountedParts{.gpus = many.gpus, .parts = std::move(*parts)};
+}
+
+std::string to_text(const CountedParts& parts) {
+  return counted_name({.gpus = parts.gpus, .machine = to_text(parts.parts)});
+}
+
+std::int64_t sockets_of(const CpuPart& cpu, std::int64_t gpus) {
+  return cpu.server ? (gpus + kGpusOfSocket - 1) / kGpusOfSocket : 1;
+}
+
+std::int64_t lanes_of_each(const CountedParts& machine) {
+  constexpr std::int64_t kSsdLanes = 4;
+  constexpr std::array kWidths = {16, 8, 4};
+  const GpuPart& gpu = find_gpu(machine.parts.gpu);
+  const CpuPart& cpu = find_cpu(machine.parts.cpu);
+  const std::int64_t most = gpu.link == HostLink::pcie5_x8 ? 8 : 16;
+  if (gpu.node_gpus > 1) return most;
+  const std::int64_t left =
+      sockets_of(cpu, machine.gpus) * cpu.lanes - kSsdLanes * machine.parts.ssd.count;
+  for (const std::int64_t width : kWidths) {
+    if (width <= most && machine.gpus * width <= left) return width;
+  }
+  throw BadRequest("machine: " + std::to_string(machine.gpus) + " GPUs: " + cpu.name + " has " +
+                   std::to_string(left) +
+                   " PCIe lanes for them, fewer than 4 each: name fewer, or "
+                   "another CPU (sluice machines parts)");
+}
 
 MachineProfile with_node_host(MachineProfile profile, const std::string& name) {
   for (const CatalogueFile& file : catalogue_parts_files()) {
@@ -124,9 +141,8 @@ MachineProfile with_node_host(MachineProfile profile, const std::string& name) {
 MachineProfile with_several_gpus(MachineProfile one, const Composition& parts, std::int64_t gpus) {
   const GpuPart& gpu = find_gpu(parts.gpu);
   const CpuPart& cpu = find_cpu(parts.cpu);
-  const std::int64_t sockets = cpu.server ? (gpus + kGpusOfSocket - 1) / kGpusOfSocket : 1;
-  set_sockets(one, sockets);
-  set_lanes(one, gpu, lanes_of(gpu, cpu, parts.ssd, gpus, sockets));
+  set_sockets(one, sockets_of(cpu, gpus));
+  set_lanes(one, gpu, lanes_of_each({.gpus = gpus, .parts = parts}));
   one.fabric = fabric_of(gpu, gpus, BytesPerSecond(one.h2d.value));
   one.devices = gpus;
   one.name = counted_name({.gpus = gpus, .machine = one.name});

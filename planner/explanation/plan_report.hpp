@@ -20,6 +20,7 @@ struct PlanReport {
   /// only one considered.
   Planned planned;
   PlanExplanation explanation;
+  bool is_kept = false;  ///< Whether an equal search found the plan before.
   std::optional<std::string> policy = {};
   /// Job sizes that the planner chose; none where none were free.
   std::optional<ChosenSizes> sizes = {};

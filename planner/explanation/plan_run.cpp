@@ -56,13 +56,14 @@ class TimeShares {
 };
 
 /// The plan of the policy or of a search with the effort or the time that was asked for.
-std::variant<Planned, Infeasible> planned(Request request) {
+std::variant<PlanReport, Infeasible> planned(Request request, bool is_fresh) {
   if (request.search.until.is_set()) request.search.effort = kNoLimit;
-  auto found = choose_plan(request);
+  auto found = choose_plan(request, {.kept = !is_fresh});
   if (auto* infeasible = std::get_if<Infeasible>(&found)) return std::move(*infeasible);
   ChosenPlan& chosen = std::get<ChosenPlan>(found);
   if (chosen.source == PlanSource::policy) complete(chosen.planned, request.predictor);
-  return std::move(chosen.planned);
+  return PlanReport{
+      .planned = std::move(chosen.planned), .explanation = {}, .is_kept = chosen.is_kept};
 }
 
 /// Explains the plan; if the explanation finds a faster plan, explains and takes that one instead.
@@ -129,13 +130,13 @@ PlannedRun plan_run(const PlanRequest& request) {
   if (request.effort) run.search.effort = search_effort(*request.effort, "--effort");
   run.search.until = shares.next(TimeShares::kSearch);
   say("searching");
-  auto found = planned(run);
+  auto found = planned(run, request.is_fresh);
   if (auto* infeasible = std::get_if<Infeasible>(&found)) {
     return {std::move(run), std::move(*infeasible)};
   }
   run.search.until = shares.next(TimeShares::kExplain);
   say("explaining");
-  PlanReport report{.planned = std::move(std::get<Planned>(found)), .explanation = {}};
+  PlanReport report = std::move(std::get<PlanReport>(found));
   report.explanation =
       explained(report.planned, run, run.policy ? Replan::never : Replan::where_it_helps);
   report.policy = config.policy;

@@ -23,6 +23,7 @@ struct PlanRequest {
   /// Time that the planning may take in all on this computer, in place of `effort`. The result then
   /// depends on the computer's speed; the report lists what was left out for lack of time.
   std::optional<Seconds> seconds = {};
+  bool is_fresh = false;  ///< Whether a search is made even where an equal one was kept.
   /// Axes along which fronts are computed: plans that trade step time for memory or tokens.
   std::vector<FrontAxis> fronts = {};
   /// Whether to find the batch size from which copies over the link hide under compute.

@@ -5,6 +5,7 @@
 #include "planner/models/support.hpp"
 #include "planner/plans/plan_file.hpp"
 #include "planner/plans/plan_overrides.hpp"
+#include "planner/requests/kept_planned.hpp"
 #include "planner/requests/memory_in_modules.hpp"
 #include "planner/requests/run_devices.hpp"
 #include "sim/error.hpp"
@@ -54,13 +55,20 @@ Infeasible with_known(Infeasible infeasible, const Predictor& predictor) {
   return infeasible;
 }
 
-std::variant<ChosenPlan, Infeasible> found_plan(const Request& request, bool remedies) {
-  auto found = remedies ? search_or_remedy(request.predictor, request.calibration, request.search,
-                                           memory_in_modules(request))
-                        : search(request.predictor, request.search);
+std::variant<ChosenPlan, Infeasible> found_plan(const Request& request,
+                                                const PlanOptions& options) {
+  if (options.kept) {
+    if (auto kept = kept_planned(request)) {
+      return ChosenPlan{.planned = std::move(*kept), .is_kept = true};
+    }
+  }
+  auto found = options.remedies ? search_or_remedy(request.predictor, request.calibration,
+                                                   request.search, memory_in_modules(request))
+                                : search(request.predictor, request.search);
   if (auto* infeasible = std::get_if<Infeasible>(&found)) {
     return with_known(std::move(*infeasible), request.predictor);
   }
+  if (options.kept) keep_planned(request, std::get<Planned>(found));
   return ChosenPlan{.planned = std::move(std::get<Planned>(found))};
 }
 
@@ -76,7 +84,7 @@ std::variant<ChosenPlan, Infeasible> choose_plan(const Request& request,
   if (options.stored) {
     if (auto stored = stored_plan(request)) return std::move(*stored);
   }
-  return found_plan(request, options.remedies);
+  return found_plan(request, options);
 }
 
 std::optional<GivenPlan> given_plan(const Request& request) {
@@ -121,7 +129,7 @@ std::string describe_source(const ChosenPlan& chosen, const RunConfig& config) {
     case PlanSource::searched:
       break;
   }
-  return "a plan found now";
+  return chosen.is_kept ? "a plan that an equal search found before" : "a plan found now";
 }
 
 }  // namespace sluice::planner

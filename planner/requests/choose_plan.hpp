@@ -21,6 +21,7 @@ struct ChosenPlan {
   /// search only `best` is set.
   Planned planned;
   PlanSource source = PlanSource::searched;  ///< Where the plan comes from.
+  bool is_kept = false;                      ///< Whether an equal search found it before.
   /// Memory that the plan takes by a rule of its policy's own, which the prediction already holds;
   /// none where there is no such rule.
   std::optional<Memory> policy_memory = {};
@@ -43,14 +44,17 @@ struct PlanOptions {
   /// Whether to throw BadRequest for jobs and given plans that Sluice predicts but cannot execute.
   bool executable = false;
   Unfit unfit = Unfit::refused;
+  /// Whether what an equal search found before serves (kept_planned), and what is found now is
+  /// kept.
+  bool kept = false;
   bool remedies = true;  ///< Whether an Infeasible that is returned says which changes would help.
 };
 
 /// Chooses the plan of the run's plan file, else of its policy, with the run's pins; else the
 /// stored plan, if `options` allow it, it fits and agrees with the run's pins and residency; else
-/// the best plan that a search with the request's settings finds. A given plan that exceeds a
-/// capacity is not replaced: the remedies name what a search would find. Throws BadRequest for a
-/// plan of another job.
+/// the best plan that a search with the request's settings finds, or found before. A given plan
+/// that exceeds a capacity is not replaced: the remedies name what a search would find. Throws
+/// BadRequest for a plan of another job.
 [[nodiscard]] std::variant<ChosenPlan, Infeasible> choose_plan(const Request& request,
                                                                const PlanOptions& options = {});
 

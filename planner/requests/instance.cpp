@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "planner/catalogue/composed_machine.hpp"
+#include "planner/catalogue/several_gpus.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -34,8 +34,11 @@ RunConfig on_rented(RunConfig run, const std::string& machine, const RentedHost&
     run.limits.host =
         Bytes(static_cast<std::int64_t>(kUsable * static_cast<double>(host.memory.count())));
   }
-  const auto parts = find_composition(machine);
-  const std::int64_t cores = parts ? std::min(host.cores, find_cpu(parts->cpu).cores) : host.cores;
+  std::int64_t cores = host.cores;
+  if (const auto whole = find_counted_parts(machine)) {
+    const CpuPart& cpu = find_cpu(whole->parts.cpu);
+    cores = std::min(cores, cpu.cores * sockets_of(cpu, whole->gpus));
+  }
   run.machine_overrides.try_emplace("cores", std::to_string(cores));
   return run;
 }

@@ -8,8 +8,9 @@
 #include "planner/files/whole_file.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "planner/policies/run_job.hpp"
+#include "planner/requests/kept_planned.hpp"
+#include "planner/requests/kept_search.hpp"
 #include "sim/error.hpp"
-#include "sim/version.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -39,11 +40,11 @@ std::optional<std::string> answer_key(const std::vector<std::string>& words, con
                                       const std::vector<std::string>& machines,
                                       const std::vector<std::filesystem::path>& files,
                                       const Store& store) {
-  const std::string built(commit());
-  if (built.empty() || built.back() == '+' || built == "unknown") return std::nullopt;
+  const auto program = built_program();
+  if (!program) return std::nullopt;
   try {
-    CanonicalText text("sluice-advice-answer 1");
-    text.add("version", version()).add("commit", built);
+    CanonicalText text("sluice-advice-answer 2");
+    text.add("program", *program);
     for (const std::string& word : words) text.add("word", word);
     text.add("job", job_hash(to_job(run)));
     for (const std::string& machine : machines) {
@@ -55,6 +56,17 @@ std::optional<std::string> answer_key(const std::vector<std::string>& words, con
   } catch (const BadRequest&) {
     return std::nullopt;  // The advice itself says what is wrong.
   }
+}
+
+std::optional<std::string> run_answer_key(const std::vector<std::string>& words, const Request& run,
+                                          const std::vector<std::filesystem::path>& files) {
+  const auto program = built_program();
+  if (!program) return std::nullopt;
+  CanonicalText text("sluice-run-answer 1");
+  text.add("program", *program).add("search", search_key(run));
+  for (const std::string& word : words) text.add("word", word);
+  for (const auto& file : files) text.add("file", sha256_hex(read_whole_file(file)));
+  return text.hash();
 }
 
 std::optional<std::string> kept_answer(const Store& store, const std::string& key) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "planner/catalogue/store.hpp"
+#include "planner/requests/request.hpp"
 #include "planner/runs/run_config.hpp"
 
 namespace sluice::planner {
@@ -21,6 +22,13 @@ namespace sluice::planner {
                                                     const std::vector<std::string>& machines,
                                                     const std::vector<std::filesystem::path>& files,
                                                     const Store& store);
+
+/// Hash of all that an answer on one run depends on: the words of the question, the program, the
+/// contents of `files`, and all that a search of the run does (search_key). None where nothing is
+/// to be kept.
+[[nodiscard]] std::optional<std::string> run_answer_key(
+    const std::vector<std::string>& words, const Request& run,
+    const std::vector<std::filesystem::path>& files);
 
 /// The answer kept under `key`; none where there is none.
 [[nodiscard]] std::optional<std::string> kept_answer(const Store& store, const std::string& key);

@@ -33,7 +33,7 @@ std::string search_key(const Request& request) {
       .add("residency", static_cast<std::int64_t>(request.config.residency))
       .add("threads", request.config.threads.value_or(0))
       .add("exhaustive", request.search.exhaustive)
-      .add("effort", request.search.effort);
+      .add("effort", request.search.effort == 0 ? kUsualEffort : request.search.effort);
   if (request.config.devices > 1) key.add("devices", request.config.devices);
   for (const auto& [name, value] : request.config.plan_overrides) key.add(name, value);
   return key.hash();

@@ -137,10 +137,12 @@ PriceList price_list(const YAML::Node& root, const std::string& where) {
 }
 
 /// Parts as which a machine is bought: the name of each in a price list, and how many.
-std::vector<std::pair<std::string, std::int64_t>> parts_of(const Composition& parts) {
-  return {{"gpu " + parts.gpu, 1},
-          {"cpu " + parts.cpu, 1},
-          {module_text(parts.ram), parts.ram.count},
+std::vector<std::pair<std::string, std::int64_t>> parts_of(const CountedParts& machine) {
+  const Composition& parts = machine.parts;
+  const std::int64_t sockets = sockets_of(find_cpu(parts.cpu), machine.gpus);
+  return {{"gpu " + parts.gpu, machine.gpus},
+          {"cpu " + parts.cpu, sockets},
+          {module_text(parts.ram), sockets * parts.ram.count},
           {"ssd " + parts.ssd.kind, parts.ssd.count}};
 }
 
@@ -161,26 +163,16 @@ Price PriceList::of(const std::string& machine) const {
             .source = one.address,
             .rent_date = one.date};
   }
-  if (const CountedMachine many = counted_machine(machine);
-      many.gpus > 1 && !machines.contains(machine)) {
-    const auto parts = find_composition(many.machine);
-    const auto cards = parts ? buy("gpu " + parts->gpu, many.gpus - 1) : std::nullopt;
-    Price price = of(many.machine);
-    price.rent_usd_per_hour.reset();
-    if (!cards || !price.buy_usd) return {};
-    *price.buy_usd += *cards;
-    return price;
-  }
   Price price;
   if (const auto found = machines.find(machine); found != machines.end()) price = found->second;
   if (price.buy_usd) return price;
-  const std::optional<Composition> composition = find_composition(machine);
+  const std::optional<CountedParts> composition = find_counted_parts(machine);
   if (!composition) return price;
   double sum = 0;
   std::string oldest;
   for (const auto& [part, count] : parts_of(*composition)) {
     const auto cost = buy(part, count);
-    if (!cost) return price;
+    if (!cost) return with_further_cards(std::move(price), machine, *composition);
     sum += *cost;
     const std::string& date = parts.at(part).date;
     if (oldest.empty() || date < oldest) oldest = date;
@@ -191,7 +183,22 @@ Price PriceList::of(const std::string& machine) const {
   return price;
 }
 
-std::optional<double> PriceList::change(const Composition& from, const Composition& to) const {
+/// `price` of a machine with several GPUs on one socket, to buy: that with one of them, and the
+/// further cards; unchanged for other machines, and where either has no price.
+Price PriceList::with_further_cards(Price price, const std::string& machine,
+                                    const CountedParts& parts) const {
+  const bool is_one = parts.gpus == 1 || sockets_of(find_cpu(parts.parts.cpu), parts.gpus) > 1;
+  if (is_one) return price;
+  const auto cards = buy("gpu " + parts.parts.gpu, parts.gpus - 1);
+  const Price one = of(counted_machine(machine).machine);
+  if (!cards || !one.buy_usd) return price;
+  price.buy_usd = *one.buy_usd + *cards;
+  price.date = one.date;
+  price.source = one.source;
+  return price;
+}
+
+std::optional<double> PriceList::change(const CountedParts& from, const CountedParts& to) const {
   double sum = 0;
   const auto old_parts = parts_of(from);
   for (const auto& [part, count] : parts_of(to)) {

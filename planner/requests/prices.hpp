@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "planner/catalogue/composed_machine.hpp"
+#include "planner/catalogue/several_gpus.hpp"
 #include "planner/requests/instance.hpp"
 
 namespace sluice::planner {
@@ -37,14 +37,20 @@ struct PriceList {
   std::map<std::string, Instance> instances = {};
 
   /// The price of a machine: its own entry; where that has no price to buy, the sum of its parts if
-  /// the list has every one of them (dated by the oldest). Fields for which nothing is known are
-  /// none.
+  /// the list has every one of them (dated by the oldest), with CPU and memory for each socket;
+  /// else, of several GPUs on one socket, the price of the machine with one and of the further
+  /// cards. Fields for which nothing is known are none.
   [[nodiscard]] Price of(const std::string& machine) const;
   /// Price in USD of `count` pieces of one part; none where it is not known.
   [[nodiscard]] std::optional<double> buy(const std::string& part, std::int64_t count = 1) const;
   /// Price in USD of the parts of `to` that are not those of `from`; none where one of them has no
   /// price. Where `to` only has more memory, the added modules count.
-  [[nodiscard]] std::optional<double> change(const Composition& from, const Composition& to) const;
+  [[nodiscard]] std::optional<double> change(const CountedParts& from,
+                                             const CountedParts& to) const;
+
+ private:
+  [[nodiscard]] Price with_further_cards(Price price, const std::string& machine,
+                                         const CountedParts& parts) const;
 };
 
 /// Reads a price file. Throws BadRequest naming the file and the field for unknown keys, for

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/costs/fabric_rates.hpp"
+#include "planner/policies/run_job.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -22,10 +23,7 @@ std::string listed(const std::vector<std::int64_t>& numbers) {
                    " in this version: " + fix + ", or set devices to 1");
 }
 
-}  // namespace
-
-void require_devices(const RunConfig& config, const Job& job, const ResolvedMachine& machine) {
-  if (config.devices == 1) return;
+void require_shared_steps(const RunConfig& config, const Job& job) {
   const std::vector<std::int64_t> numbers = ranks_of(job);
   if (std::ranges::find(numbers, config.devices) == numbers.end()) {
     throw BadRequest("devices: " + std::to_string(config.devices) + " cannot share a step of " +
@@ -40,6 +38,24 @@ void require_devices(const RunConfig& config, const Job& job, const ResolvedMach
   if (job.optimizer.state != StateType::fp32) {
     refuse(config, "optimizer.state", "set it to fp32");
   }
+}
+
+}  // namespace
+
+std::optional<std::string> why_not_shared(RunConfig config, std::int64_t devices) {
+  config.devices = devices;
+  if (devices == 1) return std::nullopt;
+  try {
+    require_shared_steps(config, to_job(config));
+  } catch (const BadRequest& refused) {
+    return refused.what();
+  }
+  return std::nullopt;
+}
+
+void require_devices(const RunConfig& config, const Job& job, const ResolvedMachine& machine) {
+  if (config.devices == 1) return;
+  require_shared_steps(config, job);
   const auto there = machine.profile.devices;
   if (there && config.devices > *there) {
     throw BadRequest("devices: " + std::to_string(config.devices) + ", and machine " +

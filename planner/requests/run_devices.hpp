@@ -1,6 +1,8 @@
 // What several devices ask of a run: that they can share its steps, and of whom they are known.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "planner/machines/resolved_machine.hpp"
@@ -10,6 +12,10 @@
 #include "planner/runs/run_config.hpp"
 
 namespace sluice::planner {
+
+/// Why `devices` devices cannot share the steps of the run on any machine, as a message that names
+/// the field and the fix; none where they can.
+[[nodiscard]] std::optional<std::string> why_not_shared(RunConfig config, std::int64_t devices);
 
 /// Throws BadRequest, naming the field and the fix, where the run's devices cannot share the steps
 /// of `job` on `machine`: where their number does not fit the job's groups and micro-batches, where

@@ -1,6 +1,6 @@
 #include "planner/requests/run_needs.hpp"
 
-#include "planner/catalogue/composed_machine.hpp"
+#include "planner/catalogue/several_gpus.hpp"
 #include "planner/catalogue/validated_case.hpp"
 #include "planner/plans/disk_state.hpp"
 
@@ -16,12 +16,13 @@ RunNeeds run_needs(const Prediction& prediction, const Predictor& predictor,
                  .checkpoint_a_parameter = static_cast<double>(checkpoint_bytes(job).count()) /
                                            static_cast<double>(parameter_count(job.model)),
                  .nearest_case = to_text(nearest_case(job, predictor.machine().profile))};
-  const auto parts = find_composition(machine);
-  if (!parts) {
+  const auto counted = find_counted_parts(machine);
+  if (!counted) {
     const double rated = predictor.machine().profile.disk_endurance.value;
     if (rated > 0 || uses_disk(prediction.plan)) needs.wear = ssd_wear(job, prediction.plan, rated);
     return needs;
   }
+  const Composition* parts = &counted->parts;
   const SsdPart& ssd = find_ssd(parts->ssd.kind);
   needs.gpus = find_gpu(parts->gpu).node_gpus;
   needs.wear = ssd_wear(job, prediction.plan,

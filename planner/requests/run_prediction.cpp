@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "planner/effort/search_effort.hpp"
 #include "planner/requests/choose_plan.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
@@ -9,13 +10,13 @@
 namespace sluice::planner {
 
 std::variant<RunPrediction, Infeasible> prediction_of(const RunConfig& config,
-                                                      const std::optional<Policy>& policy,
-                                                      std::stop_token stop) {
+                                                      PredictionOptions options) {
   RunConfig whole = config;
   whole.terms = {};
-  Request request = resolve(std::move(whole), Store::of_user(), policy);
-  request.search.stop = std::move(stop);
-  auto found = choose_plan(request, {.unfit = Unfit::kept});
+  Request request = resolve(std::move(whole), Store::of_user(), options.policy);
+  request.search.stop = std::move(options.stop);
+  if (options.effort) request.search.effort = search_effort(*options.effort, "--effort");
+  auto found = choose_plan(request, {.unfit = Unfit::kept, .kept = !options.is_fresh});
   if (auto* infeasible = std::get_if<Infeasible>(&found)) return std::move(*infeasible);
   ChosenPlan& chosen = std::get<ChosenPlan>(found);
   std::vector<Remedy> remedies = remedies_for(chosen, request);
@@ -23,7 +24,13 @@ std::variant<RunPrediction, Infeasible> prediction_of(const RunConfig& config,
     chosen.step() = with_terms(request, config.terms).predict(chosen.step().prediction.plan);
     apply_policy_memory(chosen.policy_memory, chosen.step().prediction);
   }
-  return RunPrediction{std::move(request), std::move(chosen.step()), std::move(remedies)};
+  const Seconds bound = chosen.planned.bound;
+  Prediction& prediction = chosen.step().prediction;
+  if (prediction.plan.ranks > 1 && bound > prediction.bound.time) prediction.bound.time = bound;
+  return RunPrediction{.request = std::move(request),
+                       .step = std::move(chosen.step()),
+                       .remedies = std::move(remedies),
+                       .is_kept = chosen.is_kept};
 }
 
 double parse_tokens(std::string text, const std::string& field) {

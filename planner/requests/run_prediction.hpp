@@ -21,16 +21,26 @@ struct RunPrediction {
   /// Changes that help where the plan does not fit, first of all the plan that a search finds.
   /// Empty where the plan fits, and where the policy made a job that Sluice cannot execute.
   std::vector<Remedy> remedies = {};
+  bool is_kept = false;  ///< Whether an equal search found the plan before.
+};
+
+/// How a prediction's plan is chosen.
+struct PredictionOptions {
+  std::optional<Policy> policy = {};  ///< The run's policy, if the caller has read it already.
+  /// Effort of a search for the plan, as a multiple of the usual effort; none for the usual.
+  std::optional<double> effort = {};
+  bool is_fresh = false;  ///< Whether a search is made even where an equal one was kept.
+  std::stop_token stop = {};
 };
 
 /// Prediction of the plan of `config.plan` or `config.policy`, where the run names one, even if it
 /// does not fit; else of the best plan that a search finds, or Infeasible with what the plan with
 /// the least memory lacks. The plan is chosen with all terms of the model of time and predicted
-/// without those that `config.terms` turns off. `policy` is the run's policy, if the caller has
-/// read it already. Throws BadRequest, Interrupted.
-[[nodiscard]] std::variant<RunPrediction, Infeasible> prediction_of(
-    const RunConfig& config, const std::optional<Policy>& policy = std::nullopt,
-    std::stop_token stop = {});
+/// without those that `config.terms` turns off. Of several devices the bound is that of the search,
+/// over all their plans, where it found one above that of compute alone. Throws BadRequest,
+/// Interrupted.
+[[nodiscard]] std::variant<RunPrediction, Infeasible> prediction_of(const RunConfig& config,
+                                                                    PredictionOptions options = {});
 
 /// Number of tokens that `text` states: "10G", "10B" (billion), "1.5T", "2e9". Throws BadRequest
 /// naming `field`.

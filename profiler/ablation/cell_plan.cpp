@@ -92,7 +92,9 @@ PreparedCell prepare_cell(const Cell& cell, const Experiment& experiment) {
     planner::RunConfig whole = cell.config;
     whole.terms = {};
     settle(whole);
-    planner::require_one_device(whole, "sluice ablate");
+    if (experiment.on == Ground::device) {
+      planner::require_one_device(whole, "a cell that runs (on: device)");
+    }
     prepared.run = planner::resolve(whole);
     prepared.hash = hash_of(cell, prepared.run->predictor, experiment);
   } catch (const BadRequest& error) {

@@ -9,7 +9,7 @@
 namespace sluice::profiler {
 
 std::variant<RunPromise, planner::Infeasible> promise_of(const TrainRequest& request) {
-  auto chosen = choose_plan(request.planning, {.stored = true, .executable = true});
+  auto chosen = choose_plan(request.planning, {.stored = true, .executable = true, .kept = true});
   if (auto* infeasible = std::get_if<planner::Infeasible>(&chosen)) return std::move(*infeasible);
   RunPromise promise{.plan = std::move(std::get<planner::ChosenPlan>(chosen)), .saving = {}};
   planner::Prediction& prediction = promise.plan.step().prediction;

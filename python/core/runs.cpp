@@ -55,11 +55,11 @@ StepOutcome predict(const Words& words, std::optional<double> tokens,
     const planner::RunArguments run = planner::parse_run(words);
     const planner::RunConfig& config = run.config;
     const planner::PriceList prices = prices_of(prices_file);
-    auto outcome = planner::prediction_of(config, run.policy, stop);
+    auto outcome = planner::prediction_of(config, {.policy = run.policy, .stop = stop});
     if (const auto* lack = std::get_if<planner::Infeasible>(&outcome)) {
       return StepOutcome{to_json_text(*lack), nullptr, config.notes};
     }
-    auto& [request, step, remedies] = std::get<planner::RunPrediction>(outcome);
+    auto& [request, step, remedies, is_kept] = std::get<planner::RunPrediction>(outcome);
     const planner::Prediction& prediction = step.prediction;
     std::string json =
         to_json_text(prediction, remedies, run_needs(prediction, request.predictor, config),

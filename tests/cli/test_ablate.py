@@ -208,6 +208,17 @@ def test_levels_that_no_run_can_have_are_predicted_alone(run_sluice, tmp_path):
     assert all(cell["fits"] for cell in run_sluice("ablate", file, "-o", tmp_path / "out", "--json").json()["cells"])
 
 
+def test_numbers_of_devices_are_predicted_and_do_not_run(run_sluice, tmp_path):
+    file = tmp_path / "devices.yaml"
+    file.write_text("name: devices\nquestion: How many?\nbaseline:\n  model: qwen2.5-0.5b\n  seq_len: 512\n  batch_size: 8\n  groups: 4\n  machine: 4x-h100-sxm\n"
+                    "factors:\n  devices:\n    path: devices\n    values: [1, 4]\n")  # fmt: skip
+    quick = ["--effort", "0.02"]
+    one, four = run_sluice("ablate", file, "--on", "simulation", *quick, "-o", tmp_path / "out", "--json").json()["cells"]
+    assert four["step_s"] < 0.5 * one["step_s"]
+    cells = run_sluice("ablate", file, "--dry-run", "--on", "device", *quick, "--json").json()["cells"]
+    assert cells[1]["status"] == "refused" and "devices: a cell that runs (on: device) knows one device" in cells[1]["reason"]
+
+
 def test_the_table_gives_the_optimality_gap_of_each_cell(run_sluice, small, tmp_path):
     run_sluice("ablate", small, "-o", tmp_path / "out")
     table = (tmp_path / "out" / "table.md").read_text()

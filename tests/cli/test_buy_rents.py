@@ -79,7 +79,7 @@ def test_machines_that_people_ask_for_are_rows_that_say_what_runs_there(run_slui
     assert all(rows[name]["engine"] == "never run" for name in ("2x-rtx-4090", "dgx-spark", "rtx-5060-ti", "a10g"))
     assert rows["dgx-spark"]["is_arm"] and not rows["a10g"]["is_arm"]
     two = rows["2x-rtx-4090"]
-    assert two["gpus"] == 2 and two["buy_usd"] == 2 * 1600 + 1300 + 2 * 384 + 170
+    assert two["gpus"] == two["devices"] == 2 and two["fits"] and two["buy_usd"] == 2 * 1600 + 1300 + 2 * 384 + 170
     verdict = " ".join(document["verdict"])
     assert "Not advised, the engine does not run there" in verdict and document["base"] not in ("mi300x", "strix-halo", "m3-ultra", "v100")
 

@@ -107,7 +107,22 @@ def test_a_plan_file_predicts_what_the_search_said(run_sluice, validate, tmp_pat
 
 
 def test_the_same_request_gives_the_same_bytes(run_sluice, tiny):
-    assert run_sluice("plan", *tiny, "--json").out == run_sluice("plan", *tiny, "--json").out
+    assert run_sluice("plan", *tiny, "--json").out == run_sluice("plan", *tiny, "--json", "--fresh").out
+
+
+def test_what_a_search_found_is_kept_for_other_verbs_and_said_in_one_line(run_sluice, tiny):
+    said = "kept from an equal"
+    anew = run_sluice("predict", *tiny, "--json").out
+    kept = not run_sluice("--version").out.strip().rstrip(")").endswith("+")  # Programs of changed sources keep nothing.
+    assert (said in run_sluice("predict", *tiny).out) == kept
+    assert said not in run_sluice("predict", *tiny, "--fresh").out
+    assert run_sluice("predict", *tiny, "--json").out == anew
+    first = run_sluice("plan", *tiny)
+    assert (said in first.out) == kept and said not in first.err  # The search was predict's; the explanation is new.
+    again = run_sluice("plan", *tiny)
+    assert (said in again.err) == kept and again.out == first.out
+    assert said not in run_sluice("plan", *tiny, "--fresh").err
+    assert said not in run_sluice("plan", *tiny, "--seconds", "2").out
 
 
 def test_pins_hold(run_sluice, tiny):
@@ -176,10 +191,6 @@ def test_a_slower_link_never_helps(run_sluice, tiny):
     assert slow >= fast - 2e-9  # Times of tasks are rounded to whole nanoseconds.
 
 
-def machine_rows(document):
-    return [row for row in document["rows"] if row["kind"] != "resident node"]
-
-
 @once
 def test_buy_ranks_prices_and_says_what_helps(run_sluice, validate, tmp_path, tiny):
     prices = tmp_path / "prices.yaml"
@@ -188,12 +199,11 @@ def test_buy_ranks_prices_and_says_what_helps(run_sluice, validate, tmp_path, ti
                    "--prices", prices, "--rent", "--json").json()
     validate(b, "buy")
     steps = [row["step_s"] for row in b["rows"]]
-    assert steps == sorted(steps) and {r["machine"] for r in machine_rows(b)} == {"h200", "rtx-4090"}
+    assert steps == sorted(steps) and {r["machine"] for r in b["rows"]} == {"h200", "rtx-4090"}
     h200 = next(r for r in b["rows"] if r["machine"] == "h200")
     other = next(r for r in b["rows"] if r["machine"] == "rtx-4090")
-    node = next(r for r in b["rows"] if r["kind"] == "resident node")
     assert h200["cost"] == pytest.approx(3.5 * 24 * h200["days"]) and h200["gpus"] == 8
-    assert other["price"] is None and other["cost"] is None and node["rent_usd"] is None
+    assert other["price"] is None and other["cost"] is None
     save = h200["phases"]["save"]["disk"]
     # One checkpoint at the end has 12 bytes a parameter, the model's folder 2.
     assert save["peak_bytes"] == 6 * h200["phases"]["load"]["disk"]["peak_bytes"] > 0
@@ -207,7 +217,7 @@ def test_buy_ranks_prices_and_says_what_helps(run_sluice, validate, tmp_path, ti
 
 def test_buy_keeps_a_machine_that_does_not_fit_as_a_row(run_sluice, tiny):
     b = run_sluice("buy", *tiny, "--hbm", "640 MiB", "--machines", "h200", "--json", exit_code=3).json()
-    row = machine_rows(b)[0]
+    row = b["rows"][0]
     assert row["fits"] is False and "hbm" in row["limit"] and row["remedy"]
     assert b["elasticity"] == {} and "does" not in row["machine"]
 

@@ -123,7 +123,7 @@ def test_what_devices_cannot_do_is_refused_in_one_line(refuses, run_sluice, mach
     refuses(["plan", *words, "--devices", "2", "--disk", "1TiB"], "limits.disk: does not go with devices 2")
     refuses(["plan", *words, "--devices", "2", "--hide-link"], "--hide-link knows one device")
     refuses(["predict", *words, "--devices", "4", "--plan", plan_of_ranks(2)], "is for 2 devices", "devices 4")
-    refuses(["buy", *words, "--devices", "2"], "sluice buy knows one device")
+    refuses(["buy", *words, "--devices", "2"], "sluice buy plans machines of 1, 2, 4 and 8 GPUs by itself")
 
 
 def test_ranks_of_other_speeds_are_simulated_together(run_sluice, refuses, machine, plan_of_ranks):

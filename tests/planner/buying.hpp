@@ -62,22 +62,6 @@ class Buying : public testing::Test {
   RunConfig config_;
 };
 
-/// Those rows of a report that are rented nodes.
-inline std::vector<BuyRow> nodes_of(const BuyReport& report) {
-  std::vector<BuyRow> rows;
-  for (const BuyRow& row : report.rows) {
-    if (row.kind == RowKind::resident_node) rows.push_back(row);
-  }
-  return rows;
-}
-inline std::vector<BuyRow> machines_of(const BuyReport& report) {
-  std::vector<BuyRow> rows;
-  for (const BuyRow& row : report.rows) {
-    if (row.kind != RowKind::resident_node) rows.push_back(row);
-  }
-  return rows;
-}
-
 /// Text of the report's verdict with one sentence a line.
 inline std::string said(const BuyReport& report, const BuyRequest& request) {
   std::string all;

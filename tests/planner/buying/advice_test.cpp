@@ -63,27 +63,18 @@ TEST(BestToBuy, IsNotFurtherFromTheFastestThanATenthThroughAChainOfRows) {
   EXPECT_EQ(best_to_buy(rows, {}, true), &rows[1]);
 }
 
-TEST(Verdict, SaysWhereARentedNodeMayCostLess) {
+TEST(Verdict, SaysFromHowManyTokensSeveralGpusPay) {
   BuyReport report = report_of_one("alone");
-  BuyRow alone = report.rows.front();
-  alone.days = alone.days_low = alone.days_high = 4;
-  alone.rent_usd_per_hour = 3;
-  alone.rent_usd = 3 * 24 * 4;
-  BuyRow node = alone;
-  node.machine = "8x-alone";
-  node.kind = RowKind::resident_node;
-  node.days = node.days_low = 0.5;
-  node.days_high = 1;
-  node.rent_usd_per_hour = 24;
-  node.rent_usd = 24 * 12;
-  report.rows = {node, alone};
-  // 288 to 576 USD against 288.
-  EXPECT_THAT(said(report, {}), testing::HasSubstr("24.0 hours, 288 USD to 576 USD."));
-  report.rows[0].rent_usd = 144;
-  report.rows[0].rent_usd_per_hour = 12;
-  EXPECT_THAT(said(report, {}), testing::HasSubstr("144 USD to 288 USD: cheaper, too."));
-  report.rows[1].rent_usd = 200;
-  EXPECT_THAT(said(report, {}), testing::HasSubstr("144 USD to 288 USD: perhaps cheaper, too."));
+  EXPECT_THAT(said(report, {}), testing::Not(testing::HasSubstr("Several GPUs")));
+  report.devices = DevicesWorth{.machine = "4x-alone", .pay = {.devices = 4, .speed = 3.1}};
+  report.devices->pay.pays_from = 65536;
+  EXPECT_THAT(said(report, {}),
+              testing::HasSubstr("Several GPUs: the 4 of 4x-alone do 3.10 times what one of them "
+                                 "does; more than 2 times from 65536 tokens a step on."));
+  report.devices->pay = {.devices = 3, .speed = 1.2, .most_tried = 4096};
+  EXPECT_THAT(said(report, {}), testing::HasSubstr("1.5 times at no number up to 4096 tokens"));
+  report.devices->pay.speed.reset();
+  EXPECT_THAT(said(report, {}), testing::HasSubstr("hold this job, and one of them does not."));
 }
 
 }  // namespace

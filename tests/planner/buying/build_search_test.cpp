@@ -91,6 +91,24 @@ TEST(BuildGroups, PriceEachPartAndKeepNoKitThatIsDearerAndNoBetter) {
   }
 }
 
+// A desktop's 28 lanes serve two cards, the Threadripper's 92 four and eight; a drive takes four.
+TEST(BuildGroups, OfSeveralCardsHaveEightLanesForEachAndKeepNoStateOnDrives) {
+  std::vector<std::int64_t> most = {0, 0};
+  for (const BuildGroup& group : build_groups(some_prices(), {1, 2, 4, 8})) {
+    EXPECT_EQ(group.gpu == group.offers.front().parts.gpu, group.offers.front().gpus == 1);
+    for (const BuildOffer& one : group.offers) {
+      std::int64_t& here = most[group.cpu == "ryzen-9-9950x" ? 0 : 1];
+      here = std::max(here, one.gpus);
+      if (one.gpus == 1) continue;
+      EXPECT_FALSE(one.lends_drives);
+      EXPECT_GE(one.lanes, 8) << one.name();
+      EXPECT_EQ(find_counted_parts(one.name()), (CountedParts{one.gpus, one.parts}));
+      EXPECT_EQ(some_prices().of(one.name()).buy_usd, one.usd) << one.name();
+    }
+  }
+  EXPECT_EQ(most, (std::vector<std::int64_t>{2, 8}));
+}
+
 TEST(BuildGroups, APartWithoutAPriceIsInNoBuild) {
   PriceList prices = some_prices();
   prices.parts.erase("gpu rtx-4090");

@@ -5,17 +5,21 @@
 
 #include <algorithm>
 
+#include "planner/buying/rented_rows.hpp"
 #include "tests/planner/buying.hpp"
 
 namespace sluice::planner {
 namespace {
 
-using test::machines_of;
-using test::nodes_of;
 using test::part_prices;
 using test::priced;
 
 class Buy : public test::Buying {};
+
+std::vector<BuyRow> instance_rows(const RunConfig& config, const BuyRequest& request) {
+  PlanFinder finder;
+  return instance_rows(config, request, finder);
+}
 
 TEST_F(Buy, RanksByStepTimeAndKeepsWhatDoesNotFitAsARow) {
   const std::string slow = machine("slow");
@@ -29,7 +33,7 @@ TEST_F(Buy, RanksByStepTimeAndKeepsWhatDoesNotFitAsARow) {
   request.budget_usd = 10;
   request.prices.machines[fast] = priced(20, 1);
   const BuyReport report = buy(config_, request);
-  const std::vector<BuyRow> rows = machines_of(report);
+  const std::vector<BuyRow>& rows = report.rows;
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[0].machine, fast);
   EXPECT_EQ(rows[1].machine, slow);
@@ -58,7 +62,7 @@ TEST_F(Buy, RentIsPriceTimesHours) {
   request.payment = Payment::rent;
   request.prices.machines[only] = priced({}, 2);
   const BuyReport report = buy(config_, request);
-  const std::vector<BuyRow> rows = machines_of(report);
+  const std::vector<BuyRow>& rows = report.rows;
   EXPECT_NEAR(*rows[0].cost, 2 * 24 * *rows[0].days, 1e-9);
 }
 
@@ -79,20 +83,6 @@ TEST_F(Buy, ElasticityOfAComputeBoundStepIsThatOfCompute) {
     ASSERT_TRUE(upgrade.speedup_interval.has_value()) << upgrade.what;
     EXPECT_NEAR(upgrade.speedup_interval->ratio, *upgrade.speedup, 1e-9) << upgrade.what;
   }
-}
-
-TEST_F(Buy, AlwaysComparesARentedNodeAndNeverGuessesItsPrice) {
-  const std::string only = machine("only");
-  BuyRequest request = request_of(only);
-  request.tokens = 1e9;
-  request.prices.machines["h100-sxm"] = priced({}, 2);
-  const std::vector<BuyRow> unpriced = nodes_of(buy(config_, request));
-  ASSERT_EQ(unpriced.size(), 1u);
-  EXPECT_EQ(unpriced[0].machine, "8x-h100-sxm");
-  EXPECT_EQ(unpriced[0].gpus, 8);
-  EXPECT_FALSE(unpriced[0].rent_usd.has_value());
-  request.prices.machines["8x-b200"] = priced({}, 40);
-  EXPECT_EQ(nodes_of(buy(config_, request)).size(), 2u);
 }
 
 // One run costs 2 USD/h for some hours; the machine costs 20,000: renting wins until enough runs.
@@ -138,10 +128,66 @@ TEST_F(Buy, ABudgetIsForTheMachineAndItsOrderUnlessTheMachineIsOwned) {
   const BuyReport mine = buy(config_, request);
   EXPECT_EQ(memory(mine).within_budget, true);
   EXPECT_TRUE(mine.verdict.front().starts_with("Use what you have: rtx-4090"));
-  for (const BuyRow& row : machines_of(mine)) {
+  for (const BuyRow& row : mine.rows) {
     EXPECT_EQ(row.owned, row.machine == "rtx-4090");
     EXPECT_FALSE(row.owned && (row.cost || row.buy_usd));
   }
+}
+
+TEST_F(Buy, SeveralGpusArePlannedWhereTheyCanShareAStep) {
+  BuyRequest request;
+  config_.machine = "rtx-4090";
+  request.machines = {"rtx-4090", "2x-rtx-4090", "8x-h100-sxm", "3x-l40s"};
+  request.prices = part_prices();
+  const BuyReport report = buy(config_, request);  // Steps of four sequences.
+  const auto row = [&](const char* name) {
+    return *std::ranges::find(report.rows, name, &BuyRow::machine);
+  };
+  const BuyRow two = row("2x-rtx-4090");
+  EXPECT_TRUE(two.fits);
+  EXPECT_EQ(two.devices, 2);
+  EXPECT_EQ(two.gpus, 2);
+  EXPECT_EQ(two.buy_usd, 3150 + 1600);
+  EXPECT_EQ(row("rtx-4090").devices, 1);
+  for (const char* name : {"8x-h100-sxm", "3x-l40s"}) {
+    EXPECT_FALSE(row(name).fits) << name;
+    EXPECT_THAT(row(name).limit, testing::HasSubstr("GPUs cannot share")) << name;
+    EXPECT_THAT(row(name).remedy, testing::HasSubstr("batch_size")) << name;
+  }
+  // A second card is among the orders for one.
+  const auto more = std::ranges::find_if(report.upgrades, [](const Upgrade& one) {
+    return one.what.starts_with("+1 GPU: a second rtx-4090");
+  });
+  ASSERT_NE(more, report.upgrades.end());
+  EXPECT_EQ(more->price, 1600);
+  EXPECT_TRUE(more->setting.ends_with("--devices 2")) << more->setting;
+  ASSERT_TRUE(report.devices);
+  EXPECT_EQ(report.devices->machine, "2x-rtx-4090");
+  EXPECT_GT(report.devices->pay.most_tried, 0);
+}
+
+// An instance of three GPUs, which cannot share four sequences, is planned with one.
+TEST_F(Buy, AnInstanceIsPlannedWithAllItsGpusWhereTheyCanShareTheSteps) {
+  BuyRequest request;
+  config_.machine = "rtx-4090";
+  Instance cloud{.gpu = "h100-sxm",
+                 .gpus = 2,
+                 .gib = 512,
+                 .vcpus = 64,
+                 .usd_per_hour = 8,
+                 .date = "2026-01-31",
+                 .address = "https://cloud.example"};
+  request.prices.instances["two"] = cloud;
+  cloud.gpus = 3;
+  request.prices.instances["three"] = cloud;
+  const std::vector<BuyRow> rows = instance_rows(config_, request);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].machine, "three");
+  EXPECT_EQ(rows[0].devices, 1);
+  EXPECT_THAT(rows[0].devices_note, testing::HasSubstr("3"));
+  EXPECT_EQ(rows[1].gpus, 2);
+  // The tiny job may be as fast on one; then that is what the row says.
+  EXPECT_EQ(rows[1].devices == 1, !rows[1].devices_note.empty());
 }
 
 TEST_F(Buy, TheMachineAskedAboutIsARow) {
@@ -149,7 +195,7 @@ TEST_F(Buy, TheMachineAskedAboutIsARow) {
   const std::string other = machine("other");
   BuyRequest request;
   request.machines = {other};
-  EXPECT_EQ(machines_of(buy(config_, request)).size(), 2u);
+  EXPECT_EQ(buy(config_, request).rows.size(), 2u);
 }
 
 TEST_F(Buy, DoesNotDependOnTheThreads) {

@@ -10,9 +10,9 @@ namespace {
 using test::part_prices;
 
 TEST(UpgradeWorth, WhoOwnsNothingPaysForMachineAndOrder) {
-  const Composition now = find_composition("rtx-4090").value();
-  Composition more = now;
-  more.ram.count = 4;
+  const CountedParts now = find_counted_parts("rtx-4090").value();
+  CountedParts more = now;
+  more.parts.ram.count = 4;
   BuyRequest request;
   request.prices = part_prices();
   Upgrade upgrade;
@@ -26,7 +26,7 @@ TEST(UpgradeWorth, WhoOwnsNothingPaysForMachineAndOrder) {
   EXPECT_FALSE(mine.total.has_value());
   EXPECT_EQ(asked_of_budget(mine, request), 200);
   // A new part without a price: neither sum is known.
-  more.gpu = "rtx-5090";
+  more.parts.gpu = "rtx-5090";
   Upgrade unknown;
   request.owned = false;
   add_price(unknown, now, more, request);
@@ -34,7 +34,7 @@ TEST(UpgradeWorth, WhoOwnsNothingPaysForMachineAndOrder) {
   // A machine with a price of its own.
   request.prices.machines["rtx-4090"].buy_usd = 5000;
   request.prices.parts.erase("ssd gen4");
-  more.gpu = now.gpu;
+  more.parts.gpu = now.parts.gpu;
   Upgrade whole;
   add_price(whole, now, more, request);
   EXPECT_EQ(whole.total, 5200);

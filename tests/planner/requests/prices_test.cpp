@@ -23,13 +23,29 @@ TEST_F(PriceFile, AMachineIsTheSumOfItsPartsWhereEachHasAPrice) {
   EXPECT_EQ(prices.of("rtx-4090").date, "2026-01-01");
   EXPECT_EQ(prices.of("rtx-4090 + 4x64 GiB DDR5-5600").buy_usd, 1600 + 1000 + 4 * 200 + 150);
   EXPECT_FALSE(prices.of("rtx-5090").buy_usd.has_value());
-  const Composition now = find_composition("rtx-4090").value();
+  const CountedParts now = find_counted_parts("rtx-4090").value();
   // Two modules more; a whole new kit of another size has no price here.
-  EXPECT_EQ(prices.change(now, find_composition("rtx-4090 + 4x64 GiB DDR5-5600").value()), 400);
-  EXPECT_FALSE(prices.change(now, find_composition("rtx-4090 + 2x48 GiB DDR5-5600").value()));
+  EXPECT_EQ(prices.change(now, find_counted_parts("rtx-4090 + 4x64 GiB DDR5-5600").value()), 400);
+  EXPECT_FALSE(prices.change(now, find_counted_parts("rtx-4090 + 2x48 GiB DDR5-5600").value()));
+  EXPECT_EQ(prices.of("2x-rtx-4090").buy_usd, 2 * 1600 + 1000 + 2 * 200 + 150);
+  EXPECT_EQ(prices.change(now, find_counted_parts("2x-rtx-4090").value()), 1600);
   EXPECT_THROW((void)read_prices(write("e.yaml", "part: {x: {buy_usd: 1, date: d}}")), BadRequest);
   EXPECT_THROW((void)read_prices(write("f.yaml", "prices: {}\n[a, b]: {}\n")), BadRequest);
   EXPECT_THROW((void)read_prices(write("g.yaml", "prices: {\xff: {}}\n")), BadRequest);
+}
+
+// Eight cards of a server have two sockets, each with the memory that the name states.
+TEST_F(PriceFile, ASecondSocketCostsACpuAndItsMemory) {
+  const auto file = write("server.yaml", R"(parts:
+  gpu rtx-4090: {buy_usd: 1600, date: 2026-02-01}
+  cpu epyc-9354: {buy_usd: 9000, date: 2026-01-01}
+  64 GiB DDR5-4800: {buy_usd: 200, date: 2026-02-01}
+  ssd gen4: {buy_usd: 150, date: 2026-02-01}
+)");
+  const PriceList prices = read_prices(file);
+  const std::string server = "rtx-4090 + epyc-9354 + 12x64 GiB DDR5-4800";
+  EXPECT_EQ(prices.of("4x-" + server).buy_usd, 4 * 1600 + 9000 + 12 * 200 + 150);
+  EXPECT_EQ(prices.of("8x-" + server).buy_usd, 8 * 1600 + 2 * (9000 + 12 * 200) + 150);
 }
 
 // An instance is a rent with its host; of a node one GPU brings an eighth of memory and cores.
