@@ -45,7 +45,7 @@ def test_an_example_of_prices_is_a_file_that_buy_reads(run_sluice, tmp_path, wor
 
 
 def test_an_example_of_prices_that_is_not_there_is_refused(run_sluice):
-    assert "takes nothing" in run_sluice("machines", "prices", "shops", code=2).err
+    assert "takes nothing" in run_sluice("machines", "prices", "shops", exit_code=2).err
 
 
 def test_parts_are_listed_and_the_catalogue_spans_them(run_sluice):
