@@ -8,6 +8,7 @@
 #include "cli/shown/machine_calibration.hpp"
 #include "cli/words/listing.hpp"
 #include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/catalogue_files.hpp"
 #include "planner/catalogue/composed_machine.hpp"
 #include "planner/catalogue/machine_kernels.hpp"
 #include "planner/catalogue/machine_list.hpp"
@@ -191,6 +192,18 @@ bool list_parts(std::vector<std::string> words) {
   return true;
 }
 
+/// Handles `prices [NAME]`, an example of a price file; returns false for anything else.
+bool show_example_prices(const std::vector<std::string>& words) {
+  if (words.empty() || words[0] != "prices") return false;
+  const std::string name = words.size() > 1 ? words[1] : "example";
+  for (const planner::CatalogueFile& file : planner::catalogue_prices_files()) {
+    if (file.name != name || words.size() > 2) continue;
+    std::fputs(file.text.c_str(), stdout);
+    return true;
+  }
+  throw BadRequest("machines prices: takes nothing (prices of parts) or clouds (instances)");
+}
+
 /// The machine that a command names, with the kernel model of `kernels` where one is given.
 MachineProfile named_machine(const std::string& name, const std::optional<std::string>& kernels) {
   MachineProfile machine = planner::find_machine(name);
@@ -230,6 +243,7 @@ Arguments without_parts(const Arguments& arguments, planner::PartFlags& parts,
 int run_machines(const Arguments& arguments) {
   if (change_calibration(arguments.strings)) return 0;
   if (list_parts(arguments.strings)) return 0;
+  if (show_example_prices(arguments.strings)) return 0;
   planner::PartFlags parts;
   std::optional<std::string> kernels;
   Arguments words = without_parts(arguments, parts, kernels);
@@ -239,7 +253,8 @@ int run_machines(const Arguments& arguments) {
   }
   Listing listing = parse_listing(
       words, "machines", "NAME|FILE|here",
-      "list, parts (of which machines can be composed), show NAME (or --gpu, "
+      "list, parts (of which machines can be composed), prices (an example of a price file; prices "
+      "clouds: of instances), show NAME (or --gpu, "
       "--cpu, --ram, --ssd, as runs take them; --kernels FILE, what sluice fit wrote) "
       "with its calibration, "
       "reset NAME (delete the calibration), or merge NAME FILE (add to it)");

@@ -1,5 +1,6 @@
 // The program: finds the verb, runs it, and turns every failure into one line and an exit code.
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -58,6 +59,11 @@ int dispatch(std::span<char*> words) {
     throw BadRequest("a verb is missing; sluice --help lists them");
   }
   const std::string word = words[1];
+  if (word == "help" && words.size() > 2) {
+    std::string flag = "--help";
+    std::array<char*, 3> asked{words[0], words[2], flag.data()};
+    return dispatch(asked);
+  }
   if (word == "--help" || word == "-h" || word == "help") {
     print_help();
     return 0;

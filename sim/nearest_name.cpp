@@ -19,6 +19,21 @@ std::vector<std::string_view> views(const std::vector<std::string>& names) {
   return {names.begin(), names.end()};
 }
 
+/// The shortest of `known` of which `name` is a part, such as "rtx-4090" for "4090"; empty if there
+/// is none, or if `name` is so short that it is a part of anything.
+std::string_view shortest_containing(std::string_view name,
+                                     std::span<const std::string_view> known) {
+  constexpr std::size_t kTelling = 3;
+  std::string_view shortest;
+  if (name.size() < kTelling) return shortest;
+  const std::string part = lower_case(name);
+  for (const std::string_view candidate : known) {
+    if (lower_case(candidate).find(part) == std::string::npos) continue;
+    if (shortest.empty() || candidate.size() < shortest.size()) shortest = candidate;
+  }
+  return shortest;
+}
+
 }  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -67,8 +82,10 @@ std::string did_you_mean(std::string_view name, std::span<const std::string_view
   constexpr std::size_t kSlip = 2;
   const std::size_t differs = edit_distance(lower_case(name), lower_case(nearest));
   if (known.size() > 1 && differs > kSlip &&
-      3 * differs > 2 * std::max(name.size(), nearest.size()))
-    return {};
+      3 * differs > 2 * std::max(name.size(), nearest.size())) {
+    const std::string_view whole = shortest_containing(name, known);
+    return whole.empty() ? "" : "; did you mean \"" + std::string(whole) + "\"?";
+  }
   return "; did you mean \"" + std::string(nearest) + "\"?";
 }
 

@@ -136,6 +136,15 @@ std::string digits_hint(std::string_view text) {
   return digits.empty() || digits == text ? "" : ": write " + digits;
 }
 
+/// As `digits_hint`, and where "4k" may also mean a power of two: `: write 4000 or 4096`.
+std::string count_hint(std::string_view text) {
+  const std::string hint = digits_hint(text);
+  if (hint.empty() || (text.back() != 'k' && text.back() != 'K')) return hint;
+  const std::string thousands = hint.substr(hint.rfind(' ') + 1);
+  if (thousands.size() > 9) return hint;
+  return hint + " or " + std::to_string(std::stoll(thousands) / 1000 * 1024);
+}
+
 /// Three significant digits with the largest unit of `units` (ascending) that leaves at least one.
 std::string scaled(double value, std::span<const UnitName> units) {
   const UnitName* chosen = &units.front();
@@ -197,7 +206,7 @@ std::int64_t parse_count(std::string_view text, std::string_view field) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (error != std::errc() || end != digits.data() + digits.size()) {
-    refuse(field, quoted(text) + " is not a whole number" + digits_hint(text));
+    refuse(field, quoted(text) + " is not a whole number" + count_hint(text));
   }
   if (number < 0) refuse(field, quoted(text) + " must not be negative");
   return number;

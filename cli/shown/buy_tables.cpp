@@ -134,6 +134,7 @@ std::string effect_text(const planner::Upgrade& upgrade) {
 }
 
 std::string upgrades_table(const BuyReport& report) {
+  if (report.upgrades.empty() && report.elasticity.empty()) return "";
   std::string text = "\n" + in_columns("upgrades of " + report.base) + "\n";
   std::string idle;
   for (const planner::Upgrade& upgrade : report.upgrades) {

@@ -36,6 +36,11 @@ std::string error_text(Seconds predicted, Seconds measured) {
   return fmt::format("error {:+.1f} %", 100 * (predicted.count() / measured.count() - 1));
 }
 
+/// Whether nothing that was measured, here or elsewhere, is in the predicted step.
+bool rests_on_estimates(const planner::Prediction& prediction) {
+  return prediction.evidence.measured == 0 && prediction.evidence.fitted == 0;
+}
+
 }  // namespace
 
 std::string result_table(const TrainedRun& run) {
@@ -46,6 +51,9 @@ std::string result_table(const TrainedRun& run) {
     const Seconds promised = to_seconds(prediction.step);
     text += row("step", planner::format_seconds(promised), planner::format_seconds(*step),
                 (error_text(promised, *step) + " of the median").c_str());
+    if (rests_on_estimates(prediction)) {
+      text += "  (predicted from datasheets and estimates: sluice probe measures this machine)\n";
+    }
     text += row("tokens/s", planner::format_amount(prediction.tokens_per_s),
                 planner::format_amount(static_cast<double>(run.job.tokens()) / step->count()));
     if (const TokenRates rates = run.token_rates(); rates.padded_fraction > 0) {

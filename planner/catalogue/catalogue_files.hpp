@@ -7,7 +7,7 @@
 namespace sluice::planner {
 
 struct CatalogueFile {
-  std::string name;  ///< Name of the file, without ".json".
+  std::string name;  ///< Name of the file, without its ending.
   std::string text;
 };
 
@@ -23,5 +23,7 @@ struct CatalogueFile {
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_parts_files();
 /// Kernel models; each file has the name of the machine whose kernels it describes.
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_kernels_files();
+/// Examples of price files (planner/requests/prices.hpp), to be replaced by their reader's own.
+[[nodiscard]] const std::vector<CatalogueFile>& catalogue_prices_files();
 
 }  // namespace sluice::planner

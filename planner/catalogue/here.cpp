@@ -1,17 +1,14 @@
 // Estimated profile of this computer, before anyone measured it.
-#include <sched.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 
 #include "planner/catalogue/catalogue.hpp"
+#include "planner/machines/cgroups.hpp"
 #include "planner/machines/host_memory.hpp"
 
 namespace sluice::planner {
@@ -23,20 +20,6 @@ Fact estimate(double value, double relative_deviation, std::string rule) {
           .count = 0,
           .source = Source::estimated,
           .note = std::move(rule)};
-}
-
-/// Number of CPUs that the scheduler and the cgroup leave to this process.
-std::int64_t usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::int64_t cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-  std::ifstream quota("/sys/fs/cgroup/cpu.max");  // "max 100000" or "200000 100000".
-  double allowed = 0;
-  double period = 0;
-  if (quota >> allowed >> period && period > 0) {
-    cores = std::min(cores, std::max<std::int64_t>(1, std::llround(allowed / period)));
-  }
-  return cores;
 }
 
 double free_disk() {

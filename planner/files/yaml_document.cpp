@@ -62,7 +62,8 @@ YAML::Node only_document(const std::string& text, const std::string& where) {
   }
   try {
     if (holds_more_than_one_document(text)) {
-      throw BadRequest(where + ": holds more than one document, or text that is not YAML");
+      throw BadRequest(where + ": holds more than one document, or text that is not YAML" +
+                       (where.ends_with(".jsonl") ? ": a data file is given by --data" : ""));
     }
     return YAML::Load(text);
   } catch (const YAML::Exception& error) {

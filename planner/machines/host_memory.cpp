@@ -6,21 +6,10 @@
 #include <cstdint>
 #include <fstream>
 
+#include "planner/machines/cgroups.hpp"
 #include "sim/units_text.hpp"
 
 namespace sluice::planner {
-namespace {
-
-/// The number that a one-line file of the system holds; none where it is absent or a word.
-std::optional<std::int64_t> number_in(const char* path) {
-  std::ifstream file(path);
-  std::int64_t number = 0;
-  if (!(file >> number)) return std::nullopt;
-  return number;
-}
-
-}  // namespace
-
 HostMemory host_memory() {
   HostMemory memory;
   memory.available =
@@ -30,12 +19,8 @@ HostMemory host_memory() {
   for (std::int64_t kib = 0; meminfo >> name >> kib; std::getline(meminfo, unit)) {
     if (name == "MemAvailable:") memory.available = Bytes(kib * 1024);
   }
-  const auto most = number_in("/sys/fs/cgroup/memory.max");
-  const auto used = number_in("/sys/fs/cgroup/memory.current");
-  if (most && used) {
-    memory.limit = Bytes(std::max<std::int64_t>(0, *most - *used));
-    memory.available = std::min(memory.available, *memory.limit);
-  }
+  memory.limit = Cgroups().memory_left();
+  memory.available = std::min(memory.available, memory.limit.value_or(memory.available));
   return memory;
 }
 

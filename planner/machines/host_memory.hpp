@@ -11,11 +11,11 @@ namespace sluice::planner {
 struct HostMemory {
   /// Host memory that the system can still give this process, within its cgroup's limit.
   Bytes available{0};
-  /// The cgroup's memory limit less what the cgroup uses already; none without a limit.
+  /// What the cgroups' memory limits leave beside what is used already; none without a limit.
   std::optional<Bytes> limit;
 };
 
-/// Free host memory according to /proc/meminfo and the cgroup's memory.max.
+/// Free host memory according to /proc/meminfo and the limits of this process's cgroups.
 [[nodiscard]] HostMemory host_memory();
 
 /// Warning, in `line`, that a run needs more host memory than is free.

@@ -54,7 +54,8 @@ constexpr ForeignKey adapter(const char* key) { return {key, ForeignKey::Kind::a
 
 /// Reasons and advice (ForeignKey::text) that keys of several programs share.
 inline constexpr const char* kPlanned = "the plan chooses it";
-inline constexpr const char* kOneGpu = "one GPU trains, and the plan offloads what does not fit it";
+inline constexpr const char* kOneGpu =
+    "--devices says how many GPUs train, and the plan offloads what does not fit them";
 inline constexpr const char* kNoLoader = "the text is read as it is needed";
 inline constexpr const char* kLogged =
     "metrics.jsonl, TensorBoard's files and report.html are always written";

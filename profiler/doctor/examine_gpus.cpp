@@ -108,8 +108,10 @@ Findings examine_gpus(const std::optional<NvidiaDriver>& driver, CudaBackend bac
   if (backend == CudaBackend::built) {
     findings.push_back({"cuda backend", Verdict::ok, built, std::nullopt});
   } else {
-    findings.push_back({"cuda backend", Verdict::warn, built,
-                        "cmake -S . -B build -DSLUICE_CUDA=ON && cmake --build build"});
+    findings.push_back(
+        {"cuda backend", Verdict::warn, built,
+         "pip install the wheel with CUDA (sluice-*+cu13-*.whl); in a clone, cmake --preset "
+         "release-cuda && cmake --build build"});
   }
   return findings;
 }

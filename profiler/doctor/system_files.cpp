@@ -6,6 +6,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "planner/machines/cgroups.hpp"
+
 namespace sluice::profiler {
 namespace {
 
@@ -133,60 +135,12 @@ std::optional<Bytes> SystemFiles::memory_field(const std::string& name) const {
   return Bytes(static_cast<std::int64_t>(*kibibytes) << 10);
 }
 
-std::string SystemFiles::cgroup_folder(const std::string& controller) const {
-  // Lines "id:controllers:path"; version 2 has the one line "0::path".
-  std::istringstream lines(text("proc/self/cgroup").value_or(""));
-  for (std::string line; std::getline(lines, line);) {
-    const auto first = line.find(':');
-    const auto second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    const bool named = controller.empty()
-                           ? controllers == ",,"
-                           : controllers.find("," + controller + ",") != std::string::npos;
-    if (named) return line.substr(second + 1);
-  }
-  return "/";
-}
-
 std::optional<Bytes> SystemFiles::cgroup_memory_limit() const {
-  // A container often sees its own cgroup as the root, so the root's file counts as well.
-  std::optional<Bytes> limit;
-  const auto take = [&](const std::string& path) {
-    const auto value = number(text(path));  // "max" is no number
-    // Version 1 writes "no limit" as a page-rounded 2^63.
-    if (!value || *value <= 0 || *value > 4e18) return;
-    const Bytes bytes(static_cast<std::int64_t>(*value));
-    limit = limit ? std::min(*limit, bytes) : bytes;
-  };
-  take("sys/fs/cgroup" + cgroup_folder("") + "/memory.max");
-  take("sys/fs/cgroup/memory.max");
-  take("sys/fs/cgroup/memory" + cgroup_folder("memory") + "/memory.limit_in_bytes");
-  take("sys/fs/cgroup/memory/memory.limit_in_bytes");
-  return limit;
+  return planner::Cgroups(root_).memory_limit();
 }
 
 std::optional<double> SystemFiles::cgroup_cpu_limit() const {
-  std::optional<double> limit;
-  const auto take = [&](std::optional<double> quota, std::optional<double> period) {
-    if (!quota || !period || *quota <= 0 || *period <= 0) return;
-    const double cpus = *quota / *period;
-    limit = limit ? std::min(*limit, cpus) : cpus;
-  };
-  for (const std::string& folder : {cgroup_folder(""), std::string()}) {
-    if (const auto line = text("sys/fs/cgroup" + folder + "/cpu.max")) {
-      std::istringstream in(*line);
-      std::string quota;
-      std::string period;
-      in >> quota >> period;
-      take(number(quota), number(period));
-    }
-  }
-  for (const std::string& folder : {cgroup_folder("cpu"), std::string()}) {
-    const std::string base = "sys/fs/cgroup/cpu" + folder;
-    take(number(text(base + "/cpu.cfs_quota_us")), number(text(base + "/cpu.cfs_period_us")));
-  }
-  return limit;
+  return planner::Cgroups(root_).cpu_limit();
 }
 
 std::size_t SystemFiles::numa_nodes() const {

@@ -26,10 +26,9 @@ class SystemFiles {
   /// Bytes that a field of /proc/meminfo states, such as "MemTotal" or "MemAvailable"; none where
   /// it is absent.
   [[nodiscard]] std::optional<Bytes> memory_field(const std::string& name) const;
-  /// Memory limit of this process's cgroup, version 2 or 1; none without a limit.
+  /// Smallest memory limit of this process's cgroups; none without a limit.
   [[nodiscard]] std::optional<Bytes> cgroup_memory_limit() const;
-  /// Number of CPUs that this process's cgroup may use at once, version 2 or 1; none without a
-  /// limit.
+  /// Number of CPUs that this process's cgroups may use at once; none without a limit.
   [[nodiscard]] std::optional<double> cgroup_cpu_limit() const;
   [[nodiscard]] std::size_t numa_nodes() const;
   [[nodiscard]] bool is_wsl() const;
@@ -54,9 +53,6 @@ class SystemFiles {
   [[nodiscard]] std::optional<MemoryModules> memory_modules() const;
 
  private:
-  /// Path of this process's cgroup below the mount of a version 1 controller, or of version 2 where
-  /// `controller` is empty.
-  [[nodiscard]] std::string cgroup_folder(const std::string& controller) const;
   std::filesystem::path root_;
 };
 

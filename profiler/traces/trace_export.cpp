@@ -199,9 +199,9 @@ TraceExport export_run(const std::filesystem::path& folder) {
   }
   result.summary = stall_table(stalls[0], stalls[1]);
   if (steps[1]) {
-    result.summary +=
-        fmt::format("\nThese steps took {} each, {:+.1f} % of the prediction.\n",
-                    planner::format_seconds(*steps[1]), 100 * (*steps[1] / *steps[0] - 1));
+    result.summary += fmt::format(
+        "\nThese steps took {} each: error {:+.1f} % (predicted over measured, less 1).\n",
+        planner::format_seconds(*steps[1]), 100 * (*steps[0] / *steps[1] - 1));
   } else {
     result.summary += "\nThe run ended before three steps could be traced.\n" + fewer;
   }

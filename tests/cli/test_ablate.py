@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shlex
 import signal
 
@@ -64,7 +65,19 @@ def test_results_repeat_to_the_byte_and_are_what_predict_says(run_sluice, small,
     validate(manifest, "ablation-manifest")
     assert {"compiler", "libc", "fmt"} <= manifest["packages"].keys()
     assert manifest["command"].startswith("sluice ablate ") and len(manifest["machines"]["h200"]) == 64
-    assert "buffers=2, keep=all" in (tmp_path / "a" / "plot.svg").read_text()
+    plot = (tmp_path / "a" / "plot.svg").read_text()
+    assert "<title>buffers=2, keep=all</title>" in plot  # Beside its label, which the group's heading shortens.
+    assert re.findall(r'bold" fill="#222">([^<]*)<', plot) == ["buffers=1", "buffers=2"]
+    assert re.findall(r"</title>([^<]*)</text>", plot) == ["keep=planned", "keep=all"] * 2
+    assert f">{beside['ratio']:.3f} ({beside['low']:.3f} to {beside['high']:.3f})</text>" in plot
+
+
+def test_a_plot_of_one_factor_at_a_time_groups_by_the_factor(run_sluice, small, tmp_path):
+    small.write_text(SMALL + "design: one-at-a-time\n")
+    run_sluice("ablate", small, "--effort", "0.02", "-o", tmp_path / "out")
+    plot = (tmp_path / "out" / "plot.svg").read_text()
+    assert re.findall(r'bold" fill="#222">([^<]*)<', plot) == ["buffers", "keep"]
+    assert re.findall(r"</title>([^<]*)</text>", plot) == ["buffers=1, keep=planned", "buffers=2", "keep=all"]
 
 
 @once

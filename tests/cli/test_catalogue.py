@@ -36,6 +36,18 @@ def test_machines_lists_names_sources_and_support(run_sluice, validate):
     assert support["host"] == "tested"
 
 
+@pytest.mark.parametrize("words, first", [((), "parts"), (("clouds",), "instances")])
+def test_an_example_of_prices_is_a_file_that_buy_reads(run_sluice, tmp_path, words, first):
+    (tmp_path / "prices.yaml").write_text(run_sluice("machines", "prices", *words).out)
+    assert first in yaml.safe_load((tmp_path / "prices.yaml").read_text())
+    words = ("--model", "qwen2.5-1.5b", "--machine", "rtx-4090", "--seq-len", 1024, "--batch-size", 8, "--tokens", "1M")
+    assert "throughput" in run_sluice("predict", *words, "--prices", tmp_path / "prices.yaml").out
+
+
+def test_an_example_of_prices_that_is_not_there_is_refused(run_sluice):
+    assert "takes nothing" in run_sluice("machines", "prices", "shops", exit_code=2).err
+
+
 def test_parts_are_listed_and_the_catalogue_spans_them(run_sluice):
     document = run_sluice("machines", "--json").json()
     machines = {machine["name"]: machine for machine in document["machines"]}

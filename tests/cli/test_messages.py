@@ -117,6 +117,8 @@ def test_a_key_without_a_flag_and_a_data_file_as_a_run_are_told_how_to_be_given(
     refuses(["predict", *TINY, "--data-format", "jsonl"], "write data_format=VALUE")
     (tmp_path / "alpaca.json").write_text('[{"instruction": "q", "output": "a"}]')
     refuses(["predict", "alpaca.json"], "must hold `key: value` lines: a data file is given by --data")
+    (tmp_path / "chats.jsonl").write_text('{"messages": []}\n{"messages": []}\n')
+    refuses(["predict", "chats.jsonl"], "a data file is given by --data")
 
 
 def test_all_refusals_of_a_file_come_in_one_run_a_template_of_a_wrong_type_among_them(run_sluice, tmp_path):

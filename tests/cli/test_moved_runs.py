@@ -32,6 +32,7 @@ def test_a_moved_run_is_traced_evaluated_exported_and_goes_on(run_sluice, flags,
 
 def test_the_tables_error_is_predicted_over_measured(run_sluice, flags, tmp_path):
     out = run_sluice("train", *flags, "steps=3", "out=run", "--no-checkpoint").out
+    assert "sluice probe measures this machine" in out, "nothing was measured here"
     seconds = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
     predicted, unit, measured, other, error = re.search(
         r"^  step +([\d.]+) (ns|us|ms|s) +([\d.]+) (ns|us|ms|s) +error ([+-][\d.]+) % of the median$", out, re.MULTILINE

@@ -24,6 +24,11 @@ def test_each_verb_says_what_it_takes(run_sluice, verb):
     assert verb in run.out and len(run.out.splitlines()) > 1 and run.err == ""
 
 
+def test_help_of_a_verb_is_asked_for_either_way(run_sluice, refuses):
+    assert run_sluice("help", "export").out == run_sluice("export", "--help").out
+    refuses(["help", "exprot"], '"exprot"', '"export"')
+
+
 def test_no_verb_is_refused(refuses):
     refuses([], "verb", "--help")
 

@@ -69,6 +69,21 @@ def test_commands_run(page, place):
         assert done.returncode == 0, f"{text}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
 
 
+def test_commands_need_a_clone_only_where_the_page_is_about_its_files():
+    """Whoever has a wheel has no repository: a test in it would run the commands all the same."""
+    about_its_files = {"ablations.md", "buying.md", "probe.md", "add-a-cost-term.md"}
+    own = re.compile(r"\b(README\.md|(?:experiments|scripts|planner|tests|notebooks)/\S+)")
+    broken = [
+        f"{page.name}: {found}"
+        for page in PAGES
+        if page.parent != REPOSITORY and page.name not in about_its_files
+        for kind, info, text in blocks(page)
+        if kind in ("sh", "python", "yaml") and not info.startswith("not-run:")
+        for found in own.findall(text)
+    ]
+    assert not broken, "a page that a wheel's user follows names a file of the repository: " + ", ".join(broken)
+
+
 def test_no_command_hides_in_an_indented_block_and_every_reason_is_given():
     for page in PAGES:
         if "/design/" in str(page):

@@ -15,5 +15,6 @@ const std::vector<CatalogueFile>& catalogue_machines_files() { return nothing();
 const std::vector<CatalogueFile>& catalogue_gpus_files() { return nothing(); }
 const std::vector<CatalogueFile>& catalogue_parts_files() { return nothing(); }
 const std::vector<CatalogueFile>& catalogue_kernels_files() { return nothing(); }
+const std::vector<CatalogueFile>& catalogue_prices_files() { return nothing(); }
 
 }  // namespace sluice::planner

@@ -71,7 +71,7 @@ def test_it_holds_the_package_and_the_program_and_states_what_they_need(wheel):
     assert program.external_attr >> 16 & 0o111, "the program must be executable"
     assert not any(name.startswith(("sim/", "planner/", "engine/", "cli/")) for name in names)
     needs = {line.split(": ")[1].split(">")[0] for line in metadata.splitlines() if line.startswith("Requires-Dist") and "extra" not in line}
-    assert needs == {"numpy", "jinja2"}
+    assert needs == {"numpy", "jinja2", "pandas"}
 
 
 def test_its_module_loads_in_a_fresh_environment(environment, tmp_path):

@@ -32,6 +32,7 @@ python -c "import sluice; print('module', sluice.__version__, sluice.predict('qw
 for i in $(seq 400); do echo "the fox jumps over $i dogs"; done > text.txt
 sluice train --model bytes-2m --data text.txt --seq-len 64 --batch-size 2 --steps 4 --backend host --out run | grep "after 4 steps"
 sluice generate run --prompt "the " --max-new-tokens 4 --backend host > generated.txt
+python -c "import sluice; print('columns', sluice.predict('qwen2.5-1.5b', 'h200', seq_len=256, batch_size=1).trace().to_frame().columns[0])"
 python -m sluice.track run --to tensorboard --once 2>&1 | grep -i tensorboard
 sluice completion bash | grep -q complete
 bare/bin/pip uninstall --quiet --yes sluice
@@ -47,11 +48,11 @@ def run(*words, **more):
 
 @pytest.fixture
 def debian(tmp_path):
-    """A bare root with the wheel, numpy and jinja2 in /wheels."""
+    """A bare root with the wheel and what it depends on in /wheels."""
     root = tmp_path / "debian"
     run("debootstrap", "--variant=minbase", "--include=python3-venv", RELEASE, root, stdout=subprocess.DEVNULL)
     run(REPOSITORY / "scripts" / "wheel", "cpu", "--python", "/usr/bin/python3", "--built", BUILD, "--to", root / "wheels")
-    run(sys.executable, "-m", "pip", "download", "--quiet", "--only-binary", ":all:", "-d", root / "wheels", "numpy", "jinja2")
+    run(sys.executable, "-m", "pip", "download", "--quiet", "--only-binary", ":all:", "-d", root / "wheels", "numpy", "jinja2", "pandas")
     return root
 
 
@@ -68,4 +69,4 @@ def test_it_predicts_trains_and_leaves_nothing(debian):
     words = ["unshare", "--mount", "--net", "--pid", "--fork", f"--mount-proc={debian / 'proc'}", "chroot", debian, "bash", "/script.sh"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    assert "nothing is left" in done.stdout and "as known" in done.stdout and "module 0." in done.stdout
+    assert "nothing is left" in done.stdout and "as known" in done.stdout and "module 0." in done.stdout and "columns " in done.stdout

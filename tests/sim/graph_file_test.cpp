@@ -99,6 +99,9 @@ TEST(NearestName, CountsSwapsAndIgnoresCase) {
   const std::vector<std::string> keys{"do_eval", "seq_len"};
   EXPECT_EQ(did_you_mean("foo.bar", keys), "");
   EXPECT_EQ(did_you_mean("sqe_len", keys), "; did you mean \"seq_len\"?");
+  const std::vector<std::string> machines{"rtx-4090-laptop", "h200", "rtx-4090"};
+  EXPECT_EQ(did_you_mean("4090", machines), "; did you mean \"rtx-4090\"?");
+  EXPECT_EQ(did_you_mean("4090", std::vector<std::string>{"rtx-3090-ti", "threadripper"}), "");
 }
 
 TEST(NameIndex, FindsEachNameAtItsPositionAndNoOther) {

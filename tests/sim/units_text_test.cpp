@@ -36,6 +36,8 @@ TEST(UnitsText, RefusesWrongUnitsNamingTheNearest) {
   EXPECT_REFUSED(parse_bytes("nan GiB", "hbm"), "is not a quantity");
   EXPECT_REFUSED(parse_bytes("1e30 GiB", "hbm"), "too large");
   EXPECT_REFUSED(parse_count("1.5", "steps"), "is not a whole number");
+  EXPECT_REFUSED(parse_count("4k", "seq_len"), "is not a whole number: write 4000 or 4096");
+  EXPECT_REFUSED(parse_count("15,000", "steps"), "is not a whole number: write 15000");
 }
 
 TEST(UnitsText, ExactSizesReadBackToTheSameBytes) {

@@ -7,7 +7,8 @@ namespace {
 
 [[noreturn]] void refuse() {
   throw EnvironmentError(
-      "this build has no cuda backend: build with SLUICE_CUDA=ON, or use --machine here --backend "
+      "this build has no cuda backend: install the wheel with CUDA or build with SLUICE_CUDA=ON, "
+      "or use --machine here --backend "
       "host");
 }
 

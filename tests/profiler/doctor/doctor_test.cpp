@@ -139,6 +139,16 @@ TEST(Doctor, NoGpuIsOnlyANote) {
   EXPECT_NE(findings[0].text.find("host backend will be used"), std::string::npos);
 }
 
+TEST(Doctor, AProgramWithoutCudaBesideAGpuNamesTheWheelThatHasIt) {
+  NvidiaDriver driver;
+  driver.gpus.resize(1);
+  const Findings findings = examine_gpus(driver, CudaBackend::absent);
+  const auto found = std::ranges::find(findings, "cuda backend", &Finding::subject);
+  ASSERT_NE(found, findings.end());
+  EXPECT_EQ(found->verdict, Verdict::warn);
+  EXPECT_NE(found->fix.value_or("").find("sluice-*+cu13"), std::string::npos);
+}
+
 TEST(Doctor, GpuBelowSm80Fails) {
   NvidiaDriver driver;
   driver.cuda_version = 12040;
