@@ -44,11 +44,11 @@ void BlockRun::output_backward(float* gradient, const std::byte* stream_gradient
     const float* incoming = values(row(stream_gradient, tile.begin, hidden), tile.count * hidden,
                                    scratch(space_.incoming));
     const float* dy = branch_gradient(attention_branch(), tile, incoming, gradient);
-    const float* attention = values(row(offsets_.attention, tile.begin, query_width_),
-                                    tile.count * query_width_, scratch(space_.input));
+    const float* attention = gated_attention(tile);
     project_backward(slots_.o, dy, attention, tile.count, gradient);
     multiply_transposed(dy, tile.count, matrix(slots_.o.weight), scratch(space_.panel),
                         Into::overwrite, scratch(space_.d_query) + tile.begin * query_width_);
+    attention_gate_backward(tile);
   });
 }
 
@@ -66,6 +66,9 @@ void BlockRun::qkv_backward(float* gradient, std::byte* stream_gradient) {
     one(slots_.q, space_.d_query, Into::overwrite);
     one(slots_.k, space_.d_key, Into::accumulate);
     one(slots_.v, space_.d_value, Into::accumulate);
+    if (slots_.attention_gate.weight.exists()) {
+      one(slots_.attention_gate, space_.d_attention_gate, Into::accumulate);
+    }
     std::byte* stream = row(stream_gradient, tile.begin, hidden);
     const float* dy = values(stream, tile.count * hidden, scratch(space_.incoming));
     norm_backward(d_normed, x, slots_.norm_before_attention, tile, dy, gradient, stream);

@@ -118,6 +118,7 @@ void BlockRun::project_qkv() {
     one(slots_.q, offsets_.q);
     one(slots_.k, offsets_.k);
     one(slots_.v, offsets_.v);
+    if (slots_.attention_gate.weight.exists()) one(slots_.attention_gate, offsets_.attention_gate);
     measure_heads(slots_.q_norm, offsets_.q, offsets_.q_rstd, query_width_, tile);
     measure_heads(slots_.k_norm, offsets_.k, offsets_.k_rstd, key_width_, tile);
   });
@@ -125,8 +126,7 @@ void BlockRun::project_qkv() {
 
 void BlockRun::project_residual() {
   for_tiles([&](Tile tile) {
-    const float* attention = values(row(offsets_.attention, tile.begin, query_width_),
-                                    tile.count * query_width_, scratch(space_.input));
+    const float* attention = gated_attention(tile);
     project(slots_.o, attention, tile.count, scratch(space_.wide));
     join(attention_branch(), tile, scratch(space_.wide), scratch(space_.normed), offsets_.x,
          record_.at(offsets_.residual));

@@ -203,6 +203,14 @@ class BlockRun {
   void head_norm_backward(const Slot& norm, Bytes tensor, Bytes rstd, std::int64_t width,
                           float* gradient, float* d);
 
+  /// Sigmoids of a tile's gates on attention's output, in the scratch tensor `wide`.
+  [[nodiscard]] float* gate_shares(Tile tile) const;
+  /// A tile of the o projection's input: attention, times the sigmoids of its gates if it has any.
+  [[nodiscard]] const float* gated_attention(Tile tile) const;
+  /// Turns d_query of a tile from the gradient of gated attention into that of attention, and
+  /// computes the gates' gradient.
+  void attention_gate_backward(Tile tile) const;
+
   void load_keys(std::int64_t first_token, std::int64_t kv_head);
   void load_query(std::int64_t token, std::int64_t begin, std::int64_t count, std::int64_t head);
   void keep_keys(const KeptKeys& kept);

@@ -5,11 +5,10 @@
 #include <vector>
 
 #include "engine/host/elementwise.hpp"
+#include "engine/host/sigmoid.hpp"
 
 namespace sluice::engine {
 namespace {
-
-float sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
 
 /// Adds up the taps, oldest token first; taps that would lie before the document are left out.
 void add_taps(std::int64_t channels, const float* x, const float* weight, std::int64_t present,

@@ -2,10 +2,10 @@
 
 #include <cmath>
 
+#include "engine/host/sigmoid.hpp"
+
 namespace sluice::engine {
 namespace {
-
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 /// ln(1 + e^x), without overflow.
 double softplus(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }

@@ -4,11 +4,10 @@
 #include <vector>
 
 #include "engine/host/elementwise.hpp"
+#include "engine/host/sigmoid.hpp"
 
 namespace sluice::engine {
 namespace {
-
-float sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
 
 float rstd_of(const float* x, std::int64_t cols, float eps) {
   const float squares = elementwise(planner::ComputeType::fp32).dot(x, x, cols);

@@ -61,6 +61,7 @@ BlockSlots block_slots(const planner::ModelShape& shape) {
   slots.q_norm = find(unit, q_norm);
   slots.k_norm = find(unit, k_norm);
   slots.sinks = find(unit, sinks);
+  slots.attention_gate.weight = find(unit, attention_gate);
   slots.q = projection(unit, q, q_bias);
   slots.k = projection(unit, k, k_bias);
   slots.v = projection(unit, v, v_bias);

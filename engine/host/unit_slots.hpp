@@ -43,7 +43,8 @@ struct ExpertSlots {
 struct BlockSlots {
   Slot norm_before_attention, norm_after_attention, norm_before_mlp, norm_after_mlp;
   Slot q_norm, k_norm;
-  Slot sinks;  ///< A logit of each head, [1, heads].
+  Slot sinks;                 ///< A logit of each head, [1, heads].
+  Projection attention_gate;  ///< Projection whose sigmoid multiplies attention's output.
   Projection q, k, v, o, gate, up, down;
   /// Experts' router and matrices; where blocks have experts, gate, up and down are those of an
   /// expert that all tokens pass through, if there is one.

@@ -150,10 +150,12 @@ BlockWorkspace block_workspace(const Job& job) {
   space.d_query = offsets.take_floats(tokens * query);
   space.d_key = offsets.take_floats(tokens * key);
   space.d_value = offsets.take_floats(tokens * key);
+  space.d_attention_gate = offsets.take_floats(shape.attention_gate ? tokens * query : 0);
   const Bytes shared = std::max(offsets.end(), space.routes.end);
   offsets.rewind(shared);
   space.rstd = offsets.take_floats(tile);
-  space.input = offsets.take_floats(copies * tile * std::max(shape.hidden, query));
+  const std::int64_t operands = shape.attention_gate ? 1 : copies;
+  space.input = offsets.take_floats(operands * tile * std::max(shape.hidden, query));
   space.incoming = offsets.take_floats(copies * tile * shape.hidden);
   space.branch = offsets.take_floats(changes_branches(shape) ? tile * shape.hidden : 0);
   space.normed = offsets.take_floats(tile * shape.hidden);

@@ -50,6 +50,9 @@ struct BlockWorkspace {
   Bytes d_query;
   Bytes d_key;    ///< Offset of [tokens, kv_heads * head_dim]: gradient of k.
   Bytes d_value;  ///< Offset of [tokens, kv_heads * head_dim]: gradient of v.
+  /// Offset of [tokens, heads * head_dim]: gradient of the projection whose sigmoid multiplies
+  /// attention's output; empty without one.
+  Bytes d_attention_gate;
   /// Offsets for routes to experts; they share memory with d_query, d_key and d_value.
   RouteWorkspace routes;
   Bytes rstd;  ///< Offset of [tile tokens]: reciprocal RMS of each token in a norm.

@@ -117,13 +117,15 @@ Row ReferenceBlock::attend(const Rows& q, const Rows& k, const Rows& v, std::siz
 
 void ReferenceBlock::apply(Rows& x, const double* unit, Balance& balance) const {
   const planner::Scales& scales = shape_.scales;
-  Rows q, k, v;
+  Rows q, k, v, gates;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const auto position = static_cast<std::int64_t>(i);
     const Row y = normed(shape_, x[i], slots_.norm_before_attention, unit);
     q.push_back(project(y, slots_.q, unit));
     k.push_back(project(y, slots_.k, unit));
     v.push_back(project(y, slots_.v, unit));
+    gates.emplace_back();
+    if (shape_.attention_gate) gates.back() = project(y, slots_.attention_gate, unit);
     norm_heads(q.back(), slots_.q_norm, unit);
     norm_heads(k.back(), slots_.k_norm, unit);
     rotate(q.back(), position);
@@ -140,7 +142,9 @@ void ReferenceBlock::apply(Rows& x, const double* unit, Balance& balance) const 
     for (std::size_t c = 0; c < y.size(); ++c) stream[c] += scales.residual * y[c];
   };
   for (std::size_t i = 0; i < x.size(); ++i) {
-    join(x[i], project(attend(q, k, v, i, unit), slots_.o, unit), slots_.norm_after_attention);
+    Row mixed = attend(q, k, v, i, unit);
+    for (std::size_t c = 0; c < gates[i].size(); ++c) mixed[c] *= sigmoid(gates[i][c]);
+    join(x[i], project(mixed, slots_.o, unit), slots_.norm_after_attention);
     const Row y = normed(shape_, x[i], slots_.norm_before_mlp, unit);
     join(x[i],
          shape_.experts ? mix_experts(y, unit, balance)

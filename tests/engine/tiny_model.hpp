@@ -25,9 +25,9 @@ struct TinyModel {
 /// Names of the tiny models: "llama", "llama_tied", "mistral", "qwen2", "qwen2_tied", "qwen3", and
 /// with three of five experts active "qwen3_moe" (shares over all experts), "mixtral",
 /// "mixtral_balanced" (router_aux_loss_coef); "bounded", "normed_after", "scaled", "with_sinks",
-/// "grouped" and "switched" have the parts of the block descriptor that those lack. Each has two
-/// layers, grouped heads, head_dim other than hidden / heads, and 2 sequences of 6 tokens in
-/// micro-batches of 1.
+/// "grouped", "switched" and "gated" have the parts of the block descriptor that those lack. Each
+/// has two layers, grouped heads, head_dim other than hidden / heads, and 2 sequences of 6 tokens
+/// in micro-batches of 1.
 [[nodiscard]] std::vector<std::string> tiny_model_names();
 [[nodiscard]] TinyModel tiny_model(const std::string& name);
 /// Tiny model with weights, tokens and targets drawn at random for `job`.

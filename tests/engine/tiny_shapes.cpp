@@ -110,6 +110,13 @@ void grouped(ModelShape& shape) {
   shape.kind_of_layer = {0, 1};
 }
 
+/// Gates on attention's output, with a part of each head that turns.
+void gated(ModelShape& shape) {
+  shape.head_norm = planner::HeadNorm::per_head;
+  shape.attention_gate = true;
+  shape.rotary.front().rotated = 2;
+}
+
 /// Experts with a shared one behind a switch, and a factor of what joins the residual stream.
 void switched(ModelShape& shape) {
   shape.qkv_bias = true;
@@ -160,7 +167,8 @@ struct Parts {
 };
 constexpr Parts kParts[] = {{"bounded", bounded}, {"normed_after", normed_after},
                             {"scaled", scaled},   {"with_sinks", with_sinks},
-                            {"grouped", grouped}, {"switched", switched}};
+                            {"grouped", grouped}, {"switched", switched},
+                            {"gated", gated}};
 
 }  // namespace
 
