@@ -69,10 +69,9 @@ class Builder:
         assert release, f"{name} is no Debian"
         subprocess.run(["debootstrap", "--variant=minbase", release[1], root], check=True, stdout=subprocess.DEVNULL)
         shutil.copy("/etc/resolv.conf", root / "etc" / "resolv.conf")
-        certificates = self.passed.get("PIP_CERT")
-        if certificates:
-            (root / certificates.lstrip("/")).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(certificates, root / certificates.lstrip("/"))
+        if "PIP_CERT" in self.passed:  # Not where Debian's ca-certificates would write over it.
+            shutil.copy(os.environ["PIP_CERT"], root / "etc" / "own-certificates.crt")
+            self.passed["PIP_CERT"] = "/etc/own-certificates.crt"
         return Image(root)
 
     def stage(self, name):
