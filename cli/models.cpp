@@ -23,20 +23,20 @@ using planner::CatalogueModel;
 using planner::ModelShape;
 
 void list() {
-  std::printf("%-20s %-8s %15s %10s %7s %7s %6s %9s\n", "model", "family", "parameters", "state",
+  std::printf("%-20s %-11s %15s %10s %7s %7s %6s %9s\n", "model", "family", "parameters", "state",
               "layers", "hidden", "vocab", "head");
   for (const CatalogueModel& model : planner::catalogue_models()) {
     const ModelShape shape = planner::find_model(model.name);
     const std::int64_t parameters = parameter_count(shape);
-    std::printf("%-20s %-8s %15lld %10s %7lld %7lld %6lld %9s\n", shape.name.c_str(),
+    std::printf("%-20s %-11s %15lld %10s %7lld %7lld %6lld %9s\n", shape.name.c_str(),
                 to_string(shape.family), static_cast<long long>(parameters),
                 planner::format_bytes(Bytes(parameters * planner::kStateBytesAParameter)).c_str(),
                 static_cast<long long>(shape.layers), static_cast<long long>(shape.hidden),
                 static_cast<long long>(shape.vocab), shape.tied_head ? "tied" : "own");
   }
   std::printf(
-      "\nState is fp32 master, m and v: 12 bytes a parameter. Any llama, mistral, qwen2, qwen3, "
-      "qwen3_moe or mixtral config.json is a model too.\n");
+      "\nState is fp32 master, m and v: 12 bytes a parameter. Any config.json of these families is a "
+      "model too: `sluice models show` says whether it is trained or only predicted.\n");
 }
 
 /// Whether a tensor belongs to an expert after the first one, whose tensors stand for those of all

@@ -4,6 +4,7 @@
 
 #include "planner/catalogue/model_list.hpp"
 #include "planner/models/config_notes.hpp"
+#include "planner/models/support.hpp"
 #include "sim/units_text.hpp"
 
 namespace sluice::cli {
@@ -13,9 +14,10 @@ using planner::HeadNorm;
 using planner::ModelShape;
 using planner::RopeScaling;
 
-std::string rope_text(const ModelShape& shape) {
-  const RopeScaling& rope = shape.rotary.front().scaling;
-  std::string text = fmt::format("theta {}", shape.rotary.front().theta);
+std::string rope_text(const planner::RotaryTable& table) {
+  const RopeScaling& rope = table.scaling;
+  std::string text = fmt::format("theta {}", table.theta);
+  if (table.rotated) text += fmt::format(", {} elements of a head", *table.rotated);
   switch (rope.kind) {
     case RopeScaling::Kind::none:
       return text + ", no scaling";
@@ -31,15 +33,47 @@ std::string rope_text(const ModelShape& shape) {
                         "factor {:.6g})",
                         rope.factor, rope.beta_fast, rope.beta_slow, rope.original_max_positions,
                         rope.attention_factor);
+    case RopeScaling::Kind::longrope:
+      return text + fmt::format(", longrope scaling (from {} positions, attention factor {:.6g})",
+                                rope.original_max_positions, rope.attention_factor);
   }
+  return text;
+}
+
+/// Windows and positions of layers of several kinds: "24 of 30 with a window of 512 tokens".
+std::string kinds_text(const ModelShape& shape) {
+  std::string text;
+  for (std::size_t kind = 0; kind < shape.kinds.size(); ++kind) {
+    const planner::LayerKind& each = shape.kinds[kind];
+    text += fmt::format("{}{} layers with {}", kind == 0 ? "" : "; ", layers_of_kind(shape, kind),
+                        each.window ? fmt::format("a window of {} tokens", *each.window)
+                                    : std::string("no window"));
+    if (!each.rotary) text += " and no positions";
+    if (each.dense_intermediate) text += fmt::format(", feed-forward {}", *each.dense_intermediate);
+    if (each.rotary && shape.rotary.size() > 1) {
+      text += ", rope " + rope_text(shape.rotary[*each.rotary]);
+    }
+  }
+  return text;
+}
+
+std::string norms_text(const ModelShape& shape) {
+  std::string text = fmt::format("rms_norm_eps {}", shape.rms_eps);
+  const planner::NormSlots& norms = shape.norms;
+  if (norms.after_attention || norms.after_mlp) {
+    text += norms.before_attention ? ", before and after sublayers" : ", after sublayers";
+  }
+  if (norms.one_plus_weight) text += ", times 1 + weight";
   return text;
 }
 
 std::string attention_text(const ModelShape& shape) {
   std::string text = fmt::format("{} heads, {} of keys and values, head_dim {}", shape.heads,
                                  shape.kv_heads, shape.head_dim);
-  const auto window = shape.kinds.front().window;
-  text += window ? fmt::format(", a window of {} tokens", *window) : std::string(", no window");
+  if (shape.kinds.size() == 1) {
+    const auto window = shape.kinds.front().window;
+    text += window ? fmt::format(", a window of {} tokens", *window) : std::string(", no window");
+  }
   if (shape.head_norm != HeadNorm::none) text += ", norms on q and k";
   if (shape.qkv_bias) text += shape.o_bias ? ", biases" : ", biases on q, k and v";
   return text;
@@ -90,8 +124,9 @@ std::string model_table(const planner::ModelSource& source, const std::string& c
       fact_line("from", source.config.empty() ? from : from + ": " + source.config.string());
   text += fact_line("layers", layers_text(shape));
   text += fact_line("attention", attention_text(shape));
-  text += fact_line("rope", rope_text(shape));
-  text += fact_line("norms", fmt::format("rms_norm_eps {}", shape.rms_eps));
+  if (shape.kinds.size() > 1) text += fact_line("kinds", kinds_text(shape));
+  if (shape.rotary.size() == 1) text += fact_line("rope", rope_text(shape.rotary.front()));
+  text += fact_line("norms", norms_text(shape));
   text += fact_line("vocabulary", fmt::format("{} tokens, {}", shape.vocab,
                                               shape.tied_head ? "embedding and head are tied"
                                                               : "a head of its own"));
@@ -103,6 +138,12 @@ std::string model_table(const planner::ModelSource& source, const std::string& c
   text += fact_line("dtype", dtype.empty() ? "not stated" : dtype);
   if (const auto defaults = planner::defaulted_keys(config_text, shape); !defaults.empty()) {
     text += fact_line("defaults", planner::defaults_text(defaults));
+  }
+  const auto host = planner::unsupported_by_host(shape), cuda = planner::unsupported_by_cuda(shape);
+  if (host || cuda) {
+    const std::string only = host ? "predicted only: it has " + *host
+                                  : "trained by the host backend only: it has " + *cuda;
+    text += fact_line("backends", only);
   }
   for (const std::string& note : planner::config_notes(config_text, shape)) {
     text += fact_line("note", note);

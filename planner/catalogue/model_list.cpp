@@ -1,9 +1,13 @@
 #include "planner/catalogue/model_list.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "planner/catalogue/catalogue.hpp"
+#include "planner/models/config_values.hpp"
 #include "planner/models/rope_config.hpp"
+#include "planner/models/support.hpp"
+#include "planner/models/unit_classes.hpp"
 #include "sim/json_object.hpp"
 
 namespace sluice::planner {
@@ -26,7 +30,9 @@ Json to_json(const ModelShape& shape) {
                {"head_dim", shape.head_dim},
                {"vocab", shape.vocab},
                {"tied_head", shape.tied_head}};
-  if (const auto window = shape.kinds.front().window) json["sliding_window"] = *window;
+  if (const auto window = window_json(shape); window.is_number()) {
+    json["sliding_window"] = window.get<std::int64_t>();
+  }
   return json;
 }
 
@@ -39,9 +45,21 @@ Json to_json(const CatalogueModel& model) {
 
 }  // namespace
 
-std::array<UnitRow, 3> unit_rows(const ModelShape& shape) {
-  const std::size_t head = unit_count(shape) - 1;
-  return {{{"embed", 0, 1}, {"block", 1, shape.layers}, {"head", head, 1}}};
+std::vector<UnitRow> unit_rows(const ModelShape& shape) {
+  std::vector<UnitRow> rows{{"embed", 0, 1}};
+  for (const BlockClass& each : block_classes(shape)) {
+    const auto size = unit_padded_size(shape, each.unit);
+    const auto alike = std::ranges::find_if(rows.begin() + 1, rows.end(), [&](const UnitRow& row) {
+      return unit_padded_size(shape, row.index) == size;
+    });
+    if (alike == rows.end()) {
+      rows.push_back({"block", each.unit, each.layers});
+    } else {
+      alike->times += each.layers;
+    }
+  }
+  rows.push_back({"head", unit_count(shape) - 1, 1});
+  return rows;
 }
 
 std::string model_list_json() {
@@ -53,8 +71,11 @@ std::string model_list_json() {
 std::string model_json(const ModelShape& shape) {
   Json json = to_json(shape);
   json["rms_norm_eps"] = shape.rms_eps;
-  json["rope_theta"] = shape.rotary.front().theta;
-  json["rope_scaling"] = Json(rope_json(shape.rotary.front().scaling));
+  json["rope_theta"] = shape.rotary.back().theta;
+  json["rope_scaling"] = Json(rope_json(shape.rotary.back().scaling));
+  const auto host = unsupported_by_host(shape), cuda = unsupported_by_cuda(shape);
+  json["not_computed"] = {{"host", host ? Json(*host) : Json()},
+                          {"cuda", cuda ? Json(*cuda) : Json()}};
   if (shape.max_positions) json["max_position_embeddings"] = *shape.max_positions;
   if (shape.experts) {
     json["experts"] = {{"count", shape.experts->count},

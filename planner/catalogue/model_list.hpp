@@ -1,10 +1,10 @@
 // Models as `sluice models --json` prints them.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "planner/models/shape.hpp"
 
@@ -13,7 +13,7 @@ namespace sluice::planner {
 /// Bytes of one parameter's fp32 master weight, m and v together.
 inline constexpr std::int64_t kStateBytesAParameter = 12;
 
-/// A row of the model list for one kind of unit: embedding, block or head.
+/// A row of the model list for units of equal tensors: embedding, blocks of one size, or head.
 struct UnitRow {
   const char* name;
   /// Index, among all units of the model, of the first of this kind; units are in the order
@@ -21,7 +21,8 @@ struct UnitRow {
   std::size_t index;
   std::int64_t times;  ///< Number of the model's units of this kind (embedding, block or head).
 };
-[[nodiscard]] std::array<UnitRow, 3> unit_rows(const ModelShape& shape);
+/// Rows of all units; blocks have one row for each of their sizes.
+[[nodiscard]] std::vector<UnitRow> unit_rows(const ModelShape& shape);
 
 /// All models as JSON text (docs/schemas/model-list.schema.json), pretty-printed, with one newline
 /// at the end.
