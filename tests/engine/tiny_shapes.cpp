@@ -110,11 +110,11 @@ void grouped(ModelShape& shape) {
   shape.kind_of_layer = {0, 1};
 }
 
-/// Gates on attention's output, with a part of each head that turns.
+/// Gates on attention's output, and norms of its heads.
 void gated(ModelShape& shape) {
+  shape.kv_heads = 1;
   shape.head_norm = planner::HeadNorm::per_head;
   shape.attention_gate = true;
-  shape.rotary.front().rotated = 2;
 }
 
 /// Experts with a shared one behind a switch, and a factor of what joins the residual stream.

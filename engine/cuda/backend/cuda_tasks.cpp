@@ -29,9 +29,8 @@ cuda::Into into_of(const BoundTask& task) {
 }  // namespace
 
 CudaRecord CudaDevice::record_of(const BoundTask& task) const {
-  CudaRecord record{.input = task.access(Role::input).data,
-                    .kept = record_.input_bytes,
-                    .layer = task.unit - 1};
+  CudaRecord record{
+      .input = task.access(Role::input).data, .kept = record_.input_bytes, .layer = task.unit - 1};
   if (const BoundAccess* kept = task.find(Role::record)) {
     record.record = kept->data - record_.input_bytes.count();
     record.kept = record_.input_bytes + kept->bytes;

@@ -59,7 +59,8 @@ void CudaTemplates::backward_attention(cudaStream_t stream, const std::uint16_t*
                         gradient + slots_.q.weight.offset, first, gemm);
   gemm_.input_gradient(stream, {tokens_, hidden_, qkv_}, d_qkv, weights + slots_.q.weight.offset,
                        d_normed, gemm);
-  add_norm_backward(stream, norm, slots_.norm_before_attention, gradient, into, d_stream, workspace);
+  add_norm_backward(stream, norm, slots_.norm_before_attention, gradient, into, d_stream,
+                    workspace);
 }
 
 }  // namespace sluice::engine

@@ -166,25 +166,27 @@ void CudaTemplates::backward_experts(cudaStream_t stream, const std::uint16_t* w
   const cuda::IndexedRows in{normed, routes.token, hidden_};
 
   cuda::route(stream, logits, shape, routes);
-  cuda::multiply_rows_transposed(stream, d_out, groups, {weights + slots.down.weight.offset, slots.stride},
-                                 width, hidden_, activation);
+  cuda::multiply_rows_transposed(stream, d_out, groups,
+                                 {weights + slots.down.weight.offset, slots.stride}, width, hidden_,
+                                 activation);
   cuda::weighted_swiglu_backward(stream, bf16(record.at(layout_.gate)), routes.share, groups.rows,
                                  width, activation, d_gate_up, routes.d_share);
   cuda::accumulate_rows(stream, d_out, {activation, nullptr, width}, groups,
                         {gradient + slots.down.weight.offset, slots.stride}, width, hidden_, into);
   normalize(stream, norm, workspace);
   const cuda::IndexedRows d_wide{d_gate_up, nullptr, 2 * width};
-  cuda::accumulate_rows(stream, d_wide, in, groups, {gradient + slots.gate.weight.offset, slots.stride},
-                        hidden_, 2 * width, into);
+  cuda::accumulate_rows(stream, d_wide, in, groups,
+                        {gradient + slots.gate.weight.offset, slots.stride}, hidden_, 2 * width,
+                        into);
   cuda::multiply_rows_transposed(stream, d_wide, groups,
-                                 {weights + slots.gate.weight.offset, slots.stride}, hidden_, 2 * width,
-                                 rows);
+                                 {weights + slots.gate.weight.offset, slots.stride}, hidden_,
+                                 2 * width, rows);
   cuda::route_backward(stream, logits, shape, routes, job_.balance_weight(tokens_),
                        fp32(reinterpret_cast<std::byte*>(d_stream) + layout_.counts.count()),
                        d_logits);
   cuda::accumulate_rows(stream, {d_logits, nullptr, router_row}, {normed, nullptr, hidden_},
-                        all_tokens, {gradient + slots.router.weight.offset, 0}, hidden_, shape.experts,
-                        into);
+                        all_tokens, {gradient + slots.router.weight.offset, 0}, hidden_,
+                        shape.experts, into);
   cuda::multiply_rows_transposed(stream, {d_logits, nullptr, router_row}, all_tokens,
                                  {weights + slots.router.weight.offset, 0}, hidden_, shape.experts,
                                  d_normed);

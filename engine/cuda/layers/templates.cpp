@@ -60,7 +60,8 @@ void CudaTemplates::require_computable(const planner::Job& job) {
 /// RoPE tables on the device: the only memory outside the arenas besides the libraries' own.
 struct CudaTemplates::Tables {
   explicit Tables(const planner::Job& job) {
-    RopeTableValues tables = rope_table_values(job.model.rotary.front(), job.model.head_dim, job.seq_len);
+    RopeTableValues tables =
+        rope_table_values(job.model.rotary.front(), job.model.head_dim, job.seq_len);
     std::vector<float> values = std::move(tables.cos);
     values.insert(values.end(), tables.sin.begin(), tables.sin.end());
     check(Bytes(static_cast<std::int64_t>(values.size() * sizeof(float))) ==
@@ -98,7 +99,8 @@ CudaTemplates::CudaTemplates(const planner::Job& job, std::optional<GemmTable> g
   check(slots_.k.weight.offset == slots_.q.weight.offset + slots_.q.weight.size() &&
             slots_.v.weight.offset == slots_.k.weight.offset + slots_.k.weight.size() &&
             slots_.up.weight.offset == slots_.gate.weight.offset + slots_.gate.weight.size() &&
-            slots_.experts.up.weight.offset == slots_.experts.gate.weight.offset + slots_.experts.gate.weight.size(),
+            slots_.experts.up.weight.offset ==
+                slots_.experts.gate.weight.offset + slots_.experts.gate.weight.size(),
         "q, k, v and gate, up are adjacent");
   check(
       !attention_ || std::max(attention_->forward_workspace(), attention_->backward_workspace()) <=

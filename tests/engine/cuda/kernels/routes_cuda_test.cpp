@@ -51,7 +51,7 @@ struct HostRoutes {
         memory(static_cast<std::size_t>(space.end.count()) + 64),
         scratch(static_cast<std::size_t>(shape.experts)),
         routes(job, space, memory.data(), shape.tokens) {
-    routes.choose(logits.data(), scratch.data());
+    routes.choose(logits.data(), nullptr, scratch.data());
   }
   static planner::Job job_of(const RouteShape& shape) {
     planner::Job job;
