@@ -236,7 +236,7 @@ void set_fact(MachineProfile& profile, const std::string& name, const std::strin
     return;
   }
   throw BadRequest(where + ": unknown number of a machine" + sim::did_you_mean(name, names) +
-                   " (sluice machines show " + profile.name + " lists them)");
+                   " (sluice machines show NAME lists them)");
 }
 
 std::string format_fact(const Fact& fact, FactUnit unit) {

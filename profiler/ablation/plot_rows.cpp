@@ -62,9 +62,8 @@ std::vector<PlotRow> rows_by_varied_factor(const Experiment& experiment, const A
 }  // namespace
 
 std::vector<PlotRow> plot_rows(const Experiment& experiment, const AllCells& cells) {
-  const bool known = std::ranges::all_of(cells, [&](const auto& cell) {
-    return cell->levels.size() == experiment.factors.size();
-  });
+  const bool known = std::ranges::all_of(
+      cells, [&](const auto& cell) { return cell->levels.size() == experiment.factors.size(); });
   if (!known || experiment.factors.size() < 2) return plain_rows(cells);
   switch (experiment.design) {
     case Design::full:

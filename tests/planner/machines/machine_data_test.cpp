@@ -70,7 +70,7 @@ TEST(Profile, SetsFactsByQuantityOrFactor) {
   EXPECT_REFUSED(set_fact(machine, "h2d", "12"), "machine.h2d: \"12\" has no unit");
   EXPECT_REFUSED(set_fact(machine, "h2d", "-1x"), "positive factor");
   EXPECT_REFUSED(set_fact(machine, "pcie", "1x"), "unknown number of a machine");
-  EXPECT_REFUSED(set_fact(machine, "pcie", "1x"), "(sluice machines show h200 lists them)");
+  EXPECT_REFUSED(set_fact(machine, "pcie", "1x"), "(sluice machines show NAME lists them)");
   EXPECT_REFUSED(set_fact(machine, "cores", "-2"), "must not be negative");
   EXPECT_REFUSED(set_fact(machine, "h2d", "0 GB/s"), "machine.h2d: \"0 GB/s\" must be more than 0");
   EXPECT_REFUSED(set_fact(machine, "cores", "1e30"), "machine.cores: \"1e30\" is too large");
