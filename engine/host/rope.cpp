@@ -28,8 +28,7 @@ YarnRange yarn_range(const planner::RotaryTable& table, double dim) {
   // The pair that makes `turns` turns over the original positions.
   const auto pair_of = [&](double turns) {
     const auto positions = static_cast<double>(scaling.original_max_positions);
-    return dim * std::log(positions / (turns * 2 * std::numbers::pi)) /
-           (2 * std::log(table.theta));
+    return dim * std::log(positions / (turns * 2 * std::numbers::pi)) / (2 * std::log(table.theta));
   };
   double low = pair_of(scaling.beta_fast);
   double high = pair_of(scaling.beta_slow);

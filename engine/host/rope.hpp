@@ -9,9 +9,10 @@
 namespace sluice::engine {
 
 /// Angle per position, in radians, of each of the rotated pairs of a head, which are half of
-/// `rotated` elements, or of `head_dim`: theta^(-2i / elements), then scaled. "linear" divides all by the factor; "llama3" divides long wavelengths,
-/// keeps short ones and blends linearly between (Llama 3.1's reference code); "yarn" blends over
-/// the pairs' numbers instead (arXiv 2309.00071 and transformers' _compute_yarn_parameters).
+/// `rotated` elements, or of `head_dim`: theta^(-2i / elements), then scaled. "linear" divides all
+/// by the factor; "llama3" divides long wavelengths, keeps short ones and blends linearly between
+/// (Llama 3.1's reference code); "yarn" blends over the pairs' numbers instead (arXiv 2309.00071
+/// and transformers' _compute_yarn_parameters).
 [[nodiscard]] std::vector<double> rope_frequencies(const planner::RotaryTable& table,
                                                    std::int64_t head_dim);
 

@@ -18,7 +18,8 @@ HostTemplates::HostTemplates(const planner::Job& job)
       slots_(block_slots(job.model)),
       ends_(end_slots(job.model)) {
   prepare_blas();
-  RopeTableValues tables = rope_table_values(job.model.rotary.front(), job.model.head_dim, job.seq_len);
+  RopeTableValues tables =
+      rope_table_values(job.model.rotary.front(), job.model.head_dim, job.seq_len);
   cos_ = std::move(tables.cos);
   sin_ = std::move(tables.sin);
 }

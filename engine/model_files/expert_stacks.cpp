@@ -13,7 +13,7 @@ namespace {
 struct Stack {
   std::string name;
   std::vector<std::string_view> matrices;  ///< Suffixes of the expert's tensors in the stack.
-  std::int64_t rows = 0, cols = 0;           ///< Sizes of one matrix.
+  std::int64_t rows = 0, cols = 0;         ///< Sizes of one matrix.
   [[nodiscard]] std::int64_t all_rows() const {
     return rows * static_cast<std::int64_t>(matrices.size());
   }

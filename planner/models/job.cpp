@@ -81,8 +81,7 @@ void add_router(CanonicalText& text, const Experts& experts) {
   }
   if (experts.scaling != 1) text.add("router_scaling", experts.scaling);
   if (experts.shared_intermediate > 0) {
-    text.add("shared_expert", experts.shared_intermediate)
-        .add("shared_gate", experts.shared_gate);
+    text.add("shared_expert", experts.shared_intermediate).add("shared_gate", experts.shared_gate);
   }
 }
 

@@ -9,24 +9,24 @@ namespace {
 /// Parts beyond those of llama and qwen3 blocks, with or without plain experts, that a backend
 /// computes.
 struct ComputedParts {
-  bool layer_kinds = false;          ///< Layers of several kinds in one model.
-  bool norm_slots = false;           ///< Norms elsewhere than before both sublayers.
-  bool one_plus_weight = false;      ///< Norms that multiply by 1 + weight.
-  bool full_width_norm = false;      ///< Norms of q and k over all heads together.
-  bool weightless_norm = false;      ///< Norms of q and k without weights.
-  bool activations = false;          ///< Activations other than silu.
-  bool sinks = false;                ///< Extra logits of attention's softmax.
-  bool attention_gate = false;       ///< Attention's output times a sigmoid.
-  bool scales = false;               ///< Factors of embedding, scores, residual and logits.
-  bool softcaps = false;             ///< Bounds of scores and logits.
-  bool partial_rotary = false;       ///< Rotary tables for a part of a head.
-  bool longrope = false;             ///< Frequencies divided by lists of factors.
-  bool no_rotary = false;            ///< Layers without positions.
-  bool interleaved_rotary = false;   ///< Pairs that lie side by side in a checkpoint.
-  bool biased_experts = false;       ///< Biases of experts and of their router.
-  bool sigmoid_router = false;       ///< Scores by sigmoid, biased choices, groups and a factor.
-  bool shared_experts = false;       ///< An expert that every token passes through.
-  bool delta_net = false;            ///< Layers of Mixer::gated_delta_net.
+  bool layer_kinds = false;         ///< Layers of several kinds in one model.
+  bool norm_slots = false;          ///< Norms elsewhere than before both sublayers.
+  bool one_plus_weight = false;     ///< Norms that multiply by 1 + weight.
+  bool full_width_norm = false;     ///< Norms of q and k over all heads together.
+  bool weightless_norm = false;     ///< Norms of q and k without weights.
+  bool activations = false;         ///< Activations other than silu.
+  bool sinks = false;               ///< Extra logits of attention's softmax.
+  bool attention_gate = false;      ///< Attention's output times a sigmoid.
+  bool scales = false;              ///< Factors of embedding, scores, residual and logits.
+  bool softcaps = false;            ///< Bounds of scores and logits.
+  bool partial_rotary = false;      ///< Rotary tables for a part of a head.
+  bool longrope = false;            ///< Frequencies divided by lists of factors.
+  bool no_rotary = false;           ///< Layers without positions.
+  bool interleaved_rotary = false;  ///< Pairs that lie side by side in a checkpoint.
+  bool biased_experts = false;      ///< Biases of experts and of their router.
+  bool sigmoid_router = false;      ///< Scores by sigmoid, biased choices, groups and a factor.
+  bool shared_experts = false;      ///< An expert that every token passes through.
+  bool delta_net = false;           ///< Layers of Mixer::gated_delta_net.
 };
 
 constexpr ComputedParts kHost{};
@@ -43,10 +43,10 @@ std::optional<std::string> first_missing(const ModelShape& shape, const Computed
   const Experts experts = shape.experts.value_or(Experts{});
   const auto any_table = [&](auto&& holds) { return std::ranges::any_of(shape.rotary, holds); };
   const auto any_kind = [&](auto&& holds) { return std::ranges::any_of(shape.kinds, holds); };
-  const bool usual_norms = norms.before_attention && norms.before_mlp && !norms.after_attention &&
-                           !norms.after_mlp;
-  const bool scaled = scales.embedding != 1 || scales.attention || scales.residual != 1 ||
-                      scales.logits != 1;
+  const bool usual_norms =
+      norms.before_attention && norms.before_mlp && !norms.after_attention && !norms.after_mlp;
+  const bool scaled =
+      scales.embedding != 1 || scales.attention || scales.residual != 1 || scales.logits != 1;
   const bool delta = any_kind([](const LayerKind& k) { return k.mixer != Mixer::attention; });
   const std::array parts = {
       Part{delta && !computed.delta_net, "gated delta net layers"},
@@ -68,7 +68,8 @@ std::optional<std::string> first_missing(const ModelShape& shape, const Computed
            "rotary embeddings of a part of each head"},
       Part{any_table([](const RotaryTable& t) {
              return t.scaling.kind == RopeScaling::Kind::longrope;
-           }) && !computed.longrope,
+           }) &&
+               !computed.longrope,
            "longrope scaling"},
       Part{any_kind([](const LayerKind& k) { return !k.rotary; }) && !computed.no_rotary,
            "layers without rotary embeddings"},

@@ -178,7 +178,8 @@ struct Losses {
 
 Losses losses_of(const TinyModel& model, const UnitDoubles& weights) {
   const planner::ModelShape& shape = model.job.model;
-  const Block block{shape, block_slots(shape), rope_frequencies(shape.rotary.front(), shape.head_dim)};
+  const Block block{shape, block_slots(shape),
+                    rope_frequencies(shape.rotary.front(), shape.head_dim)};
   const EndSlots ends = end_slots(shape);
   const double* head = weights.back().data();
   const Projection lm_head{shape.tied_head ? ends.embedding : ends.lm_head, {}};

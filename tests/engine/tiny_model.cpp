@@ -189,10 +189,10 @@ TinyModel tiny_model(const std::string& name) {
   if (name.starts_with("llama")) {
     shape.family = planner::Family::llama;
     shape.rotary.front().scaling = {.kind = planner::RopeScaling::Kind::llama3,
-                          .factor = 4,
-                          .low_freq_factor = 1,
-                          .high_freq_factor = 4,
-                          .original_max_positions = 16};
+                                    .factor = 4,
+                                    .low_freq_factor = 1,
+                                    .high_freq_factor = 4,
+                                    .original_max_positions = 16};
   } else if (name == "mistral") {
     shape.family = planner::Family::mistral;
     shape.kinds.front().window = 3;

@@ -60,7 +60,8 @@ void CudaTemplates::require_computable(const planner::Job& job) {
 /// RoPE tables on the device: the only memory outside the arenas besides the libraries' own.
 struct CudaTemplates::Tables {
   explicit Tables(const planner::Job& job) {
-    RopeTableValues tables = rope_table_values(job.model.rotary.front(), job.model.head_dim, job.seq_len);
+    RopeTableValues tables =
+        rope_table_values(job.model.rotary.front(), job.model.head_dim, job.seq_len);
     std::vector<float> values = std::move(tables.cos);
     values.insert(values.end(), tables.sin.begin(), tables.sin.end());
     check(Bytes(static_cast<std::int64_t>(values.size() * sizeof(float))) ==
