@@ -35,7 +35,8 @@ void list() {
                 static_cast<long long>(shape.vocab), shape.tied_head ? "tied" : "own");
   }
   std::printf(
-      "\nState is fp32 master, m and v: 12 bytes a parameter. Any config.json of these families is a "
+      "\nState is fp32 master, m and v: 12 bytes a parameter. Any config.json of these families is "
+      "a "
       "model too: `sluice models show` says whether it is trained or only predicted.\n");
 }
 

@@ -61,8 +61,8 @@ std::string block_signature(const ModelShape& m) {
   std::string text;
   const NormSlots usual;
   if (m.norms.before_attention != usual.before_attention ||
-      m.norms.after_attention != usual.after_attention ||
-      m.norms.before_mlp != usual.before_mlp || m.norms.after_mlp != usual.after_mlp) {
+      m.norms.after_attention != usual.after_attention || m.norms.before_mlp != usual.before_mlp ||
+      m.norms.after_mlp != usual.after_mlp) {
     text += ".n";
     for (const bool norm : {m.norms.before_attention, m.norms.after_attention, m.norms.before_mlp,
                             m.norms.after_mlp}) {
@@ -103,8 +103,9 @@ std::string cost_signature(const Job& job) {
             "." + std::to_string(m.experts->intermediate);
   }
   if (const auto window = m.kinds.front().window) text += ".w" + std::to_string(*window);
-  return text + block_signature(m) + "|s" + std::to_string(job.seq_len) + ".b" + std::to_string(job.micro_batch) + ".c" +
-         std::to_string(job.loss_chunk) + (job.compute == ComputeType::bf16 ? ".bf16" : ".fp32") +
+  return text + block_signature(m) + "|s" + std::to_string(job.seq_len) + ".b" +
+         std::to_string(job.micro_batch) + ".c" + std::to_string(job.loss_chunk) +
+         (job.compute == ComputeType::bf16 ? ".bf16" : ".fp32") +
          (job.gradient_wire == GradientWire::bf16 ? ".gbf16" : "") +
          (job.chunks_mlp() ? ".m" + std::to_string(job.mlp_chunk) : "") +
          (job.sequence_chunk ? ".q" + std::to_string(*job.sequence_chunk) : "") +
@@ -180,8 +181,7 @@ std::optional<Job> job_named_by(const CostKey& cost, const Job& like) {
   job.model.head_dim = head_dim;
   job.model.vocab = vocab;
   job.model.qkv_bias = named.find(".qkvb") != named.npos;
-  job.model.head_norm =
-      named.find(".qkn") != named.npos ? HeadNorm::per_head : HeadNorm::none;
+  job.model.head_norm = named.find(".qkn") != named.npos ? HeadNorm::per_head : HeadNorm::none;
   job.model.tied_head = named.find(".tied") != named.npos;
   job.seq_len = length;
   job.micro_batch = batch;

@@ -11,9 +11,9 @@
 
 #include "planner/costs/cost.hpp"
 #include "planner/costs/eager_work.hpp"
-#include "planner/scratch/cuda_workspace.hpp"
 #include "planner/models/support.hpp"
 #include "planner/models/unit_classes.hpp"
+#include "planner/scratch/cuda_workspace.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -35,9 +35,7 @@ struct MicroBatchSizes {
 };
 
 /// Whether the engine computes the job on a GPU, with the kernels that it measured there.
-bool runs_on_cuda(const Job& job) {
-  return job.executable() && !unsupported_by_cuda(job.model);
-}
+bool runs_on_cuda(const Job& job) { return job.executable() && !unsupported_by_cuda(job.model); }
 
 AttentionWork attention_of(const Job& job, bool backward, std::int64_t position) {
   AttentionWork work;
@@ -93,7 +91,8 @@ std::int64_t shared_width(const ModelShape& shape) {
   return shape.experts ? shape.experts->shared_intermediate : 0;
 }
 
-/// Products of gate and up, or of down, of a shared expert too: of all experts where there are any, or of each chunk.
+/// Products of gate and up, or of down, of a shared expert too: of all experts where there are any,
+/// or of each chunk.
 std::vector<Gemm> feed_forward(const Job& job, const MicroBatchSizes& s, Side side) {
   std::int64_t wide = s.intermediate, networks = 1;
   Gemm::Dealt dealt = Gemm::Dealt::nothing;
@@ -205,12 +204,12 @@ Work block_backward(const Job& job, const MicroBatchSizes& s, std::int64_t posit
   const std::int64_t after = (norms.after_attention ? 1 : 0) + (norms.after_mlp ? 1 : 0);
   const std::int64_t wide = s.intermediate + shared_width(job.model);
   // Of gate, up, d act; act, d gate, d up: without a gate, two fewer.
-  work.streamed += s.streams(wide, has_gate(job.model.activation) ? 6 : 4)
-                   + s.streams(s.hidden, 2 * before)  // outputs of norms before sublayers again
+  work.streamed += s.streams(wide, has_gate(job.model.activation) ? 6 : 4) +
+                   s.streams(s.hidden, 2 * before)  // outputs of norms before sublayers again
                    // Norms' backward, before sublayers onto the residual's gradient.
-                   + s.streams(s.hidden, 4 * (before + after))
-                   + s.streams(s.query, job.model.attention_gate ? 5 : 0)
-                   + s.streams(s.query + s.key_value, 2);  // RoPE and q/k norms backward
+                   + s.streams(s.hidden, 4 * (before + after)) +
+                   s.streams(s.query, job.model.attention_gate ? 5 : 0) +
+                   s.streams(s.query + s.key_value, 2);  // RoPE and q/k norms backward
   work.kernels += 7;
   return work;
 }

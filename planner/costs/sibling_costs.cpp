@@ -38,8 +38,9 @@ std::vector<PassGroup> passes_of(const Job& job) {
     groups.push_back({{Pass::norm, each.unit}});
   }
   products.push_back({Pass::loss, head});
-  groups.insert(groups.begin(), {products, {{Pass::embed_forward, 0}}, {{Pass::embed_backward, 0}},
-                                 {{Pass::norm, 0}}});
+  groups.insert(
+      groups.begin(),
+      {products, {{Pass::embed_forward, 0}}, {{Pass::embed_backward, 0}}, {{Pass::norm, 0}}});
   groups.push_back({{Pass::norm, head}});
   return groups;
 }

@@ -14,9 +14,9 @@ namespace sluice::planner {
 /// Byte offsets of a block's intermediates in its record, each a multiple of 256; elements
 /// are of the compute type unless said. The tensors that a level keeps come first, so that
 /// a level is a prefix: [x | q k v attention lse | residual gate up router]. All blocks of a model
-/// have one layout, which has room for every kind of layer. Where blocks have experts, gate and up have a row for every route, that is for every one of a token's `active`
-/// experts, grouped by expert, and [tokens, intermediate] is [tokens x active, an expert's
-/// intermediate].
+/// have one layout, which has room for every kind of layer. Where blocks have experts, gate and up
+/// have a row for every route, that is for every one of a token's `active` experts, grouped by
+/// expert, and [tokens, intermediate] is [tokens x active, an expert's intermediate].
 struct BlockRecord {
   Bytes x;  ///< Offset of [tokens, hidden]: block input (residual stream).
   /// Offset of fp32 [experts], behind x and part of it: routes to each expert in the blocks before
@@ -50,8 +50,8 @@ struct BlockRecord {
   /// Offset of [tokens, hidden]: residual stream after attention, which is x plus the o projection.
   Bytes residual;
   /// Offset of [tokens, intermediate]: gate before the activation, routes first and then an expert
-  /// that all tokens pass through; empty for activations without a gate, and absent where the job computes its MLPs in
-  /// chunks.
+  /// that all tokens pass through; empty for activations without a gate, and absent where the job
+  /// computes its MLPs in chunks.
   Bytes gate;
   /// Offset of [tokens, intermediate]: up projection; absent where the job computes its MLPs in
   /// chunks.

@@ -15,11 +15,11 @@ using nlohmann::ordered_json;
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 /// Keys that follow from others, or that config_from_shape spells in one of several ways.
-constexpr std::array kDerivedKeys = {
-    "architectures",      "model_type",          "_name_or_path",     "rope_theta",
-    "rope_scaling",       "rope_parameters",     "layer_types",       "use_sliding_window",
-    "max_window_layers",  "num_experts",         "num_local_experts", "no_rope_layers",
-    "mlp_only_layers",    "attention_dropout",   "residual_dropout"};
+constexpr std::array kDerivedKeys = {"architectures",   "model_type",         "_name_or_path",
+                                     "rope_theta",      "rope_scaling",       "rope_parameters",
+                                     "layer_types",     "use_sliding_window", "max_window_layers",
+                                     "num_experts",     "num_local_experts",  "no_rope_layers",
+                                     "mlp_only_layers", "attention_dropout",  "residual_dropout"};
 
 /// Values of the keys that matter to the family, as `shape` has them.
 ordered_json values_of(const ModelShape& shape) {
@@ -73,7 +73,8 @@ Pairs defaulted_keys(const std::string& json_text, const ModelShape& shape) {
   for (const auto& [key, value] : values.items()) {
     if (!config.contains(key)) keys.emplace_back(key, value.dump());
   }
-  if (!states_theta(config)) keys.emplace_back("rope_theta", ordered_json(shape.rotary.back().theta).dump());
+  if (!states_theta(config))
+    keys.emplace_back("rope_theta", ordered_json(shape.rotary.back().theta).dump());
   if (shape.experts && !config.contains("num_experts") && !config.contains("num_local_experts")) {
     const bool local = config_from_shape(shape).find("num_local_experts") != std::string::npos;
     keys.emplace_back(local ? "num_local_experts" : "num_experts",

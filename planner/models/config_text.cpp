@@ -29,22 +29,22 @@ std::string config_from_shape(const ModelShape& shape) {
   const FamilyReader* reader = find_reader(shape.family.model_type);
   check(reader != nullptr, "every shape has a family");
   const RotaryTable& table = shape.rotary.front();
-  nlohmann::ordered_json json = {{"architectures", {reader->architecture}},
-                                 {"model_type", to_string(shape.family)},
-                                 {"vocab_size", shape.vocab},
-                                 {"hidden_size", shape.hidden},
-                                 {"intermediate_size", shape.intermediate},
-                                 {"num_hidden_layers", shape.layers},
-                                 {"num_attention_heads", shape.heads},
-                                 {"num_key_value_heads", shape.kv_heads},
-                                 {"head_dim", shape.head_dim},
-                                 {reader->defaults.activation_key,
-                                  activation_name(shape.activation)},
-                                 {"rms_norm_eps", shape.rms_eps},
-                                 {"initializer_range", shape.init_std},
-                                 {"rope_theta", table.theta},
-                                 {"rope_scaling", rope_json(table.scaling)},
-                                 {"tie_word_embeddings", shape.tied_head}};
+  nlohmann::ordered_json json = {
+      {"architectures", {reader->architecture}},
+      {"model_type", to_string(shape.family)},
+      {"vocab_size", shape.vocab},
+      {"hidden_size", shape.hidden},
+      {"intermediate_size", shape.intermediate},
+      {"num_hidden_layers", shape.layers},
+      {"num_attention_heads", shape.heads},
+      {"num_key_value_heads", shape.kv_heads},
+      {"head_dim", shape.head_dim},
+      {reader->defaults.activation_key, activation_name(shape.activation)},
+      {"rms_norm_eps", shape.rms_eps},
+      {"initializer_range", shape.init_std},
+      {"rope_theta", table.theta},
+      {"rope_scaling", rope_json(table.scaling)},
+      {"tie_word_embeddings", shape.tied_head}};
   if (shape.max_positions) json["max_position_embeddings"] = *shape.max_positions;
   reader->write(shape, json);
   if (!shape.name.empty()) json["_name_or_path"] = shape.name;

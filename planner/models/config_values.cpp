@@ -26,8 +26,7 @@ bool boolean_or(const sim::JsonObject& config, const char* key, bool otherwise) 
   return config.find_boolean(key).value_or(otherwise);
 }
 
-void require_only(const sim::JsonObject& config, const char* key, double only,
-                  const char* reason) {
+void require_only(const sim::JsonObject& config, const char* key, double only, const char* reason) {
   if (config.has(key) && config.number(key) != only) config.fail(key, reason);
 }
 

@@ -146,29 +146,28 @@ const FamilyReader& granite_reader() {
 }
 
 const FamilyReader& gpt_oss_reader() {
-  static const FamilyReader reader{
-      Family::gpt_oss,
-      "GptOssForCausalLM",
-      {.vocab_size = 201088,
-       .hidden_size = 2880,
-       .intermediate_size = 2880,
-       .num_hidden_layers = 36,
-       .num_attention_heads = 64,
-       .num_key_value_heads = 8,
-       .head_dim = 64,
-       .max_position_embeddings = 131072,
-       .rms_norm_eps = 1e-5,
-       .rope_theta = 150000,
-       .rope_scaling = {.kind = RopeScaling::Kind::yarn,
-                        .factor = 32,
-                        .original_max_positions = 4096,
-                        .truncate = false,
-                        .attention_factor = yarn_magnitude(32, 1)},
-       .sliding_window = 128,
-       .num_experts = 128,
-       .num_experts_per_tok = 4},
-      read_gpt_oss,
-      write_gpt_oss};
+  static const FamilyReader reader{Family::gpt_oss,
+                                   "GptOssForCausalLM",
+                                   {.vocab_size = 201088,
+                                    .hidden_size = 2880,
+                                    .intermediate_size = 2880,
+                                    .num_hidden_layers = 36,
+                                    .num_attention_heads = 64,
+                                    .num_key_value_heads = 8,
+                                    .head_dim = 64,
+                                    .max_position_embeddings = 131072,
+                                    .rms_norm_eps = 1e-5,
+                                    .rope_theta = 150000,
+                                    .rope_scaling = {.kind = RopeScaling::Kind::yarn,
+                                                     .factor = 32,
+                                                     .original_max_positions = 4096,
+                                                     .truncate = false,
+                                                     .attention_factor = yarn_magnitude(32, 1)},
+                                    .sliding_window = 128,
+                                    .num_experts = 128,
+                                    .num_experts_per_tok = 4},
+                                   read_gpt_oss,
+                                   write_gpt_oss};
   return reader;
 }
 

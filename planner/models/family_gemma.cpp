@@ -79,8 +79,7 @@ void read_gemma2(const JsonObject& config, ModelShape& shape) {
   read_sandwich(config, shape, 50, 30);
   read_rope(config, shape);
   read_windows(config, shape,
-               sliding_layers(config, shape, [](std::int64_t layer) { return layer % 2 == 0; }),
-               0);
+               sliding_layers(config, shape, [](std::int64_t layer) { return layer % 2 == 0; }), 0);
 }
 
 constexpr const char* kWindowPattern = "sliding_window_pattern";
@@ -92,8 +91,8 @@ void read_gemma3(const JsonObject& config, ModelShape& shape) {
   shape.head_norm = HeadNorm::per_head;
   const std::int64_t pattern = integer_or(config, kWindowPattern, 6);
   if (pattern < 1) config.fail(kWindowPattern, "must be at least 1");
-  const std::vector<bool> sliding = sliding_layers(
-      config, shape, [&](std::int64_t layer) { return (layer + 1) % pattern != 0; });
+  const std::vector<bool> sliding =
+      sliding_layers(config, shape, [&](std::int64_t layer) { return (layer + 1) % pattern != 0; });
   read_windows(config, shape, sliding, 1);
   shape.rotary = {rotary_of(config, shape,
                             {.type = "sliding_attention",

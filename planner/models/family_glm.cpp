@@ -53,8 +53,7 @@ void read_glm4_moe(const JsonObject& config, ModelShape& shape) {
   experts.groups = integer_or(config, "n_group", 1);
   experts.active_groups = integer_or(config, "topk_group", 1);
   experts.scaling = config.find_number("routed_scaling_factor").value_or(1);
-  experts.shared_intermediate =
-      integer_or(config, "n_shared_experts", 1) * experts.intermediate;
+  experts.shared_intermediate = integer_or(config, "n_shared_experts", 1) * experts.intermediate;
   shape.experts = experts;
   shape.names.experts.shared = "mlp.shared_experts";
   shape.intermediate = experts.active * experts.intermediate;

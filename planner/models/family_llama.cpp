@@ -109,7 +109,8 @@ void read_cwm(const JsonObject& config, ModelShape& shape) {
   }
   set_layers(shape, layers);
   if (!config.has("rope_scaling")) {
-    refuse_theta_alone(config, shape, "is passed over by transformers: put it into rope_parameters");
+    refuse_theta_alone(config, shape,
+                       "is passed over by transformers: put it into rope_parameters");
   }
   shape.rotary = {rotary_of(config, shape, {})};
 }
@@ -211,25 +212,24 @@ const FamilyReader& smollm3_reader() {
 }
 
 const FamilyReader& cwm_reader() {
-  static const FamilyReader reader{
-      {"cwm"},
-      "CwmForCausalLM",
-      {.vocab_size = 128256,
-       .hidden_size = 6144,
-       .intermediate_size = 21504,
-       .num_hidden_layers = 64,
-       .num_attention_heads = 48,
-       .num_key_value_heads = 8,
-       .head_dim = 128,
-       .max_position_embeddings = 131072,
-       .rms_norm_eps = 1e-5,
-       .rope_theta = 1e6,
-       .rope_scaling = {.kind = RopeScaling::Kind::llama3,
-                        .factor = 16,
-                        .original_max_positions = 8192},
-       .sliding_window = 8192},
-      read_cwm,
-      write_cwm};
+  static const FamilyReader reader{{"cwm"},
+                                   "CwmForCausalLM",
+                                   {.vocab_size = 128256,
+                                    .hidden_size = 6144,
+                                    .intermediate_size = 21504,
+                                    .num_hidden_layers = 64,
+                                    .num_attention_heads = 48,
+                                    .num_key_value_heads = 8,
+                                    .head_dim = 128,
+                                    .max_position_embeddings = 131072,
+                                    .rms_norm_eps = 1e-5,
+                                    .rope_theta = 1e6,
+                                    .rope_scaling = {.kind = RopeScaling::Kind::llama3,
+                                                     .factor = 16,
+                                                     .original_max_positions = 8192},
+                                    .sliding_window = 8192},
+                                   read_cwm,
+                                   write_cwm};
   return reader;
 }
 

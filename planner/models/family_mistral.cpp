@@ -67,7 +67,8 @@ constexpr const char* kGrowth = "llama_4_scaling_beta";
 /// Queries grow with the logarithm of how often the original positions fit in theirs.
 void read_ministral3(const JsonObject& config, ModelShape& shape) {
   if (!config.has("rope_scaling")) {
-    refuse_theta_alone(config, shape, "is passed over by transformers: put it into rope_parameters");
+    refuse_theta_alone(config, shape,
+                       "is passed over by transformers: put it into rope_parameters");
   }
   read_mistral(config, shape);
   const auto rope = config.find_object("rope_parameters");

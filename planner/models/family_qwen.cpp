@@ -128,8 +128,7 @@ void read_qwen2_moe(const JsonObject& config, ModelShape& shape) {
   }
   read_rope(config, shape);
   read_experts(config, shape);
-  shape.experts->shared_intermediate =
-      integer_or(config, "shared_expert_intermediate_size", 5632);
+  shape.experts->shared_intermediate = integer_or(config, "shared_expert_intermediate_size", 5632);
   shape.experts->shared_gate = true;
 }
 

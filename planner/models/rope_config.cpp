@@ -114,9 +114,8 @@ RopeScaling longrope_of(const JsonObject& config, const JsonObject& scaling,
     }
   }
   if (rope.factor > 1) {
-    rope.attention_factor =
-        std::sqrt(1 + std::log(rope.factor) /
-                          std::log(static_cast<double>(rope.original_max_positions)));
+    rope.attention_factor = std::sqrt(
+        1 + std::log(rope.factor) / std::log(static_cast<double>(rope.original_max_positions)));
   }
   if (scaling.has("attention_factor")) {
     rope.attention_factor = factor_of(scaling, "attention_factor");
@@ -141,7 +140,8 @@ std::optional<std::string> rope_type_of(const JsonObject& config, const JsonObje
                           "short_factor", "mrope_section", "beta_fast", "beta_slow", "mscale"}) {
     if (!scaling.has(key) || (axes && std::string_view(key) == "mrope_section")) continue;
     if (std::string_view(key) == "factor" && scaling.find_number(key) == 1.0) continue;
-    scaling.fail(key, "scales nothing without a rope_type; supported: linear, llama3, yarn, longrope");
+    scaling.fail(key,
+                 "scales nothing without a rope_type; supported: linear, llama3, yarn, longrope");
   }
   return std::nullopt;
 }
@@ -200,8 +200,8 @@ std::optional<RotaryTable> stated_rope(const JsonObject& config, const char* key
   const auto theta = layers.find_number("rope_theta");
   if (theta && theta_beside && *theta != *theta_beside) {
     config.fail(keys.theta, text_of(*theta_beside) + " here, and " + text_of(*theta) + " in " +
-                                  key + ": transformers before 5 takes the one, 5 the other; " +
-                                  "make them equal");
+                                key + ": transformers before 5 takes the one, 5 the other; " +
+                                "make them equal");
   }
   const FamilyDefaults& defaults = family_defaults(shape.family);
   RotaryTable table{.theta = theta ? *theta : theta_beside.value_or(usual_theta(shape, keys)),
@@ -217,18 +217,17 @@ std::optional<RotaryTable> stated_rope(const JsonObject& config, const char* key
 }  // namespace
 
 RotaryTable rotary_of(const JsonObject& config, const ModelShape& shape, const RotaryKeys& keys) {
-  const auto older = keys.scaling == nullptr ? std::nullopt
-                                             : stated_rope(config, keys.scaling, shape, keys);
+  const auto older =
+      keys.scaling == nullptr ? std::nullopt : stated_rope(config, keys.scaling, shape, keys);
   const auto newer = stated_rope(config, "rope_parameters", shape, keys);
   if (older && newer && *older != *newer) {
     config.fail("rope_scaling", "and rope_parameters differ: make them equal, or leave one out");
   }
   if (older) return *older;
   if (newer) return *newer;
-  RotaryTable table{
-      .theta = config.find_number(keys.theta).value_or(usual_theta(shape, keys)),
-      .rotated = rotated_of(config, nullptr, shape),
-      .interleaved = family_defaults(shape.family).interleaved_rotary};
+  RotaryTable table{.theta = config.find_number(keys.theta).value_or(usual_theta(shape, keys)),
+                    .rotated = rotated_of(config, nullptr, shape),
+                    .interleaved = family_defaults(shape.family).interleaved_rotary};
   if (keys.scaling != nullptr) table.scaling = family_defaults(shape.family).rope_scaling;
   return table;
 }

@@ -13,9 +13,9 @@ namespace sluice::planner {
 struct RotaryKeys {
   /// Type of the layers, by which rope_parameters may be keyed.
   const char* type = "full_attention";
-  const char* theta = "rope_theta";       ///< Key of the base at the top level.
-  const char* scaling = "rope_scaling";   ///< Key of the scaling; null for layers without one.
-  std::optional<double> usual_theta{};    ///< Base where none is stated; none for the family's.
+  const char* theta = "rope_theta";      ///< Key of the base at the top level.
+  const char* scaling = "rope_scaling";  ///< Key of the scaling; null for layers without one.
+  std::optional<double> usual_theta{};   ///< Base where none is stated; none for the family's.
 };
 
 /// The rotary table that `config` states for some layers of a model whose family, head_dim and
@@ -27,10 +27,9 @@ struct RotaryKeys {
 [[nodiscard]] RotaryTable rotary_of(const sim::JsonObject& config, const ModelShape& shape,
                                     const RotaryKeys& keys);
 
-/// Throws BadRequest where `config` states a base of RoPE other than the family's default at the top
-/// level, beside no parameters of RoPE: `reason` says what transformers makes of that.
-void refuse_theta_alone(const sim::JsonObject& config, const ModelShape& shape,
-                        const char* reason);
+/// Throws BadRequest where `config` states a base of RoPE other than the family's default at the
+/// top level, beside no parameters of RoPE: `reason` says what transformers makes of that.
+void refuse_theta_alone(const sim::JsonObject& config, const ModelShape& shape, const char* reason);
 
 /// Gives `shape`, whose window is read already, the one table that all its layers use.
 void read_rope(const sim::JsonObject& config, ModelShape& shape);

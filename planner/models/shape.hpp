@@ -59,7 +59,8 @@ struct ModelShape {
   NormSlots norms;
   Activation activation = Activation::silu;
   Scales scales;
-  std::vector<RotaryTable> rotary = std::vector<RotaryTable>(1);  ///< Tables that kinds of layers choose from.
+  std::vector<RotaryTable> rotary =
+      std::vector<RotaryTable>(1);  ///< Tables that kinds of layers choose from.
   std::vector<LayerKind> kinds = std::vector<LayerKind>(1);  ///< Kinds of layers; at least one.
   /// Index in `kinds` of each layer; empty where all layers are of the first kind.
   std::vector<std::uint8_t> kind_of_layer;

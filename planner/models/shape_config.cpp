@@ -35,11 +35,11 @@ const FamilyReader& reader_for(const JsonObject& config, const std::string& wrap
     }
     return *reader;
   }
-  const bool experts = type.find("moe") != std::string::npos ||
-                       std::ranges::any_of(std::array{"deepseek_v2", "deepseek_v3", "llama4",
-                                                      "dbrx", "arctic", "jamba", "grok-1",
-                                                      "minimax"},
-                                           [&type](const char* name) { return type == name; });
+  const bool experts =
+      type.find("moe") != std::string::npos ||
+      std::ranges::any_of(std::array{"deepseek_v2", "deepseek_v3", "llama4", "dbrx", "arctic",
+                                     "jamba", "grok-1", "minimax"},
+                          [&type](const char* name) { return type == name; });
   config.fail("model_type", "\"" + type + "\" is " +
                                 (experts ? "a mixture of experts, which is not supported"
                                          : "not a supported family") +
@@ -81,8 +81,8 @@ Activation activation_of(const JsonObject& config, const FamilyDefaults& default
     if (name == tanh) return Activation::gelu_tanh;
   }
   // Gemma's first configs say "gelu" and mean the approximation.
-  const bool meant = std::string(key) == "hidden_act" &&
-                     std::string(defaults.activation) == "gelu_pytorch_tanh";
+  const bool meant =
+      std::string(key) == "hidden_act" && std::string(defaults.activation) == "gelu_pytorch_tanh";
   if (name == "gelu" && meant) return Activation::gelu_tanh;
   // Without a gate an MLP is another network: only families whose default it is have it.
   if (name == "relu2" && name == defaults.activation) return Activation::relu2;

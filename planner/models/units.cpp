@@ -81,8 +81,8 @@ class BlockTensors {
   void place(TensorSpec& tensor, std::string_view fused, std::string_view end, std::int64_t first,
              std::int64_t size) const {
     if (fused.empty()) return;
-    tensor.on_disk = DiskPlace{
-        .name = joined(prefix_, fused, end), .first = first, .block = size, .step = size};
+    tensor.on_disk =
+        DiskPlace{.name = joined(prefix_, fused, end), .first = first, .block = size, .step = size};
   }
 
   void pair_rows(TensorSpec& tensor) const {
@@ -102,8 +102,8 @@ class BlockTensors {
     place(queries, fused, ".weight", 0, query);
     pair_rows(queries);
     if (shape_.attention_gate) {
-      queries.on_disk = {.name = queries.name, .block = shape_.head_dim,
-                         .step = 2 * shape_.head_dim};
+      queries.on_disk = {
+          .name = queries.name, .block = shape_.head_dim, .step = 2 * shape_.head_dim};
     }
     TensorSpec& keys = list_.matrix(k, attention + "k_proj.weight", key, shape_.hidden);
     place(keys, fused, ".weight", query, key);
@@ -138,8 +138,7 @@ class BlockTensors {
       const BlockNames& names = shape_.names;
       list_.vector(q_norm, joined(prefix_, names.q_norm, ".weight"),
                    whole ? query : shape_.head_dim);
-      list_.vector(k_norm, joined(prefix_, names.k_norm, ".weight"),
-                   whole ? key : shape_.head_dim);
+      list_.vector(k_norm, joined(prefix_, names.k_norm, ".weight"), whole ? key : shape_.head_dim);
     }
     // transformers decays it: its name speaks of no norm and no bias.
     if (shape_.attention_sinks) {
@@ -197,8 +196,8 @@ class BlockTensors {
   }
 
   /// Says of a tensor of the expert `index` where it lies in the stack of all experts.
-  void stack(TensorSpec& tensor, std::int64_t index, std::string_view name,
-             std::int64_t first = 0, std::int64_t step = 1) const {
+  void stack(TensorSpec& tensor, std::int64_t index, std::string_view name, std::int64_t first = 0,
+             std::int64_t step = 1) const {
     const ExpertNames& names = shape_.names.experts;
     if (!names.stacked) return;
     tensor.on_disk = DiskPlace{.name = joined(prefix_, names.experts, name),
@@ -298,7 +297,8 @@ UnitTensors unit_tensors(const ModelShape& shape, std::size_t index) {
     list.matrix(TensorRole::embedding, "model.embed_tokens.weight", shape.vocab, shape.hidden);
   } else {
     list.vector(TensorRole::final_norm, "model.norm.weight", shape.hidden);
-    if (!shape.tied_head) list.matrix(TensorRole::head, "lm_head.weight", shape.vocab, shape.hidden);
+    if (!shape.tied_head)
+      list.matrix(TensorRole::head, "lm_head.weight", shape.vocab, shape.hidden);
   }
   return list.take();
 }

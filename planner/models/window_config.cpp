@@ -21,13 +21,15 @@ std::optional<std::int64_t> stated_size(const JsonObject& config, const ModelSha
 }  // namespace
 
 std::vector<bool> qwen_windows(const JsonObject& config, const ModelShape& shape) {
-  const auto size = boolean_or(config, "use_sliding_window", false) ? stated_size(config, shape)
-                                                                    : std::nullopt;
+  const auto size =
+      boolean_or(config, "use_sliding_window", false) ? stated_size(config, shape) : std::nullopt;
   const std::int64_t first = config.find_integer("max_window_layers").value_or(28);
   std::vector<bool> sliding = sliding_layers(
       config, shape, [&](std::int64_t layer) { return size.has_value() && layer >= first; });
   if (!size && std::ranges::find(sliding, true) != sliding.end()) {
-    config.fail("layer_types", "says sliding_attention, which needs use_sliding_window: true and a sliding_window");
+    config.fail(
+        "layer_types",
+        "says sliding_attention, which needs use_sliding_window: true and a sliding_window");
   }
   return sliding;
 }

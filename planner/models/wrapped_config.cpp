@@ -14,11 +14,10 @@ struct TextModel {
 /// Their rotary embeddings of three axes are ordinary ones for positions of text.
 constexpr std::array kTextModels = {
     TextModel{"gemma3", "gemma3_text"},     TextModel{"mistral3", "mistral"},
-    TextModel{"qwen2_vl", "qwen2"},
-    TextModel{"qwen2_vl_text", "qwen2"},    TextModel{"qwen2_5_vl", "qwen2"},
-    TextModel{"qwen2_5_vl_text", "qwen2"},  TextModel{"qwen3_vl", "qwen3"},
-    TextModel{"qwen3_vl_text", "qwen3"},    TextModel{"qwen3_vl_moe", "qwen3_moe"},
-    TextModel{"qwen3_vl_moe_text", "qwen3_moe"}};
+    TextModel{"qwen2_vl", "qwen2"},         TextModel{"qwen2_vl_text", "qwen2"},
+    TextModel{"qwen2_5_vl", "qwen2"},       TextModel{"qwen2_5_vl_text", "qwen2"},
+    TextModel{"qwen3_vl", "qwen3"},         TextModel{"qwen3_vl_text", "qwen3"},
+    TextModel{"qwen3_vl_moe", "qwen3_moe"}, TextModel{"qwen3_vl_moe_text", "qwen3_moe"}};
 
 }  // namespace
 
@@ -28,9 +27,8 @@ std::optional<sim::JsonObject> wrapped_text_config(const sim::JsonObject& config
 }
 
 std::string text_model_type(const std::string& model_type) {
-  const auto* found = std::ranges::find_if(kTextModels, [&](const TextModel& model) {
-    return model_type == model.model_type;
-  });
+  const auto* found = std::ranges::find_if(
+      kTextModels, [&](const TextModel& model) { return model_type == model.model_type; });
   return found == kTextModels.end() ? model_type : found->family;
 }
 

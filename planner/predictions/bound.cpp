@@ -33,9 +33,9 @@ KindTimes times_of_kinds(const std::vector<BlockClass>& blocks, Pass pass, const
     const Seconds time = time_of(pass, each.unit);
     const bool first = &each == &blocks.front();
     // A single kind's mean is its time to the last bit.
-    times.mean += blocks.size() == 1 ? time
-                                     : time * (static_cast<double>(each.layers) /
-                                               static_cast<double>(layers));
+    times.mean += blocks.size() == 1
+                      ? time
+                      : time * (static_cast<double>(each.layers) / static_cast<double>(layers));
     times.least = first ? time : std::min(times.least, time);
     times.most = first ? time : std::max(times.most, time);
   }
@@ -53,10 +53,9 @@ ParameterCounts parameter_counts(const ModelShape& shape) {
     const bool block = unit_at(shape, unit).kind == UnitKind::block;
     if (class_representative(shape, unit) != unit) continue;
     const std::int64_t size = unit_padded_size(shape, unit);
-    const double count =
-        block ? static_cast<double>(layers_of_kind(
-                    shape, kind_index(shape, static_cast<std::int64_t>(unit) - 1)))
-              : 1;
+    const double count = block ? static_cast<double>(layers_of_kind(
+                                     shape, kind_index(shape, static_cast<std::int64_t>(unit) - 1)))
+                               : 1;
     if (unit == 0) sizes.embed = static_cast<double>(size);
     if (block) sizes.blocks += count * static_cast<double>(size);
     sizes.all += count * static_cast<double>(size);
@@ -212,8 +211,8 @@ PassTimes pass_times(const Job& job, const CostModel& costs, std::int64_t ranks)
   }
   if (job.model.tied_head) times.once += once(Pass::combine, 0);
   if (ranks > 1) {
-    times.once += once(Pass::sum_ranks, 0) * (job.model.tied_head ? 2.0 : 1.0) +
-                  once(Pass::sum_ranks, head);
+    times.once +=
+        once(Pass::sum_ranks, 0) * (job.model.tied_head ? 2.0 : 1.0) + once(Pass::sum_ranks, head);
     for (const BlockClass& each : blocks) {
       times.once += once(Pass::sum_ranks, each.unit) * static_cast<double>(each.layers);
     }

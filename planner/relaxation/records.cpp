@@ -27,7 +27,8 @@ double PlanRelaxation::block_passes(std::int64_t rounds) const {
   Seconds most{0};
   for (const UnitPlan& unit : kept_) most = std::max(most, most_recomputed(unit.keep, pass));
   const std::int64_t a_round = predictor_->part().micro_batches() / rounds;
-  return static_cast<double>(a_round) * (pass.most_block_forward + pass.most_block_backward + most).count();
+  return static_cast<double>(a_round) *
+         (pass.most_block_forward + pass.most_block_backward + most).count();
 }
 
 /// Adds the waits for slots of records. Between a block's first task forward and its last no other

@@ -1,7 +1,8 @@
 #include "planner/scratch/cuda_workspace.hpp"
-#include "planner/models/unit_classes.hpp"
 
 #include <algorithm>
+
+#include "planner/models/unit_classes.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -64,7 +64,8 @@ TEST(ExpertRange, IsWhereTheTensorsLie) {
     const ExpertRange range = expert_range(job.model);
     for (std::int64_t expert = 0; expert < kCount; ++expert) {
       const auto gate = std::ranges::find(
-          block.tensors, prefix + std::to_string(expert) + "." + std::string(names.gate) + ".weight",
+          block.tensors,
+          prefix + std::to_string(expert) + "." + std::string(names.gate) + ".weight",
           &TensorSpec::name);
       ASSERT_NE(gate, block.tensors.end());
       EXPECT_EQ(gate->offset, range.first + expert * range.stride);

@@ -70,9 +70,10 @@ TEST(RopeConfig, IsReadByLayerTypeWhereAllLayersAreOfOne) {
       "sliding_attention": {"rope_type": "default", "rope_theta": 1e4}})");
   EXPECT_EQ(keyed.rotary.front().theta, 5e5);
   EXPECT_EQ(keyed.rotary.front().scaling.kind, RopeScaling::Kind::linear);
-  EXPECT_EQ(
-      read("mistral", R"("rope_parameters": {"sliding_attention": {"rope_theta": 7}})").rotary.front().theta,
-      7);
+  EXPECT_EQ(read("mistral", R"("rope_parameters": {"sliding_attention": {"rope_theta": 7}})")
+                .rotary.front()
+                .theta,
+            7);
   EXPECT_REFUSED(read("qwen3", R"("rope_parameters": {"sliding_attention": {"rope_theta": 1e4}})"),
                  "rope_parameters");
 }
@@ -96,9 +97,10 @@ TEST(RopeConfig, SpelledTwiceMustAgree) {
   EXPECT_REFUSED(read("llama", both + "4}"), "rope_scaling: and rope_parameters differ");
   EXPECT_REFUSED(read("llama", R"("rope_theta": 1e4, "rope_parameters": {"rope_theta": 1e6})"),
                  "rope_theta: 10000.0 here, and 1000000.0 in rope_parameters");
-  EXPECT_EQ(
-      read("llama", R"("rope_scaling": null, "rope_parameters": {"rope_theta": 1e6})").rotary.front().theta,
-      1e6);
+  EXPECT_EQ(read("llama", R"("rope_scaling": null, "rope_parameters": {"rope_theta": 1e6})")
+                .rotary.front()
+                .theta,
+            1e6);
   EXPECT_REFUSED(
       read("llama", R"("rope_scaling": {"type": "linear", "rope_type": "default", "factor": 2})"),
       "versions of transformers differ");
@@ -119,7 +121,8 @@ TEST(RopeConfig, AScalingWithoutAKindIsNotPassedOver) {
 TEST(WindowConfig, LayerTypesAndWindowMustAgree) {
   const std::string sliding = R"("layer_types": ["sliding_attention", "sliding_attention"])";
   EXPECT_EQ(read("qwen2", sliding + R"(, "use_sliding_window": true, "sliding_window": 9)")
-                .kinds.front().window,
+                .kinds.front()
+                .window,
             9);
   EXPECT_REFUSED(read("qwen2", sliding), "needs use_sliding_window: true");
   EXPECT_EQ(read("mistral", sliding).kinds.front().window, 4096);

@@ -34,19 +34,28 @@ TEST(ParameterCount, EqualsThePublishedTotals) {
       {"qwen3-0.6b", 596049920},      {"qwen3-8b", 8190735360},
       {"qwen3-32b", 32762123264},     {"qwen2.5-3b-untied", 3397103616}};
   // Those of wrappers are their text models': the index's total less vision tower and projector.
-  const std::pair<const char*, std::int64_t> newer[] = {
-      {"gemma-2-2b", 2614341888},       {"gemma-2-9b", 9241705984},
-      {"gemma-3-1b", 999885952},        {"gemma-3-4b", 4300079472 - 419816304},
-      {"gemma-3-12b", 12187325040 - 421290864},
-      {"gemma-3-27b", 27432406640 - 423060336},
-      {"olmo-2-7b", 7298617344},        {"olmo-2-13b", 13716198400},
-      {"olmo-3-7b", 7298011136},        {"olmo-3-32b", 32233522176},
-      {"olmoe-1b-7b", 6919161856},      {"smollm3-3b", 3075098624},
-      {"phi-4", 14659507200},           {"phi-4-mini", 3836021760},
-      {"glm-4-9b", 9400279040},         {"granite-3.3-8b", 8170864640},
-      {"seed-oss-36b", 36151104512},    {"ernie-4.5-0.3b", 360748032},
-      {"afm-4.5b", 4619184640},         {"qwen1.5-moe-a2.7b", 14315784192},
-      {"exaone-4.0-32b", 32003216384},  {"gpt-oss-120b", 116829156672}};
+  const std::pair<const char*, std::int64_t> newer[] = {{"gemma-2-2b", 2614341888},
+                                                        {"gemma-2-9b", 9241705984},
+                                                        {"gemma-3-1b", 999885952},
+                                                        {"gemma-3-4b", 4300079472 - 419816304},
+                                                        {"gemma-3-12b", 12187325040 - 421290864},
+                                                        {"gemma-3-27b", 27432406640 - 423060336},
+                                                        {"olmo-2-7b", 7298617344},
+                                                        {"olmo-2-13b", 13716198400},
+                                                        {"olmo-3-7b", 7298011136},
+                                                        {"olmo-3-32b", 32233522176},
+                                                        {"olmoe-1b-7b", 6919161856},
+                                                        {"smollm3-3b", 3075098624},
+                                                        {"phi-4", 14659507200},
+                                                        {"phi-4-mini", 3836021760},
+                                                        {"glm-4-9b", 9400279040},
+                                                        {"granite-3.3-8b", 8170864640},
+                                                        {"seed-oss-36b", 36151104512},
+                                                        {"ernie-4.5-0.3b", 360748032},
+                                                        {"afm-4.5b", 4619184640},
+                                                        {"qwen1.5-moe-a2.7b", 14315784192},
+                                                        {"exaone-4.0-32b", 32003216384},
+                                                        {"gpt-oss-120b", 116829156672}};
   for (const auto& [name, count] : newer) {
     EXPECT_EQ(parameter_count(find_model(name)), count) << name;
   }
@@ -117,7 +126,8 @@ TEST(ModelFlops, CountMatrixProductsAndCausalAttention) {
 
 TEST(Config, FamiliesDifferInBiasesNormsAndHeadDim) {
   const ModelShape llama = read("llama");
-  EXPECT_FALSE(llama.qkv_bias || llama.o_bias || llama.mlp_bias || llama.head_norm != HeadNorm::none);
+  EXPECT_FALSE(llama.qkv_bias || llama.o_bias || llama.mlp_bias ||
+               llama.head_norm != HeadNorm::none);
   EXPECT_EQ(llama.head_dim, 16);
   const ModelShape qwen2 = read("qwen2");
   EXPECT_TRUE(qwen2.qkv_bias);
@@ -155,11 +165,14 @@ TEST(Config, RopeIsReadFromBothPlaces) {
       "original_max_position_embeddings": 8192})");
   EXPECT_EQ(newer.rotary.front().theta, 500000);
   EXPECT_EQ(newer.rotary.front().scaling, find_model("llama-3.1-8b").rotary.front().scaling);
-  EXPECT_EQ(read("llama", R"("rope_scaling": {"type": "linear", "factor": 2})").rotary.front().scaling.kind,
+  EXPECT_EQ(read("llama", R"("rope_scaling": {"type": "linear", "factor": 2})")
+                .rotary.front()
+                .scaling.kind,
             RopeScaling::Kind::linear);
   EXPECT_EQ(read("qwen2", R"("rope_scaling": {"rope_type": "yarn", "factor": 4,
       "original_max_position_embeddings": 32768})")
-                .rotary.front().scaling.original_max_positions,
+                .rotary.front()
+                .scaling.original_max_positions,
             32768);
   EXPECT_REFUSED(read("llama", R"("rope_scaling": {"rope_type": "dynamic", "factor": 2})"),
                  "rope_type: \"dynamic\" is not supported");
@@ -174,7 +187,8 @@ TEST(Config, YarnHasTheDefaultsOfTransformers) {
                R"("rope_theta": 10000, "max_position_embeddings": 131072, "rope_scaling": {"type": "yarn",
         "original_max_position_embeddings": 32768)" +
                    more + "}")
-        .rotary.front().scaling;
+        .rotary.front()
+        .scaling;
   };
   const RopeScaling plain = yarn(R"(, "factor": 4)");
   EXPECT_EQ(plain.beta_fast, 32);
