@@ -123,11 +123,10 @@ TEST(Families, GlmTurnsHalfOfEachHeadInPairsThatLieSideBySide) {
             "model.layers.0.post_attention_layernorm.weight");
   EXPECT_EQ(tensor(block, TensorRole::norm_after_mlp).name,
             "model.layers.0.post_mlp_layernorm.weight");
-  EXPECT_EQ(tensor(block, TensorRole::up).on_disk,
-            (DiskPlace{.name = "model.layers.0.mlp.gate_up_proj.weight",
-                       .first = 96,
-                       .block = 96,
-                       .step = 96}));
+  EXPECT_EQ(
+      tensor(block, TensorRole::up).on_disk,
+      (DiskPlace{
+          .name = "model.layers.0.mlp.gate_up_proj.weight", .first = 96, .block = 96, .step = 96}));
 }
 
 TEST(Families, PhiFusesProjectionsOnDisk) {
@@ -146,7 +145,8 @@ TEST(Families, PhiFusesProjectionsOnDisk) {
 }
 
 TEST(Families, GptOssStacksExpertsWhoseGatesAndUpsAlternate) {
-  const ModelShape shape = small("gpt_oss", 4, R"("num_local_experts": 3, "num_experts_per_tok": 2)");
+  const ModelShape shape =
+      small("gpt_oss", 4, R"("num_local_experts": 3, "num_experts_per_tok": 2)");
   EXPECT_EQ(windows_of(shape), (std::vector<bool>{true, false, true, false}));
   EXPECT_EQ(shape.kinds.front().window, 128);
   const UnitTensors block = unit_tensors(shape, 1);
@@ -200,8 +200,7 @@ TEST(Families, SharedExpertsAndDenseLayersAreCounted) {
   const std::int64_t routed = 5 * 64 + 3 * 64 * 24 + 64 + 5 * 3 * 64 * 8;
   EXPECT_EQ(unit_tensors(shape, 1).parameters(), attention + routed);
   EXPECT_EQ(unit_tensors(shape, 2).parameters(), attention + 3 * 64 * 96);
-  EXPECT_EQ(parameter_count(shape),
-            3 * attention + 2 * routed + 3 * 64 * 96 + 2 * 256 * 64 + 64);
+  EXPECT_EQ(parameter_count(shape), 3 * attention + 2 * routed + 3 * 64 * 96 + 2 * 256 * 64 + 64);
   EXPECT_EQ(class_representative(shape, 3), 1u);
   EXPECT_EQ(class_representative(shape, 2), 2u);
 }
@@ -218,9 +217,10 @@ TEST(Families, TextModelsOfWrappersAreRead) {
   EXPECT_EQ(qwen.family, Family::qwen2);
   EXPECT_TRUE(qwen.tied_head);
   EXPECT_EQ(qwen.rotary.front().scaling, RopeScaling{});
-  EXPECT_REFUSED(shape_from_config(R"({"model_type": "gemma3", "text_config": {"model_type": "t5"}})",
-                                   "config.json"),
-                 "model_type: \"t5\"");
+  EXPECT_REFUSED(
+      shape_from_config(R"({"model_type": "gemma3", "text_config": {"model_type": "t5"}})",
+                        "config.json"),
+      "model_type: \"t5\"");
 }
 
 TEST(Families, MinistralsQueriesGrowWithTheirPosition) {
@@ -232,6 +232,16 @@ TEST(Families, MinistralsQueriesGrowWithTheirPosition) {
   job.seq_len = 16385;
   job.batch_size = 1;
   EXPECT_REFUSED((validate(job), 0), "seq_len: 16385");
+}
+
+TEST(Support, TheHostComputesWhatCudaIsRefused) {
+  for (const char* family : {"gpt_oss", "gemma3_text", "olmo2", "arcee", "phi3", "granite"}) {
+    const ModelShape shape = small(family, 7);
+    EXPECT_EQ(unsupported_by_host(shape), std::nullopt) << family;
+    EXPECT_NO_THROW(require_computed(shape, DeviceKind::host)) << family;
+  }
+  EXPECT_REFUSED((require_computed(small("gpt_oss", 2), DeviceKind::cuda), 0),
+                 "gpt_oss has attention sinks, which the cuda backend does not compute");
 }
 
 TEST(Support, NamesThePartThatIsMissing) {
