@@ -99,7 +99,7 @@ class HostTemplates {
   void embed_forward(Weights weights, const std::int32_t* tokens, std::byte* output) const {
     embed_forward(weights, tokens, job_.micro_tokens(), output);
   }
-  /// Likewise for `count` tokens.
+  /// embed_forward for the first `count` tokens.
   void embed_forward(Weights weights, const std::int32_t* tokens, std::int64_t count,
                      std::byte* output) const;
 

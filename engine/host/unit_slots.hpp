@@ -34,7 +34,7 @@ struct ExpertSlots {
     first.offset += index * stride;
     return first;
   }
-  /// Likewise of a projection.
+  /// Where expert `index`'s projection lies, given `first`, the same projection of expert 0.
   [[nodiscard]] Projection of(const Projection& first, std::int64_t index) const {
     return {of(first.weight, index), of(first.bias, index)};
   }

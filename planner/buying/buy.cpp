@@ -109,7 +109,7 @@ BuyReport advise(const RunConfig& config, const BuyRequest& request, PlanFinder&
   try {
     const Job job = to_job(config);
     require_executable(job);
-    require_computed(job.model, DeviceKind::cuda);
+    require_computed_by_cuda(job.model);
   } catch (const BadRequest& refused) {
     report.untrainable = refused.what();
   }

@@ -13,7 +13,7 @@ namespace {
 struct ComputedParts {
   bool layer_kinds = false;         ///< Layers of several kinds in one model.
   bool norm_slots = false;          ///< Norms elsewhere than before both sublayers.
-  bool expert_norm_slots = false;   ///< Likewise in models with experts.
+  bool expert_norm_slots = false;   ///< Such norms in models with experts.
   bool one_plus_weight = false;     ///< Norms that multiply by 1 + weight.
   bool full_width_norm = false;     ///< Norms of q and k over all heads together.
   bool weightless_norm = false;     ///< Norms of q and k without weights.
@@ -121,15 +121,13 @@ std::optional<std::string> unsupported_by_cuda(const ModelShape& shape) {
   return first_missing(shape, kCuda);
 }
 
-void require_computed(const ModelShape& shape, DeviceKind device) {
-  const bool cuda = device == DeviceKind::cuda;
-  const auto part = cuda ? unsupported_by_cuda(shape) : unsupported_by_host(shape);
+void require_computed_by_cuda(const ModelShape& shape) {
+  const auto part = unsupported_by_cuda(shape);
   if (!part) return;
-  throw BadRequest(
-      "model is predicted and not executed in this version: " +
-      std::string(to_string(shape.family)) + " has " + *part + ", which the " +
-      (cuda ? "cuda backend does not compute; use --backend host, or train another family"
-            : "host backend does not compute; train another family"));
+  throw BadRequest("model is predicted and not executed in this version: " +
+                   std::string(to_string(shape.family)) + " has " + *part +
+                   ", which the cuda backend does not compute; use --backend host, or train "
+                   "another family");
 }
 
 }  // namespace sluice::planner

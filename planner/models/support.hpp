@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 
-#include "planner/machines/machine.hpp"
 #include "planner/models/shape.hpp"
 
 namespace sluice::planner {
@@ -13,10 +12,10 @@ namespace sluice::planner {
 /// such as "attention sinks"; none where it computes the whole model.
 [[nodiscard]] std::optional<std::string> unsupported_by_host(const ModelShape& shape);
 
-/// Likewise of the cuda backend.
+/// The first part of `shape` that the cuda backend does not compute, in such words.
 [[nodiscard]] std::optional<std::string> unsupported_by_cuda(const ModelShape& shape);
 
-/// Throws BadRequest where the backend of this kind of device does not compute all of `shape`.
-void require_computed(const ModelShape& shape, DeviceKind device);
+/// Throws BadRequest where the cuda backend does not compute all of `shape`.
+void require_computed_by_cuda(const ModelShape& shape);
 
 }  // namespace sluice::planner

@@ -78,7 +78,8 @@ std::variant<ChosenPlan, Infeasible> choose_plan(const Request& request,
                                                  const PlanOptions& options) {
   if (options.executable) {
     require_executable(request.job());
-    require_computed(request.job().model, request.machine().profile.device);
+    const bool cuda = request.machine().profile.device == DeviceKind::cuda;
+    if (cuda) require_computed_by_cuda(request.job().model);
   }
   if (const auto given = given_plan(request)) return choose_given(*given, request, options);
   if (options.stored) {

@@ -234,6 +234,14 @@ TEST(Families, MinistralsQueriesGrowWithTheirPosition) {
   EXPECT_REFUSED((validate(job), 0), "seq_len: 16385");
 }
 
+TEST(Support, TheHostComputesWhatCudaIsRefused) {
+  for (const char* family : {"gpt_oss", "gemma3_text", "olmo2", "arcee", "phi3", "granite"}) {
+    EXPECT_EQ(unsupported_by_host(small(family, 7)), std::nullopt) << family;
+  }
+  EXPECT_REFUSED((require_computed_by_cuda(small("gpt_oss", 2)), 0),
+                 "gpt_oss has attention sinks, which the cuda backend does not compute");
+}
+
 TEST(Support, NamesThePartThatIsMissing) {
   for (const char* family : {"llama", "mistral", "qwen2", "qwen3", "qwen3_moe", "mixtral"}) {
     EXPECT_EQ(unsupported_by_cuda(small(family, 2)), std::nullopt) << family;
