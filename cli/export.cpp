@@ -32,9 +32,8 @@ ExportRequest parse_export(const Arguments& arguments) {
   ExportRequest request;
   app.add_option("run", request.run, "run folder, or one checkpoint of it")->required();
   app.add_option("-o,--output", request.out, "folder to write; must not exist")->required();
-  app.add_option(
-         "--dtype", request.type,
-         "type of the weights: bf16, fp16, fp32, or mxfp4 (experts in MXFP4, all else in bf16)")
+  app.add_option("--dtype", request.type,
+                 "type of the weights: bf16, fp16, fp32, mxfp4 (experts; the rest bf16)")
       ->capture_default_str();
   app.add_option("--shard-size", request.shard,
                  "largest size of a file (a larger tensor gets a file of its own)")
