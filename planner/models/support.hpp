@@ -12,7 +12,7 @@ namespace sluice::planner {
 /// such as "attention sinks"; none where it computes the whole model.
 [[nodiscard]] std::optional<std::string> unsupported_by_host(const ModelShape& shape);
 
-/// Likewise of the cuda backend.
+/// The first part of `shape` that the cuda backend does not compute, in the same words.
 [[nodiscard]] std::optional<std::string> unsupported_by_cuda(const ModelShape& shape);
 
 }  // namespace sluice::planner
