@@ -11,8 +11,8 @@ struct TextModel {
   const char* family;      ///< model_type of the family that computes the text model.
 };
 
-/// Wrappers and text models by name. Rotary embeddings of three axes are ordinary ones for positions
-/// of text.
+/// Wrappers and text models by name. Rotary embeddings of three axes are ordinary ones for
+/// positions of text.
 constexpr std::array kTextModels = {
     TextModel{"gemma3", "gemma3_text"},     TextModel{"mistral3", "mistral"},
     TextModel{"qwen2_vl", "qwen2"},         TextModel{"qwen2_vl_text", "qwen2"},
