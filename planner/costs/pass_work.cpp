@@ -203,7 +203,7 @@ Work block_backward(const Job& job, const MicroBatchSizes& s, std::int64_t posit
   const std::int64_t before = (norms.before_attention ? 1 : 0) + (norms.before_mlp ? 1 : 0);
   const std::int64_t after = (norms.after_attention ? 1 : 0) + (norms.after_mlp ? 1 : 0);
   const std::int64_t wide = s.intermediate + shared_width(job.model);
-  // Of gate, up, d act; act, d gate, d up: without a gate, two fewer.
+  // Gate, up, d act; act, d gate, d up: without a gate, two fewer.
   work.streamed += s.streams(wide, has_gate(job.model.activation) ? 6 : 4) +
                    s.streams(s.hidden, 2 * before)  // outputs of norms before sublayers again
                    // Norms' backward, before sublayers onto the residual's gradient.

@@ -25,7 +25,7 @@ struct UnitSizes {
   }
 
   const ModelShape& model;
-  std::vector<std::int64_t> sizes;  ///< By unit, of the first of each kind; 0 for the others.
+  std::vector<std::int64_t> sizes;  ///< Sizes by unit; 0 for blocks other than the first of a kind.
 };
 
 /// Bytes of device memory that the backward pass frees: records of the blocks it has passed, less

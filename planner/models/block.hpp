@@ -23,7 +23,7 @@ enum class Activation {
   return activation != Activation::relu2;
 }
 
-/// Which RMS norms a block has. A norm before a sublayer reads the residual stream; one after it
+/// RMS norms that a block has. A norm before a sublayer reads the residual stream; one after it
 /// reads the sublayer's output before that is added to the stream.
 struct NormSlots {
   bool before_attention = true;

@@ -125,7 +125,7 @@ ModelShape shape_from_config(const std::string& json_text, const std::string& wh
   const auto text = wrapped_text_config(config);
   if (!text) return shape_of_text(config, "");
   ModelShape shape = shape_of_text(*text, config.text("model_type"));
-  // Of a wrapper, the key beside the text model decides.
+  // The wrapper's own key decides for the text model inside it.
   shape.tied_head = boolean_or(config, "tie_word_embeddings", shape.tied_head);
   if (shape.name.empty()) shape.name = config.find_text("_name_or_path").value_or("");
   return shape;

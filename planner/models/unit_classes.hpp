@@ -10,8 +10,8 @@ namespace sluice::planner {
 
 /// Blocks of one kind of layer.
 struct BlockClass {
-  std::size_t unit;     ///< The first of them.
-  std::int64_t layers;  ///< Their number.
+  std::size_t unit;     ///< The first such block's unit.
+  std::int64_t layers;  ///< Number of such blocks.
 };
 
 /// The classes of a model's blocks, in the order of their first units.

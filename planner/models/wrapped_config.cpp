@@ -7,11 +7,12 @@ namespace sluice::planner {
 namespace {
 
 struct TextModel {
-  const char* model_type;  ///< Of a wrapper, or of the text model inside it.
+  const char* model_type;  ///< Type of a wrapper or of the text model inside it.
   const char* family;      ///< model_type of the family that computes the text model.
 };
 
-/// Their rotary embeddings of three axes are ordinary ones for positions of text.
+/// Wrappers and text models by name. Rotary embeddings of three axes are ordinary ones for
+/// positions of text.
 constexpr std::array kTextModels = {
     TextModel{"gemma3", "gemma3_text"},     TextModel{"mistral3", "mistral"},
     TextModel{"qwen2_vl", "qwen2"},         TextModel{"qwen2_vl_text", "qwen2"},

@@ -75,7 +75,7 @@ PlanRelaxation::PlanRelaxation(const Predictor& predictor, const Pins& pins)
     : predictor_(&predictor) {
   const Job& job = predictor.part();
   const std::size_t head = unit_count(job.model) - 1;
-  // Of blocks of several sizes the least: every plan moves and holds at least as much.
+  // The smallest block stands for all: every plan moves and holds at least as much.
   parameters_ = {unit_padded_size(job.model, 0), least_block_size(job.model),
                  unit_padded_size(job.model, head)};
   const std::int64_t ranks = predictor.ranks();
