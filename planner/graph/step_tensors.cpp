@@ -95,8 +95,8 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
           {Arena::host, "master/" + name, on_disk ? weights : master_size, "weights", true});
     }
     if (sliced) {
-      set.resident_slice = writer.add_tensor(
-          {Arena::device, "weights_slice/" + name, job.weight_element() * set.slice, "weights", true});
+      set.resident_slice = writer.add_tensor({Arena::device, "weights_slice/" + name,
+                                              job.weight_element() * set.slice, "weights", true});
     } else if (choice.weights == Tier::hbm || !is_block(plan, unit)) {
       set.device_weights = writer.add_tensor(
           {Arena::device, "weights/" + name, weights, "weights", choice.weights == Tier::hbm});

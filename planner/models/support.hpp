@@ -12,8 +12,8 @@ namespace sluice::planner {
 /// such as "attention sinks"; none where it computes the whole model.
 [[nodiscard]] std::optional<std::string> unsupported_by_host(const ModelShape& shape);
 
-/// The first part of `shape` that the cuda backend does not compute, as unsupported_by_host says it;
-/// none where it computes the whole model.
+/// The first part of `shape` that the cuda backend does not compute, as unsupported_by_host says
+/// it; none where it computes the whole model.
 [[nodiscard]] std::optional<std::string> unsupported_by_cuda(const ModelShape& shape);
 
 /// Throws BadRequest where the cuda backend does not compute all of `shape`.

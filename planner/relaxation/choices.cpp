@@ -227,7 +227,8 @@ Seconds PlanRelaxation::bound_of(const Plan& plan) const {
       std::count_if(plan.units.begin() + 1, plan.units.end() - 1, passes_weights));
   const double in_ring = passing * block;
   const double slots = std::min(static_cast<double>(plan.weight_buffers) * block, in_ring);
-  const double beyond = share < 1 ? std::max(0.0, (slots - share * in_ring) / (1 - share)) : in_ring;
+  const double beyond =
+      share < 1 ? std::max(0.0, (slots - share * in_ring) / (1 - share)) : in_ring;
   // The slots may all hold blocks that stream over the link.
   const double not_loaded = std::min(beyond, streamed);
   const double reversals = static_cast<double>(2 * plan.rounds - 1);
