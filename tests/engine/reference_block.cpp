@@ -11,7 +11,7 @@
 namespace sluice::engine::testing {
 namespace {
 
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 
 double reciprocal_rms(const double* x, std::size_t n, double eps) {
   double sum = 0;
@@ -143,7 +143,7 @@ void ReferenceBlock::apply(Rows& x, const double* unit, Balance& balance) const 
   };
   for (std::size_t i = 0; i < x.size(); ++i) {
     Row mixed = attend(q, k, v, i, unit);
-    for (std::size_t c = 0; c < gates[i].size(); ++c) mixed[c] *= sigmoid(gates[i][c]);
+    for (std::size_t c = 0; c < gates[i].size(); ++c) mixed[c] *= logistic(gates[i][c]);
     join(x[i], project(mixed, slots_.o, unit), slots_.norm_after_attention);
     const Row y = normed(shape_, x[i], slots_.norm_before_mlp, unit);
     join(x[i],
@@ -163,11 +163,11 @@ double ReferenceBlock::activation(double gate, double up) const {
     }
     case planner::Activation::clamped_swiglu:
       gate = std::min(gate, 7.0);
-      return (std::clamp(up, -7.0, 7.0) + 1) * gate * sigmoid(1.702 * gate);
+      return (std::clamp(up, -7.0, 7.0) + 1) * gate * logistic(1.702 * gate);
     case planner::Activation::silu:
       break;
   }
-  return gate * sigmoid(gate) * up;
+  return gate * logistic(gate) * up;
 }
 
 Row ReferenceBlock::feed_forward(const Row& y, const Projection& gate, const Projection& up,
@@ -210,7 +210,7 @@ Row ReferenceBlock::mix_experts(const Row& y, const double* unit, Balance& balan
   double total = 0;
   for (double& logit : scores) {
     const bool apart = experts.score == planner::RouterScore::sigmoid;
-    logit = apart ? sigmoid(logit) : std::exp(logit);
+    logit = apart ? logistic(logit) : std::exp(logit);
     total += logit;
   }
   if (experts.score == planner::RouterScore::softmax) {
@@ -234,7 +234,7 @@ Row ReferenceBlock::mix_experts(const Row& y, const double* unit, Balance& balan
   }
   if (experts.shared_intermediate > 0) {
     const double share = slots_.shared_switch.exists()
-                             ? sigmoid(project(y, {slots_.shared_switch, {}}, unit).front())
+                             ? logistic(project(y, {slots_.shared_switch, {}}, unit).front())
                              : 1;
     add(feed_forward(y, slots_.gate, slots_.up, slots_.down, unit), share);
   }
