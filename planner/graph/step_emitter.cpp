@@ -97,6 +97,7 @@ void StepEmitter::plan_uses() {
   // The ring may have fewer slots than the plan asks for: no more than blocks that stream.
   depth_ = slot_count > 0 ? std::min(plan_.prefetch_depth, slot_count - 1) : plan_.prefetch_depth;
   if (slot_count == 0) return;
+  weights_in_slot_.resize(tensors_.weight_ring.slots.size());
   const auto slots = assign_slots(streamed, slot_count, depth_);
   for (std::size_t i = 0; i < streamed.size(); ++i) {
     uses_[streamed_use[i]].slot = slots[i].slot;
@@ -184,7 +185,9 @@ void StepEmitter::emit_load(std::size_t index) {
       use.slot ? tensors_.weight_ring.slot(*use.slot) : set.device_weights.value();
   if (use.slot) {
     const std::optional<sim::TaskId> previous = writer_.last_access(destination);
-    if (previous) writer_.release(*previous, tensors_.weight_ring.pool.value(), bytes);
+    Bytes& held = weights_in_slot_[static_cast<std::size_t>(*use.slot)];
+    if (previous) writer_.release(*previous, tensors_.weight_ring.pool.value(), held);
+    held = bytes;
   }
   if (plan_.ranks > 1) return emit_load_of_ranks(use, destination, after);
   if (set.disk_weights) return emit_weights_from_disk(use, destination, after);

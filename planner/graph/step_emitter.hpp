@@ -297,6 +297,8 @@ class StepEmitter {
   std::vector<std::size_t> first_item_;
   /// Last compute task of every use of weights so far, over all steps.
   std::vector<sim::TaskId> use_ends_;
+  /// For each slot of the weight ring the bytes of the weights that it holds.
+  std::vector<Bytes> weights_in_slot_;
   /// For each unit the number of its gradient among those that pass through the device's gradient
   /// ring.
   std::vector<std::int64_t> gradient_slot_;

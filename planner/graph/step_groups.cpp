@@ -25,6 +25,10 @@ void StepTensors::add_group_sums(GraphWriter& writer, const Job& job, const Plan
   };
   const std::size_t head = plan.units.size() - 1;
   const std::int64_t outer = std::max(units.front().parameters, units[head].parameters);
+  std::int64_t largest_block = 0;
+  for (std::size_t unit = 1; unit < head; ++unit) {
+    largest_block = std::max(largest_block, units[unit].parameters);
+  }
   for (UnitTensorSet& set : units) set.group_sums.resize(static_cast<std::size_t>(places));
   for (std::int64_t place = 1; place <= places; ++place) {
     const auto i = static_cast<std::size_t>(place - 1);
@@ -58,7 +62,7 @@ void StepTensors::add_group_sums(GraphWriter& writer, const Job& job, const Plan
       std::optional<TensorIndex>& shared = block ? of_blocks : of_outer;
       if (!shared) {
         shared = add(Arena::device, block ? "gradient/blocks" : "gradient.io", place,
-                     block ? set.parameters : outer);
+                     block ? largest_block : outer);
       }
       set.group_sums[i] = shared;
     }
