@@ -79,13 +79,6 @@ def test_train_refuses_other_state_in_one_line(refuses, tmp_path, state):
     refuses(["train", *run, "--set", f"optimizer.state={state}"], "optimizer.state", "fp32")
 
 
-def test_train_refuses_on_cuda_what_the_host_alone_computes(refuses, tmp_path):
-    data = tmp_path / "text"
-    data.write_text("a b c d " * 400)
-    refuses(["train", "--model", "gpt-oss-20b", "--machine", "h100-sxm", "--host", "1 TiB", "--backend", "cuda",
-             "--seq-len", "64", "--batch-size", "8", "--data", data], "gpt_oss", "attention sinks")
-
-
 def test_mixtures_of_experts_are_listed_and_predicted(run_sluice, validate):
     for name, total in (("qwen3-30b-a3b", 30_532_122_624), ("mixtral-8x7b", 46_702_792_704),
                         ("gpt-oss-20b", 20_914_757_184)):
