@@ -138,7 +138,7 @@ std::string digits_hint(std::string_view text) {
 
 /// As `digits_hint`, and where "4k" may also mean a power of two: `: write 4000 or 4096`.
 std::string count_hint(std::string_view text) {
-  const std::string hint = digits_hint(text);
+  std::string hint = digits_hint(text);
   if (hint.empty() || (text.back() != 'k' && text.back() != 'K')) return hint;
   const std::string thousands = hint.substr(hint.rfind(' ') + 1);
   if (thousands.size() > 9) return hint;
