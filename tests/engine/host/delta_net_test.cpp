@@ -236,7 +236,7 @@ TEST(DeltaConv, DoesNotSeeTheDocumentBefore) {
 /// A layer between its projections: convolution, gates, rule and norm, forward and backward.
 TEST(DeltaNet, HasTransformersOutputAndGradients) {
   const Fixture fixture =
-      read_fixture(SLUICE_SOURCE_DIR "/tests/fixtures/transformers/delta_net.safetensors");
+      read_fixture(SLUICE_SOURCE_DIR "/tests/fixtures/delta_net/delta_net.safetensors");
   const auto floats = [&](const std::string& name) {
     const Doubles& values = fixture.tensor(name).values;
     return Floats(values.begin(), values.end());
