@@ -16,6 +16,7 @@ using sim::JsonObject;
 void read_layers(const JsonObject& config, ModelShape& shape, const std::vector<bool>& sliding) {
   const auto window = window_size(config, shape);
   std::vector<LayerKind> layers;
+  layers.reserve(sliding.size());
   for (const bool slides : sliding) layers.push_back({.window = slides ? window : std::nullopt});
   set_layers(shape, layers);
   read_rope(config, shape);

@@ -34,7 +34,9 @@ std::int64_t GroupWalk::adds_after(std::int64_t group) const {
   return group + 1 == groups_ ? place(group) : std::countr_one(bits(group));
 }
 
-std::int64_t GroupWalk::depth() const { return std::bit_width(bits(groups_)) - 1; }
+std::int64_t GroupWalk::depth() const {
+  return static_cast<std::int64_t>(std::bit_width(bits(groups_))) - 1;
+}
 
 std::int64_t sums_after(std::int64_t micro_batches, std::int64_t groups, std::int64_t done) {
   check(done >= 1 && done < micro_batches, "sums are open after some of the micro-batches");

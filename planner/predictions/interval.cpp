@@ -128,7 +128,6 @@ double run_deviation(const MachineProfile& profile, LaneKind lane, bool learnt) 
       return learnt ? kCopies : kCopiesUntaught;
     case LaneKind::disk_read:
     case LaneKind::disk_write:
-      return kCopies;
     case LaneKind::fabric:
       return kCopies;
     case LaneKind::compute:
