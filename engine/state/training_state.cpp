@@ -204,13 +204,14 @@ void TrainingState::clear_moments_in_memory() {
 
 void TrainingState::clear_moments_on_disk() {
   constexpr std::array moments = {Plane::m, Plane::v};
-  for (const auto& [place, units] : held_) {
-    if (place.disk == nullptr) continue;
-    planner::parallel_for(moments.size() * units.size(), state_threads(), [&](std::size_t i) {
+  for (const Holding& each : held_) {
+    if (each.place.disk == nullptr) continue;
+    const std::size_t count = moments.size() * each.units.size();
+    planner::parallel_for(count, state_threads(), [&](std::size_t i) {
       const std::size_t unit = i / moments.size();
       const Plane plane = moments[i % moments.size()];
-      if (address(units[unit], plane) != nullptr) return;
-      place.disk->clear(unit, disk_plane(plane), moment_bytes(unit));
+      if (address(each.units[unit], plane) != nullptr) return;
+      each.place.disk->clear(unit, disk_plane(plane), moment_bytes(unit));
     });
   }
 }
