@@ -67,6 +67,7 @@ std::vector<double> dollar_amounts(const std::string& list, const std::string& f
     start = comma + 1;
   }
   std::vector<double> values;
+  values.reserve(amounts.size());
   for (const std::string& amount : amounts) values.push_back(dollars_of(amount, flag));
   return values;
 }
