@@ -12,6 +12,7 @@
 #include "cli/words/parse_run.hpp"
 #include "planner/files/whole_file.hpp"
 #include "planner/graph/every_rank.hpp"
+#include "planner/models/support.hpp"
 #include "planner/policies/policy_changes.hpp"
 #include "planner/requests/basis_json.hpp"
 #include "planner/requests/larger_micro_batch.hpp"
@@ -129,6 +130,11 @@ int run_predict(const Arguments& arguments) {
     if (padding) print("vocabulary   " + to_text(*padding) + "\n");
     if (const auto larger = planner::larger_micro_batch(resolved)) {
       print("micro-batch  " + to_text(*larger) + "\n");
+    }
+    if (resolved.predictor.costs().profile().device == planner::DeviceKind::cuda) {
+      if (const auto part = planner::unsupported_by_cuda(job.model)) {
+        print("training     by the host alone: the cuda backend does not compute " + *part + "\n");
+      }
     }
     print(needs_table(needs, money));
     print(plan_table(prediction.plan, job));
