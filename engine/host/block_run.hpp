@@ -172,12 +172,12 @@ class BlockRun {
   /// reciprocal root mean squares to `rstd`; copies the tile where there is no norm. Returns the
   /// tile's values before the norm, as fp32.
   const float* normalize(Bytes tensor, const Slot& weight, Tile tile);
-  /// Backward pass of `normalize`, which returned x: the tile's gradient of the residual stream, dy
-  /// and at `stream`, becomes that of the stream before the sublayer.
+  /// Backward pass of `normalize`, which returned `x`. The tile's gradient of the residual stream is
+  /// given in `dy`; `stream` receives that of the stream before the sublayer.
   void norm_backward(const float* d_normed, const float* x, const Slot& weight, Tile tile,
                      const float* dy, float* gradient, std::byte* stream);
 
-  /// What the norm of q or of k multiplies one head by: nothing where there is no norm.
+  /// Factors by which the norm of q or of k multiplies one head; null where there is no norm.
   struct HeadScales {
     const float* weight = nullptr;  ///< Norm weight of the head, [head_dim].
     const float* rstd = nullptr;    ///< Reciprocal root mean squares, one for every `heads` heads.

@@ -75,7 +75,7 @@ struct LossArguments {
   std::byte* stream_gradient;
 };
 
-/// What layers of one kind compute, and where their tensors lie.
+/// Arithmetic of the layers of one kind: their shape, places of their tensors, and rotary tables.
 struct LayerTemplate {
   planner::ModelShape shape;  ///< The model whose layers are all of this kind.
   BlockSlots slots;

@@ -44,8 +44,8 @@ struct CheckpointFacts {
   std::optional<std::string> template_sha256{};
   /// Whether the run keeps files of a tokenizer; none for runs before it was recorded.
   std::optional<bool> keeps_tokenizer{};
-  /// Tensors that exports copy from `model_folder`, or from that of the run before; none where all
-  /// of the model's are trained.
+  /// Tensors that exports copy from `model_folder`, or from that of the run before; none where the
+  /// run trains every tensor of the model.
   std::optional<CarriedRecord> carried{};
 };
 

@@ -16,8 +16,8 @@ namespace sluice::engine {
 /// hold them as it did.
 [[nodiscard]] std::optional<FolderTensors> open_origin(const Checkpoint& checkpoint);
 
-/// What a run carries that begins with the weights `tensors` of `folder`, a model folder or a
-/// checkpoint; none where all tensors are trained.
+/// Record of the tensors that a run carries but does not train, where it begins with the weights
+/// `tensors` of `folder`, a model folder or a checkpoint; none where it trains them all.
 [[nodiscard]] std::optional<CarriedRecord> carried_from(const std::filesystem::path& folder,
                                                         const FolderTensors& tensors);
 

@@ -29,10 +29,10 @@ struct RoundingError {
   [[nodiscard]] double relative() const;
 };
 
-/// Rounds whole blocks of finite `values` to MXFP4. Each number goes to the nearest (ties to even)
-/// of its block's scale, which is the one of two with the smaller squared error: 2^(e - 2) and
-/// 2^(e - 1), where e is the exponent of the block's largest magnitude. `blocks` receives 16 bytes
-/// of every block and `scales` one.
+/// Rounds whole blocks of finite `values` to MXFP4: each number to the nearest multiple, ties to
+/// even, that its block's scale allows. The scale is 2^(e - 2) or 2^(e - 1), whichever gives the
+/// smaller squared error, where e is the exponent of the block's largest magnitude. `blocks`
+/// receives 16 bytes of every block and `scales` one.
 RoundingError encode_mxfp4(std::span<const float> values, std::byte* blocks, std::byte* scales);
 
 }  // namespace sluice::engine
