@@ -172,8 +172,8 @@ class BlockRun {
   /// reciprocal root mean squares to `rstd`; copies the tile where there is no norm. Returns the
   /// tile's values before the norm, as fp32.
   const float* normalize(Bytes tensor, const Slot& weight, Tile tile);
-  /// Backward pass of `normalize`, which returned `x`. The tile's gradient of the residual stream is
-  /// given in `dy`; `stream` receives that of the stream before the sublayer.
+  /// Backward pass of `normalize`, which returned `x`. The tile's gradient of the residual stream
+  /// is given in `dy`; `stream` receives that of the stream before the sublayer.
   void norm_backward(const float* d_normed, const float* x, const Slot& weight, Tile tile,
                      const float* dy, float* gradient, std::byte* stream);
 
