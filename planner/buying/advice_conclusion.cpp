@@ -169,7 +169,8 @@ void say_rent(std::vector<std::string>& said, const BuyReport& report, const Buy
   if (best != nullptr && best->buy_usd) {
     if (best != soonest) {
       said.push_back("The fastest to buy" + limits_text(request) +
-                     ", or within 10 % of it for less, is " + buy_text(*best) + ".");
+                     ", or within 10 % of it and better for its price, is " + buy_text(*best) +
+                     ".");
     }
     return;
   }

@@ -49,7 +49,7 @@ std::string rent_text(const BuyRow& row) {
   if (row.rented) {
     text += ", with its " + std::to_string(row.rented->memory.count() >> 30) +
             " GiB of host memory and " + std::to_string(row.rented->cores) + " cores";
-  } else if (row.phases) {
+  } else if (row.phases && row.gpus == 1) {
     text += ", with " + std::to_string(host_gib(row)) +
             " GiB of host memory, which not every lessor gives";
   }

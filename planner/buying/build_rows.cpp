@@ -30,7 +30,7 @@ constexpr double kUsable = 0.98;
 
 /// Number of builds that are planned at most, so that the search ends by itself and its result does
 /// not depend on the clock.
-constexpr std::size_t kMostPlanned = 160;
+constexpr std::size_t kMostPlanned = 120;
 
 std::string name_of(const BuildOffer& offer) {
   return offer.name() + (offer.lends_drives ? " lent" : "");
@@ -38,7 +38,7 @@ std::string name_of(const BuildOffer& offer) {
 
 /// Searches allowed for rows of the answer once the builds are known, and how many one with the
 /// disk counts for.
-constexpr int kDeepSearches = 8, kDiskCounts = 4;
+constexpr int kDeepSearches = 5, kDiskCounts = 4;
 /// Number of builds nearly as fast as the fastest within a budget that are searched at length.
 constexpr std::size_t kNearest = 3;
 

@@ -219,8 +219,8 @@ void mark_front(std::vector<FoundBuild>& builds) {
   std::ranges::stable_sort(builds, {}, [](const FoundBuild& one) { return one.offer.usd; });
   Seconds least{std::numeric_limits<double>::infinity()};
   for (FoundBuild& one : builds) {
-    one.on_front = one.step < least;
-    least = std::min(least, one.step);
+    one.on_front = one.step * (1 + kFrontTolerance) <= least;
+    if (one.on_front) least = one.step;
   }
 }
 

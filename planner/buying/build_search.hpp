@@ -76,11 +76,12 @@ inline constexpr double kPoorPrice = 1.5, kPoorSpeed = 2;
 [[nodiscard]] FoundBuilds search_builds(const std::vector<BuildGroup>& groups,
                                         const BuildTrials& trials, const BuildGoal& goal);
 
-/// Puts the builds in order, cheapest first, and sets `on_front` of each.
+/// Puts the builds in order, cheapest first, and sets `on_front` of each: the front has those that
+/// are faster by kFrontTolerance than every cheaper one on it.
 void mark_front(std::vector<FoundBuild>& builds);
 
-/// For each GPU the cheapest build on which the job fits and the fastest within each budget; and
-/// the builds on the front. Cheapest first, each once.
+/// For each kind of GPU, whatever their number, the cheapest build on which the job fits and the
+/// fastest within each budget; and the builds on the front. Cheapest first, each once.
 [[nodiscard]] std::vector<FoundBuild> builds_to_show(const FoundBuilds& found,
                                                      const std::vector<double>& budgets_usd);
 

@@ -2,14 +2,11 @@
 #include <map>
 
 #include "planner/buying/build_search.hpp"
-#include "planner/catalogue/counted_machine.hpp"
 
 namespace sluice::planner {
 namespace {
 
-std::string gpus_of(const BuildOffer& offer) {
-  return counted_name({.gpus = offer.gpus, .machine = offer.parts.gpu});
-}
+const std::string& gpu_of(const BuildOffer& offer) { return offer.parts.gpu; }
 
 }  // namespace
 
@@ -19,7 +16,7 @@ std::vector<FoundBuild> builds_to_show(const FoundBuilds& found,
   std::map<std::string, std::size_t> cheapest;
   for (std::size_t i = 0; i < found.builds.size(); ++i) {
     shown[i] = found.builds[i].on_front;
-    cheapest.try_emplace(gpus_of(found.builds[i].offer), i);
+    cheapest.try_emplace(gpu_of(found.builds[i].offer), i);
   }
   for (const auto& [gpu, i] : cheapest) shown[i] = true;
   std::vector<double> budgets = budgets_usd;
@@ -29,7 +26,7 @@ std::vector<FoundBuild> builds_to_show(const FoundBuilds& found,
     for (std::size_t i = 0; i < found.builds.size(); ++i) {
       const FoundBuild& one = found.builds[i];
       if (one.offer.usd > budget) continue;
-      const auto [place, first] = fastest.try_emplace(gpus_of(one.offer), i);
+      const auto [place, first] = fastest.try_emplace(gpu_of(one.offer), i);
       if (!first && one.step < found.builds[place->second].step) place->second = i;
     }
     for (const auto& [gpu, i] : fastest) shown[i] = true;

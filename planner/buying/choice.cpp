@@ -5,8 +5,11 @@
 namespace sluice::planner {
 namespace {
 
-/// Ratio of steps below which less time is not worth more money.
+/// Ratio of steps up to which a build that gives more for the money is preferred to the fastest.
 constexpr double kSameSpeed = 1.1;
+
+/// Price in USD times seconds of a step: the less, the more the row gives for the money.
+double price_of(const BuyRow& row) { return *row.buy_usd * to_seconds(row.step).count(); }
 
 bool buyable(const BuyRow& row, const BuyRequest& request, bool within) {
   if (!row.fits || row.owned) return false;
@@ -24,9 +27,9 @@ const BuyRow* best_to_buy(const std::vector<BuyRow>& rows, const BuyRequest& req
   for (const BuyRow& row : rows) {
     if (!buyable(row, request, within)) continue;
     if (fastest == nullptr) fastest = best = &row;
-    const bool cheaper = row.buy_usd && best->buy_usd && *row.buy_usd < *best->buy_usd &&
+    const bool is_near = row.buy_usd && best->buy_usd &&
                          to_seconds(row.step) < to_seconds(fastest->step) * kSameSpeed;
-    if (cheaper) best = &row;
+    if (is_near && price_of(row) < price_of(*best)) best = &row;
   }
   return best;
 }
@@ -42,9 +45,6 @@ const BuyRow* cheapest_to_buy(const std::vector<BuyRow>& rows, const BuyRequest&
 
 const BuyRow* best_for_the_money(const std::vector<BuyRow>& rows, const BuyRequest& request) {
   const BuyRow* best = nullptr;
-  const auto price_of = [](const BuyRow& row) {
-    return *row.buy_usd * to_seconds(row.step).count();
-  };
   for (const BuyRow& row : rows) {
     if (!buyable(row, request, false) || !row.buy_usd) continue;
     if (best == nullptr || price_of(row) < price_of(*best)) best = &row;

@@ -14,8 +14,9 @@ namespace sluice::planner {
 // run on (EngineOnGpu::none).
 
 /// The row to buy, out of `rows` (fastest first): the fastest on which the job fits (with `within`,
-/// that also keeps the days and the budget asked for), or the cheapest of those that take less than
-/// 1.1 times as long. Null where no row will do; owned machines never do.
+/// that also keeps the days and the budget asked for), or of those that take less than 1.1 times as
+/// long the one with the least price times step. Null where no row will do; owned machines never
+/// do.
 [[nodiscard]] const BuyRow* best_to_buy(const std::vector<BuyRow>& rows, const BuyRequest& request,
                                         bool within);
 [[nodiscard]] const BuyRow* cheapest_to_buy(const std::vector<BuyRow>& rows,

@@ -28,7 +28,7 @@ constexpr double kLikeBriefly = 1.02;
 
 /// Numbers of brief searches after which known plans are all that is tried, where any fits: of one
 /// GPU, and of each number of several.
-constexpr std::size_t kBriefSearches = 16, kBriefSearchesOfSeveral = 6;
+constexpr std::size_t kBriefSearches = 16, kBriefSearchesOfSeveral = 4;
 /// Number of brief searches with the disk after which the first plan that fits is taken.
 constexpr std::size_t kBriefDiskSearches = 2;
 /// Ratio of host memories within which one search with the disk stands for others.

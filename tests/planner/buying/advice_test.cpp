@@ -54,7 +54,7 @@ TEST(Verdict, SaysWhatAnOrderCostsWithTheMachine) {
 
 TEST(BestToBuy, IsNotFurtherFromTheFastestThanATenthThroughAChainOfRows) {
   std::vector<BuyRow> rows;
-  for (const auto& [step, usd] : {std::pair(10.0, 4000.0), {10.8, 3900.0}, {11.6, 3800.0}}) {
+  for (const auto& [step, usd] : {std::pair(10.0, 4000.0), {10.8, 3600.0}, {11.6, 3000.0}}) {
     BuyRow& row = rows.emplace_back();
     row.fits = true;
     row.step = std::chrono::duration_cast<Duration>(Seconds(step));
