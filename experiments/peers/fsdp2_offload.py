@@ -1,8 +1,9 @@
-"""FSDP2 with CPU offload on one GPU: fp32 parameters, gradients and AdamW state on the host, bf16
-compute, activation checkpointing, clipping at 1.
+"""FSDP2: fp32 parameters, gradients and AdamW state on the host, or cut over the GPUs' memory with
+--resident; bf16 compute, activation checkpointing, clipping at 1.
 
   python3 experiments/peers/fsdp2_offload.py --layers 2         # a quick check
-  python3 experiments/peers/fsdp2_offload.py                    # Qwen2.5-14B, 32 x 1024
+  python3 experiments/peers/fsdp2_offload.py                    # Qwen2.5-14B, 32 x 1024, one GPU
+  torchrun --nproc-per-node 4 experiments/peers/fsdp2_offload.py --model qwen2.5-7b --resident
 """
 
 import os
@@ -42,19 +43,20 @@ def start_process_group(device):
             MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), RANK="0", WORLD_SIZE="1", LOCAL_RANK="0"
         )
     if device == "cuda":
-        torch.cuda.set_device(0)
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     dist.init_process_group("cpu:gloo,cuda:nccl" if device == "cuda" else "gloo")
 
 
 def sharded_model(arguments):
-    """The model with every parameter in (pinned) host memory, normal(0, 0.02)."""
+    """The model with every parameter in (pinned) host memory or on the GPUs, normal(0, 0.02)."""
     device = torch.device(arguments.device)
     with torch.device("meta"):
         causal = transformers.Qwen2ForCausalLM(peer_model.config_of(arguments))
         model = peer_model.LossModel(causal, arguments.loss_chunk)
-    offload = CPUOffloadPolicy(pin_memory=True) if device.type == "cuda" else OffloadPolicy()
+    on_host = device.type == "cuda" and not arguments.resident
+    offload = CPUOffloadPolicy(pin_memory=True) if on_host else OffloadPolicy()
     options = {
-        "mesh": init_device_mesh(device.type, (1,)),
+        "mesh": init_device_mesh(device.type, (dist.get_world_size(),)),
         "mp_policy": MixedPrecisionPolicy(
             param_dtype=torch.bfloat16, reduce_dtype=torch.float32, cast_forward_inputs=False
         ),
@@ -65,7 +67,7 @@ def sharded_model(arguments):
         layers[i] = checkpoint_wrapper(layer)
         fully_shard(layers[i], **options)
     fully_shard(model, **options)
-    model.to_empty(device="cpu")
+    model.to_empty(device=device if arguments.resident else "cpu")
     peer_model.rotary_on(model, device)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -91,6 +93,7 @@ def main():
     arguments_parser.add_argument(
         "--exact-pinning", action="store_true", help="pin no more host memory than tensors have"
     )
+    arguments_parser.add_argument("--resident", action="store_true", help="keep the state in the GPUs' memory")
     arguments = peer_model.parse(arguments_parser)
     pinning = exact_pinning.ExactPinning()
     if arguments.exact_pinning and arguments.device == "cuda":
@@ -107,7 +110,7 @@ def main():
         **{arguments.optimizer: True},
     )
     peer_model.describe(
-        f"FSDP2 with CPU offload, {arguments.optimizer} AdamW",
+        f"FSDP2 {'resident' if arguments.resident else 'with CPU offload'}, {arguments.optimizer} AdamW",
         arguments,
         sum(p.numel() for p in parameters),
     )

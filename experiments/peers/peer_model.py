@@ -1,6 +1,7 @@
 """The model, the loss and the clock that the peers' scripts share."""
 
 import argparse
+import os
 import resource
 import statistics
 import time
@@ -39,6 +40,15 @@ CLIP = 1.0
 INIT_STD = 0.02
 
 
+def world_size():
+    """Number of processes that torchrun started; 1 without it."""
+    return int(os.environ.get("WORLD_SIZE", 1))
+
+
+def is_first():
+    return os.environ.get("RANK", "0") == "0"
+
+
 def parser(description):
     """Arguments of every peer: the job and how many steps of it."""
     result = argparse.ArgumentParser(
@@ -57,8 +67,14 @@ def parser(description):
 
 
 def parse(arguments_parser):
-    """Parsed arguments, checked; exits with one line where they are wrong."""
+    """Parsed arguments, checked; exits with one line where they are wrong. `sequences` are then
+    those of one of the processes that torchrun started."""
     arguments = arguments_parser.parse_args()
+    if arguments.sequences % world_size() != 0:
+        arguments_parser.error(
+            f"--sequences: {arguments.sequences} cannot be dealt to {world_size()} processes"
+        )
+    arguments.sequences //= world_size()
     arguments.micro_batch = arguments.micro_batch or arguments.sequences
     if arguments.sequences % arguments.micro_batch != 0:
         arguments_parser.error(
@@ -122,12 +138,18 @@ def rotary_on(model, device):
 def micro_batches(arguments, step):
     """Random (tokens, targets) of a step, int64 [micro_batch, seq_len] on the device."""
     vocab = SHAPES[arguments.model].get("vocab_size", 152064)
-    generator = torch.Generator().manual_seed(step)
+    generator = torch.Generator().manual_seed(step + 1000 * int(os.environ.get("RANK", 0)))
     text = torch.randint(
         vocab, (arguments.sequences, arguments.seq_len + 1), generator=generator
     ).to(arguments.device)
     for part in text.split(arguments.micro_batch):
         yield part[:, :-1], part[:, 1:]
+
+
+def print_first(text):
+    """Prints in the first process alone."""
+    if is_first():
+        print(text, flush=True)
 
 
 def synchronize(arguments):
@@ -137,7 +159,7 @@ def synchronize(arguments):
 
 def time_steps(arguments, train_step):
     """Runs train_step(batches) -> (loss, grad_norm) for all steps; prints each, then the median."""
-    tokens = arguments.sequences * arguments.seq_len
+    tokens = arguments.sequences * arguments.seq_len * world_size()
     timed = []
     for step in range(arguments.warm_up + arguments.steps):
         batches = list(micro_batches(arguments, step))
@@ -149,16 +171,15 @@ def time_steps(arguments, train_step):
         warm_up = step < arguments.warm_up
         if not warm_up:
             timed.append(seconds)
-        print(
+        print_first(
             f"step {step + 1}{' (warm-up)' if warm_up else ''}: {seconds:.2f} s, "
-            f"{tokens / seconds:.0f} tokens/s, loss {float(loss):.4f}, grad norm {float(norm):.3f}",
-            flush=True,
+            f"{tokens / seconds:.0f} tokens/s, loss {float(loss):.4f}, grad norm {float(norm):.3f}"
         )
     median = statistics.median(timed)
     host = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     device = torch.cuda.max_memory_allocated() if arguments.device == "cuda" else 0
     reserved = torch.cuda.max_memory_reserved() if arguments.device == "cuda" else 0
-    print(
+    print_first(
         f"median {median:.2f} s a step, {tokens / median:.0f} tokens/s; peak GPU memory "
         f"{device / 2**30:.1f} GiB allocated, {reserved / 2**30:.1f} reserved; "
         f"peak resident host memory {host / 2**30:.1f} GiB"
@@ -167,10 +188,9 @@ def time_steps(arguments, train_step):
 
 def describe(name, arguments, parameters):
     gpu = torch.cuda.get_device_name() if arguments.device == "cuda" else "CPU"
-    print(
+    print_first(
         f"{name}, torch {torch.__version__}, transformers {transformers.__version__}, {gpu}: "
-        f"{arguments.model}, {parameters / 1e9:.3f} B parameters, {arguments.sequences} x "
+        f"{arguments.model}, {parameters / 1e9:.3f} B parameters, {world_size()} x {arguments.sequences} x "
         f"{arguments.seq_len} tokens a step in micro-batches of {arguments.micro_batch}, "
-        f"{torch.get_num_threads()} CPU threads",
-        flush=True,
+        f"{torch.get_num_threads()} CPU threads"
     )
