@@ -111,14 +111,15 @@ def compared(question, rows, builds):
     # The advice leaves out builds beside which another costs at most half again as much and is twice as fast.
     poor = [b for b in known if any(o["usd"] <= min(1.5 * b["usd"], max(b["usd"], question["budget"])) and 2 * o["step_s"] <= b["step_s"] for o in known)]
     worst = {"better": 0.0, "build": None}
-    for build in known:
+    within = [build for build in known if build["usd"] <= question["budget"]]
+    # Where nothing within the budget fits, the advice is the cheapest beyond it.
+    for build in within:
         if build in poor:
             continue
         steps = [row["step_s"] for row in rows if row["buy_usd"] <= build["usd"] * (1 + 1e-9)]
         better = min(steps) / build["step_s"] - 1 if steps else float("inf")
         if better > worst["better"]:
             worst = {"better": better, "build": build["machine"], "usd": build["usd"]}
-    within = [build for build in known if build["usd"] <= question["budget"]]
     found = [row for row in rows if row["buy_usd"] <= question["budget"]]
     best_row, best_build = (min(some, key=lambda one: one["step_s"], default=None) for some in (found, within))
     better = best_row["step_s"] / best_build["step_s"] - 1 if best_row and best_build else (float("inf") if best_build else 0.0)

@@ -219,7 +219,7 @@ void mark_front(std::vector<FoundBuild>& builds) {
   std::ranges::stable_sort(builds, {}, [](const FoundBuild& one) { return one.offer.usd; });
   Seconds least{std::numeric_limits<double>::infinity()};
   for (FoundBuild& one : builds) {
-    one.on_front = one.step * (1 + kFrontTolerance) <= least;
+    one.on_front = one.step * (1 + kSameStep) <= least;
     if (one.on_front) least = one.step;
   }
 }

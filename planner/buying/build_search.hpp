@@ -55,6 +55,9 @@ inline constexpr double kBuildTolerance = 0.01;
 /// price and step can lose.
 inline constexpr double kFrontTolerance = 0.02;
 
+/// Relative gain over which a build is worth a row beside a cheaper one.
+inline constexpr double kSameStep = 0.005;
+
 /// A build is poor where one for at most kPoorPrice times its price is kPoorSpeed times as fast.
 inline constexpr double kPoorPrice = 1.5, kPoorSpeed = 2;
 
@@ -77,7 +80,7 @@ inline constexpr double kPoorPrice = 1.5, kPoorSpeed = 2;
                                         const BuildTrials& trials, const BuildGoal& goal);
 
 /// Puts the builds in order, cheapest first, and sets `on_front` of each: the front has those that
-/// are faster by kFrontTolerance than every cheaper one on it.
+/// are faster by kSameStep than every cheaper one on it.
 void mark_front(std::vector<FoundBuild>& builds);
 
 /// For each kind of GPU, whatever their number, the cheapest build on which the job fits and the
