@@ -6,6 +6,7 @@
 #include "engine/backends/numerics_id.hpp"
 #include "engine/cuda/backend/backend.hpp"
 #include "engine/host/host_device.hpp"
+#include "planner/effort/parallel_for.hpp"
 #include "planner/machines/host_memory.hpp"
 #include "sim/error.hpp"
 #include "sim/warning.hpp"
@@ -60,20 +61,20 @@ std::vector<std::unique_ptr<Device>> make_devices(const planner::Job& job,
     return devices;
   }
   require_host_memory(layout.host_bytes * ranks);
-  if (machine.profile.device == planner::DeviceKind::cuda) {
-    const ArenaSizes capacity{machine.hbm, Bytes(machine.host.count() / ranks)};
-    for (int rank = 0; rank < ranks; ++rank) {
-      devices.push_back(cuda::make_device(job, {layout.device_bytes, layout.host_bytes}, capacity,
-                                          static_cast<int>(threads), machine.staged, machine.paced,
-                                          {rank, static_cast<int>(ranks)}));
+  // Pinning is most of a device's time to begin, and takes one core: ranks do it at the same time.
+  devices.resize(static_cast<std::size_t>(ranks));
+  planner::parallel_for(devices.size(), ranks, [&](std::size_t rank) {
+    if (machine.profile.device == planner::DeviceKind::cuda) {
+      devices[rank] = cuda::make_device(job, {layout.device_bytes, layout.host_bytes},
+                                        {machine.hbm, Bytes(machine.host.count() / ranks)},
+                                        static_cast<int>(threads), machine.staged, machine.paced,
+                                        {static_cast<int>(rank), static_cast<int>(ranks)});
+      return;
     }
-    return devices;
-  }
-  HostDeviceSettings settings = host_device_settings(machine, layout, threads);
-  settings.capacity.host = Bytes(settings.capacity.host.count() / ranks);
-  for (std::int64_t rank = 0; rank < ranks; ++rank) {
-    devices.push_back(std::make_unique<HostDevice>(job, settings));
-  }
+    HostDeviceSettings settings = host_device_settings(machine, layout, threads);
+    settings.capacity.host = Bytes(settings.capacity.host.count() / ranks);
+    devices[rank] = std::make_unique<HostDevice>(job, settings);
+  });
   return devices;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "planner/models/shape.hpp"
 
@@ -15,6 +16,9 @@ namespace sluice::engine {
 void initialize_range(const planner::ModelShape& shape, const planner::TensorSpec& tensor,
                       std::uint64_t seed, std::int64_t first, std::span<std::uint16_t> high,
                       std::span<std::uint16_t> low);
+
+/// Number of a tensor's stream of the generator: FNV-1a of its name.
+[[nodiscard]] std::uint64_t normal_stream(std::string_view name);
 
 /// Element `index` of the normal(0, 1) stream of tensor `name` under `seed`: Philox4x32-10 (Salmon
 /// et al., SC 2011) and the Box-Muller transform.

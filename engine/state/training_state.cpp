@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <optional>
 
 #include "engine/model_files/state_pieces.hpp"
 #include "engine/optimizer/master_weights.hpp"
-#include "engine/state/init.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "planner/models/slices.hpp"
 #include "sim/error.hpp"
@@ -31,40 +29,6 @@ DiskPlane disk_plane(Plane plane) {
   }
   throw std::logic_error("contract broken: a plane of the state is one of four");
 }
-
-/// Normal values for one piece, which all pieces of all matrices share.
-class RepeatedDraw {
- public:
-  RepeatedDraw(const planner::ModelShape& shape, const StatePieces& pieces, std::uint64_t seed) {
-    std::int64_t longest = 0;
-    const planner::TensorSpec* matrix = nullptr;
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-      if (!pieces.tensor(pieces[i]).decays) continue;
-      longest = std::max(longest, pieces[i].elements);
-      matrix = &pieces.tensor(pieces[i]);
-    }
-    if (matrix == nullptr) return;
-    high_.resize(static_cast<std::size_t>(longest + kShifts));
-    low_.resize(high_.size());
-    initialize_range(shape, *matrix, seed, 0, high_, low_);
-  }
-  [[nodiscard]] std::span<const std::uint16_t> high(std::size_t piece, std::size_t count) const {
-    return std::span(high_).subspan(start(piece), count);
-  }
-  [[nodiscard]] std::span<const std::uint16_t> low(std::size_t piece, std::size_t count) const {
-    return std::span(low_).subspan(start(piece), count);
-  }
-
- private:
-  /// Number of shifts, a prime: otherwise rows, whose lengths are powers of two, would be equal in
-  /// all pieces.
-  static constexpr std::int64_t kShifts = 8191;
-  static std::size_t start(std::size_t piece) {
-    constexpr std::size_t kApart = 977;
-    return piece * kApart % kShifts;
-  }
-  std::vector<std::uint16_t> high_, low_;
-};
 
 std::byte* address(const UnitState& state, Plane plane) {
   const std::array<std::byte*, kPlanes.size()> planes = {state.high, state.low, state.m, state.v};
@@ -218,28 +182,6 @@ void TrainingState::clear_moments_on_disk() {
 
 std::int64_t TrainingState::moment_bytes(std::size_t unit) const {
   return kMomentBytes * slice(unit);
-}
-
-void TrainingState::initialize(const InitialWeights& weights) {
-  clear_moments_in_memory();
-  clear_moments_on_disk();
-  for (std::size_t unit = 0; unit < slices_.size(); ++unit) clear_padding(unit);
-  const StatePieces pieces(shape_, {StatePart::weights});
-  std::optional<RepeatedDraw> draw;
-  if (weights.repeated) draw.emplace(shape_, pieces, weights.seed);
-  planner::parallel_for(pieces.size(), state_threads(), [&](std::size_t i) {
-    const StatePiece& piece = pieces[i];
-    const planner::TensorSpec& tensor = pieces.tensor(piece);
-    const std::int64_t offset = tensor.offset + piece.first;
-    const auto count = static_cast<std::size_t>(piece.elements);
-    if (!holds(piece.unit, offset, piece.elements)) return;
-    if (draw && tensor.decays) {
-      return write_halves(piece.unit, offset, draw->high(i, count), draw->low(i, count));
-    }
-    std::vector<std::uint16_t> high(count), low(count);
-    initialize_range(shape_, tensor, weights.seed, piece.first, high, low);
-    write_halves(piece.unit, offset, high, low);
-  });
 }
 
 void TrainingState::write_weights(std::size_t unit, std::span<const std::uint16_t> high,

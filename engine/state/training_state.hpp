@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/disk/disk_store.hpp"
@@ -44,14 +45,20 @@ struct UnitState {
   std::int64_t copy_first = 0, copy_count = 0;
 };
 
+/// Called with the number of elements written so far and of all, from one thread at a time. May be
+/// empty.
+using StateProgress = std::function<void(std::int64_t done, std::int64_t all)>;
+
 /// How random initial weights are generated.
 struct InitialWeights {
-  /*implicit*/ InitialWeights(std::uint64_t seed, bool repeated = false)
-      : seed(seed), repeated(repeated) {}
+  /*implicit*/ InitialWeights(std::uint64_t seed, bool repeated = false,
+                              StateProgress progress = nullptr)
+      : seed(seed), repeated(repeated), progress(std::move(progress)) {}
   std::uint64_t seed;
   /// Whether every matrix repeats one short sequence of random values: for measurements, which need
   /// only random weights and would otherwise wait longer for the generator than they run.
   bool repeated;
+  StateProgress progress;
 };
 
 /// State to load from `source`: a model folder, which has no moments (they become zero), or a
@@ -60,9 +67,7 @@ struct LoadedState {
   enum class Moments { zero, loaded };
   const StateSource& source;
   Moments moments = Moments::zero;
-  /// Called with the number of elements read so far and of all, from one thread at a time. May be
-  /// empty.
-  std::function<void(std::int64_t done, std::int64_t all)> progress = nullptr;
+  StateProgress progress = nullptr;
 };
 
 /// Size of the pieces that a state's hashes are made of, in bytes.

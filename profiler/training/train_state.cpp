@@ -212,8 +212,8 @@ std::unique_ptr<engine::Session> start_session(const RunStart& start, const RunI
                                                const engine::DiskPlace& place,
                                                engine::Observer* observer, RunObserver& told) {
   using engine::LoadedState;
-  const AmountShown show =
-      told.amount(start.checkpoint ? "reading the checkpoint" : "loading weights");
+  const char* const initial = start.weights ? "loading weights" : "making the first weights";
+  const AmountShown show = told.amount(start.checkpoint ? "reading the checkpoint" : initial);
   const auto session_from = [&](const auto& state) {
     engine::SessionRanks ranks;
     ranks.devices = std::move(devices);
@@ -230,7 +230,8 @@ std::unique_ptr<engine::Session> start_session(const RunStart& start, const RunI
   if (start.weights) {
     return session_from(LoadedState{.source = *start.weights, .progress = show});
   }
-  return session_from(engine::InitialWeights(static_cast<std::uint64_t>(identity.config.seed)));
+  return session_from(engine::InitialWeights(static_cast<std::uint64_t>(identity.config.seed),
+                                             /*repeated=*/false, show));
 }
 
 void tell_of_page_cache(const engine::DiskStore& disk) {

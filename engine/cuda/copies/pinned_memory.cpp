@@ -122,6 +122,9 @@ void PinnedMemory::pin_whole() {
 }
 
 void PinnedMemory::map_and_touch(const char* what, EvenMemory::Order order) {
+  // One at a time: each uses all cores, and another's traffic would count as latency of its pages.
+  static std::mutex only;
+  const std::lock_guard lock(only);
   EvenMemory mapping(mapped_, what, order);
   reordered_ = mapping.kinds().has_value();
   const std::span<std::byte> memory = mapping.release();

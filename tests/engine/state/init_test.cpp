@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/optimizer/master_weights.hpp"
+#include "engine/state/normal_batch.hpp"
 #include "planner/plans/random_plan.hpp"
 #include "planner/requests/phase_memory.hpp"
 #include "tests/engine/initial_unit.hpp"
@@ -70,6 +71,31 @@ TEST(Init, AnElementDependsOnSeedTensorAndIndexAlone) {
   EXPECT_NE(normal_at(5, "a", 0), normal_at(6, "a", 0));
   EXPECT_NE(normal_at(5, "a", 0), normal_at(5, "b", 0));
   EXPECT_NE(normal_at(5, "a", 0), normal_at(5, "a", 1));
+}
+
+TEST(NormalBatch, EveryPathRoundsAsTheReferenceWhereItIsSure) {
+  constexpr std::uint64_t kSeed = 0x9E3779B97F4A7C15;
+  constexpr double kDeviation = 0.02;
+  const planner::ModelShape shape = tiny_model("llama").job.model;
+  const planner::TensorSpec tensor = planner::unit_tensors(shape, 0).tensors.front();
+  for (const NormalPath& path : normal_paths()) {
+    if (!path.supported) continue;
+    std::int64_t unsure = 0, all = 0;
+    for (std::uint64_t first = 0; first < 200 * NormalBatch::kPairs; first += NormalBatch::kPairs) {
+      NormalBatch batch;
+      path.fill({kSeed, normal_stream(tensor.name), kDeviation}, first, batch);
+      for (std::size_t i = 0; i < NormalBatch::kElements; ++i, ++all) {
+        const auto value =
+            static_cast<float>(kDeviation * normal_at(kSeed, tensor.name.c_str(), 2 * first + i));
+        if (batch.unsure[i] != 0) {
+          ++unsure;
+        } else {
+          EXPECT_EQ((SplitMaster{batch.high[i], batch.low[i]}), split_master(value)) << path.name;
+        }
+      }
+    }
+    EXPECT_LT(unsure, all / 1000) << path.name;
+  }
 }
 
 /// State of a session before its first step, on a device whose memory was filled with other values.

@@ -1,0 +1,2 @@
+#define SLUICE_PATH portable
+#include "engine/state/normal_batch.inc"
