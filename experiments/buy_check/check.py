@@ -108,8 +108,8 @@ def compared(question, rows, builds):
     """By how much builds are better than the rows that cost no more: within the budget, and the worst of all."""
     rows = [row for row in rows if row["kind"] == "build" and row["fits"]]
     known = [build for build in builds if build.get("step_s") is not None]
-    # The advice leaves out builds beside which another costs at most half again as much and is twice as fast.
-    poor = [b for b in known if any(o["usd"] <= min(1.5 * b["usd"], max(b["usd"], question["budget"])) and 2 * o["step_s"] <= b["step_s"] for o in known)]
+    # The advice leaves out builds beside which, by a guess, another costs at most half again as much and is twice as fast.
+    poor = [b for b in known if any(o["usd"] <= min(1.5 * b["usd"], max(b["usd"], question["budget"])) and 1.8 * o["step_s"] <= b["step_s"] for o in known)]
     worst = {"better": 0.0, "build": None}
     within = [build for build in known if build["usd"] <= question["budget"]]
     # Where nothing within the budget fits, the advice is the cheapest beyond it.
