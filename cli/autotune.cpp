@@ -207,7 +207,9 @@ int run_autotune(const Arguments& arguments) {
   planner::RunArguments request = parse_run(arguments, kUsage, autotune_flags());
   const bool json = request.has("--json");
   const Printer print(json);
-  planner::require_one_device(request.config, "sluice autotune");
+  for (const char* flag : {"--sweep", "--verify", "--free"}) {
+    if (request.has(flag) || request.value(flag)) planner::require_one_device(request.config, flag);
+  }
   if (request.config.backend) engine::require_backend(*request.config.backend);
   std::vector<std::string> swept;
   if (const auto fields = request.value("--sweep")) swept = profiler::parse_sweep(*fields);
@@ -220,7 +222,8 @@ int run_autotune(const Arguments& arguments) {
   require_healthy(store, print);
   // Must come before any CUDA call loads code.
   const Tracing tracing(run.predictor.machine().profile.device);
-  options.collector = tracing.collector();
+  // Of several GPUs events time the tasks.
+  if (run.predictor.ranks() == 1) options.collector = tracing.collector();
   const auto pinned_once = engine::keep_host_memory();
   print(iteration_head());
   const auto result = profiler::autotune(run, options);
