@@ -14,9 +14,9 @@ namespace sluice::profiler {
 /// A rank's times in a step, means over the traced steps.
 struct RankTimes {
   std::int64_t rank = 0;
-  Duration step{0};         ///< From one step's end to the next one's.
+  Duration step{0};         ///< Time from the end of one step to that of the next.
   Duration compute{0};      ///< Time in which the compute lane is busy.
-  Duration collectives{0};  ///< Time in collectives, waiting for other ranks included.
+  Duration collectives{0};  ///< Time in collectives, waits for other ranks included.
   /// How much later than the first rank it arrives at a collective, mean over all of them.
   Duration late{0};
 };

@@ -79,3 +79,16 @@ def test_a_run_of_one_device_has_one_group(run_sluice, flags, refuses, tmp_path)
     run_sluice("train", *flags, "steps=2", "out=one")
     assert "groups" not in (tmp_path / "one" / "run.yaml").read_text()
     refuses(["train", "one", "--resume", "--devices", "2", "steps=3"], "devices: 2 cannot share", "1 group: set it to 1")
+
+
+def test_devices_are_rehearsed_and_tuned(run_sluice, refuses, validate, words, plan_of_ranks, tmp_path):
+    words = [*words, "--plan", plan_of_ranks(2)]
+    rehearsed = run_sluice("train", "--rehearse", *words, "steps=3", "out=rehearsed", "--json").json()
+    validate(rehearsed, "rehearsal")
+    assert rehearsed["steps"] == 3
+    trace = (tmp_path / "rehearsed" / "measured.trace").read_text()
+    assert "gather_weights" in trace and "exchange_gradients" in trace
+    quick = ["--minutes", "0", "--steps", "4", "--json"]
+    tuned = run_sluice("autotune", *words, *quick, exit_code=None).json()
+    validate(tuned, "autotune")
+    refuses(["autotune", *words, "--verify"], "devices: --verify knows one device")
