@@ -249,6 +249,27 @@ TEST(RankedSession, HoldTheirShareOfTheState) {
   }
 }
 
+TEST(RankedSession, TouchTheirShareOfHostMemory) {
+  planner::Job job = ranked_jobs(4).front().job;
+  job.model.vocab = 4096;
+  job.model.intermediate = 1024;
+  job.model.hidden = 64;
+  const auto touched = [&](std::int64_t ranks) {
+    const planner::Plan plan = plain_rank_plan(job, ranks);
+    const planner::StepGraph graph = graph_of(job, plan);
+    RunTokens tokens(job);
+    const auto session = make_session(job, graph, plan, tokens);
+    session->run_to(1);
+    EXPECT_EQ(session->touched(planner::Arena::host), graph.layout.host_bytes);
+    return static_cast<double>(session->touched(planner::Arena::host).count());
+  };
+  // The host holds all of the state and gradients that wait for their update.
+  const double one = touched(1);
+  for (const std::int64_t ranks : {2, 4}) {
+    EXPECT_LT(touched(ranks), 1.1 * one / static_cast<double>(ranks)) << ranks;
+  }
+}
+
 TEST(RankedSession, ResumeOnAnyAdmissibleNumberWhatAnotherNumberSaved) {
   const planner::Job job = ranked_jobs(4)[2].job;
   const auto graph_with = [&](std::int64_t ranks, std::uint64_t seed) {
