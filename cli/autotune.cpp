@@ -161,6 +161,18 @@ profiler::TuneOptions options_of(const planner::RunArguments& request, const pla
   return options;
 }
 
+/// Number of devices of the plans that are tuned. Refuses what knows one.
+std::int64_t tuned_devices(const planner::RunArguments& request, const planner::Request& run,
+                           const profiler::TuneOptions& options) {
+  const std::int64_t devices = options.given ? options.given->plan.ranks : run.predictor.ranks();
+  for (const char* flag : {"--sweep", "--verify"}) {
+    if (devices == 1 || !request.has(flag)) continue;
+    throw BadRequest(std::string("devices: ") + flag +
+                     " knows one device in this version: leave it out, or set devices to 1");
+  }
+  return devices;
+}
+
 void require_healthy(const planner::Store& store, const Printer& print) {
   const profiler::Findings findings = profiler::examine_machine({.store = store.root()});
   profiler::require_healthy(findings);
@@ -207,7 +219,7 @@ int run_autotune(const Arguments& arguments) {
   planner::RunArguments request = parse_run(arguments, kUsage, autotune_flags());
   const bool json = request.has("--json");
   const Printer print(json);
-  planner::require_one_device(request.config, "sluice autotune");
+  if (request.has("--free")) planner::require_one_device(request.config, "--free");
   if (request.config.backend) engine::require_backend(*request.config.backend);
   std::vector<std::string> swept;
   if (const auto fields = request.value("--sweep")) swept = profiler::parse_sweep(*fields);
@@ -217,10 +229,12 @@ int run_autotune(const Arguments& arguments) {
   const planner::Request run = planner::resolve(request.config, store, request.policy);
   require_tunable(request, run.predictor);
   profiler::TuneOptions options = options_of(request, run, print);
+  const std::int64_t devices = tuned_devices(request, run, options);
   require_healthy(store, print);
   // Must come before any CUDA call loads code.
   const Tracing tracing(run.predictor.machine().profile.device);
-  options.collector = tracing.collector();
+  // The tasks of several GPUs are timed by events.
+  if (devices == 1) options.collector = tracing.collector();
   const auto pinned_once = engine::keep_host_memory();
   print(iteration_head());
   const auto result = profiler::autotune(run, options);

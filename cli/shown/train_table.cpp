@@ -78,6 +78,7 @@ std::string result_table(const TrainedRun& run) {
                   planner::format_seconds(to_seconds(measured.idle[i])));
     }
   }
+  if (run.ranks) text += "  ranks: " + profiler::spread_text(*run.ranks) + "\n";
   if (const std::optional<Seconds> stall = run.saves.median_stall()) {
     text += row("stall of a save", planner::format_seconds(run.saving.stall),
                 planner::format_seconds(*stall), "median");

@@ -8,7 +8,6 @@
 #include "engine/backends/backend.hpp"
 #include "planner/requests/prediction_json.hpp"
 #include "planner/requests/request.hpp"
-#include "planner/requests/run_devices.hpp"
 #include "profiler/training/rehearsal_run.hpp"
 #include "profiler/training/run_files.hpp"
 #include "sim/error.hpp"
@@ -24,7 +23,6 @@ void require_rehearsable(const planner::RunArguments& request) {
                        " goes with training alone: give one of the two");
     }
   }
-  planner::require_one_device(request.config, "--rehearse");
   if (request.config.steps < 1) throw BadRequest("steps: must be at least 1");
   profiler::require_steps_to_trace(request.value("--trace-out"), request.config.steps);
 }

@@ -70,6 +70,15 @@ Program::Program(const StepGraph& graph, Device& device, const planner::HostWind
   order_tasks();
 }
 
+std::int64_t Program::first_of_rank(const StepGraph& graph, const StepTask& task) const {
+  if (graph.ranks == 1) return 0;
+  const auto unit = static_cast<std::size_t>(std::max(0, task.unit));
+  const bool in_pieces = unit < graph.disk.size() && !graph.disk[unit].empty();
+  if (!in_pieces) return rank_ * task.parameters;  // The update of a whole slice.
+  const planner::DiskPiece& last = graph.disk[unit].back();
+  return rank_ * (last.first + last.count);
+}
+
 void Program::bind(const StepGraph& graph, std::size_t i, Device& device,
                    const planner::HostWindow* window) {
   const StepTask& task = graph.tasks[graph.tasks_per_step + i];
@@ -83,9 +92,7 @@ void Program::bind(const StepGraph& graph, std::size_t i, Device& device,
   bound.ranks = static_cast<int>(graph.ranks);
   bound.first = task.first;
   bound.bytes = task.bytes;
-  // An update of several ranks is that of a whole slice.
-  bound.first_parameter =
-      task.first_parameter + (graph.ranks > 1 ? rank_ * task.parameters : std::int64_t{0});
+  bound.first_parameter = task.first_parameter + first_of_rank(graph, task);
   bound.parameters = task.parameters;
   bound.accesses.reserve(task.accesses.size());
   for (const planner::Access& access : task.accesses) {

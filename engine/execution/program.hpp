@@ -60,6 +60,9 @@ class Program {
   void bind(const planner::StepGraph& graph, std::size_t task, Device& device,
             const planner::HostWindow* window);
   void order_tasks();
+  /// First parameter of the rank's slice of the unit that `task` updates.
+  [[nodiscard]] std::int64_t first_of_rank(const planner::StepGraph& graph,
+                                           const planner::StepTask& task) const;
 
   int rank_;
   std::vector<BoundTask> tasks_;

@@ -6,8 +6,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/execution/executor.hpp"
+#include "engine/ranks/thread_ranks.hpp"
 #include "engine/rehearsal/window_values.hpp"
 #include "engine/training/step_runner.hpp"
 #include "planner/graph/step_graph.hpp"
@@ -32,50 +34,44 @@ struct RehearsalValues {
 /// need, as Session does, but has no training state: `window` takes the place of the host arena.
 class Rehearsal {
  public:
-  /// `device`'s host arena must have window.bytes(). What the plan keeps on the disk goes to a file
-  /// at `place`, as large as the plan asks but at most half of the free space, where pieces of
-  /// state then overlap. `tokens` and `observer` (may be null) must outlive the rehearsal; `graph`
-  /// and `window` need not.
+  /// The host arena of each of `devices`, one for each rank of the graph, must have
+  /// window.bytes(). What a rank keeps on the disk goes to a file at `place`, as large as the plan
+  /// asks but at most half of the free space, where pieces of state then overlap. `tokens` and
+  /// `observer` of the first rank (may be null) must outlive the rehearsal; `graph` and `window`
+  /// need not.
   Rehearsal(const planner::Job& job, const planner::StepGraph& graph,
-            const planner::HostWindow& window, std::unique_ptr<Device> device, TokenSource& tokens,
-            StepRunner::LearningRate learning_rate, Observer* observer,
+            const planner::HostWindow& window, std::vector<std::unique_ptr<Device>> devices,
+            TokenSource& tokens, const StepRunner::LearningRate& learning_rate, Observer* observer,
             const DiskPlace& place = {});
+  ~Rehearsal();
+  Rehearsal(const Rehearsal&) = delete;  // Ranks refer to each other.
+  Rehearsal& operator=(const Rehearsal&) = delete;
 
   using StepDone = std::function<void(std::int64_t step, const StepResult& result)>;
   /// Runs steps 1 to `last`; returns the last that ran. Call it once. Throws what tasks throw, and
   /// Diverged if loss or gradient are not finite.
   std::int64_t run_to(std::int64_t last, const StepDone& step_done);
   /// Prevents further steps from beginning. Call it from `step_done`.
-  void request_stop() { executor_.request_stop(); }
-  /// Counts, by floating-point class, the values that tasks read from the window, the gradients
-  /// stored there and the state on the device. Call it after `run_to`.
+  void request_stop();
+  /// Counts, by floating-point class, the values that tasks of all ranks read from their windows,
+  /// the gradients stored there and the state on the devices. Call it after `run_to`.
   [[nodiscard]] RehearsalValues values();
-  /// The disk file; null if the plan uses no disk.
-  [[nodiscard]] const DiskStore* disk() const { return disk_.get(); }
-  [[nodiscard]] Bytes touched(planner::Arena arena) const { return program_.touched(arena); }
+  /// The first rank's disk file; null if the plan uses no disk.
+  [[nodiscard]] const DiskStore* disk() const;
+  /// Bytes of a rank's arena up to the last one that tasks touch.
+  [[nodiscard]] Bytes touched(planner::Arena arena) const;
 
  private:
-  /// A tensor that stays on the device between steps: 16-bit high halves of weights, or an fp32
-  /// moment of AdamW (m or v).
-  struct Resident {
-    std::byte* data;
-    Bytes bytes;
-    enum class Kind { halves, moment } kind;
-  };
-  void fill_device(const planner::StepGraph& graph, bool fp32_compute);
+  struct Rank;
   /// Counts values by floating-point class on all cores.
-  static ValueCensus census_of(std::span<const std::byte> values, Resident::Kind kind);
+  static ValueCensus census_of(std::span<const std::byte> values, bool moments);
+  void count(Rank& rank, RehearsalValues& found) const;
+  [[nodiscard]] std::vector<RankLinks> links() const;
 
   planner::HostWindow window_;
-  std::unique_ptr<Device> device_;
-  Program program_;
-  std::unique_ptr<DiskStore> disk_;
-  std::unique_ptr<DeviceQueues> queues_;
-  StepRunner runner_;
-  std::vector<Resident> resident_;  ///< Tensors that stay on the device between steps.
-  /// Declared last, because the executor's lanes must end before the members that they use are
-  /// destroyed.
-  Executor executor_;
+  std::unique_ptr<ThreadRanks> threads_;  ///< What connects the ranks; null for one.
+  std::unique_ptr<TokenSource> tokens_;
+  std::vector<std::unique_ptr<Rank>> ranks_;
 };
 
 }  // namespace sluice::engine

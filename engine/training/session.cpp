@@ -1,9 +1,9 @@
 #include "engine/training/session.hpp"
 
 #include <algorithm>
-#include <mutex>
 
 #include "engine/training/rank_threads.hpp"
+#include "engine/training/shared_tokens.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -29,21 +29,6 @@ std::unique_ptr<ThreadRanks> threads_of(const planner::Job& job, const planner::
   if (graph.ranks == 1) return nullptr;
   return std::make_unique<ThreadRanks>(static_cast<int>(graph.ranks), ranks.patience);
 }
-
-/// Tokens that several ranks of a process read, one at a time.
-class SharedTokens : public TokenSource {
- public:
-  explicit SharedTokens(TokenSource& tokens) : tokens_(tokens) {}
-  void read(std::int64_t position, std::span<std::int32_t> inputs,
-            std::span<std::int32_t> targets) override {
-    const std::lock_guard lock(mutex_);
-    tokens_.read(position, inputs, targets);
-  }
-
- private:
-  std::mutex mutex_;
-  TokenSource& tokens_;
-};
 
 std::vector<HeldRank> held_by(const std::vector<std::unique_ptr<RankSession>>& ranks) {
   std::vector<HeldRank> held;
@@ -164,7 +149,19 @@ std::int64_t Session::run_to(std::int64_t last, const StepDone& step_done) {
 }
 
 std::optional<std::string> Session::disk_failure() const {
-  return disk() == nullptr ? std::nullopt : disk()->failure();
+  for (const auto& each : ranks_) {
+    if (each->disk == nullptr) continue;
+    if (auto why = each->disk->failure()) return why;
+  }
+  return std::nullopt;
+}
+
+Bytes Session::disk_written() const {
+  Bytes written(0);
+  for (const auto& each : ranks_) {
+    if (each->disk != nullptr) written += each->disk->written();
+  }
+  return written;
 }
 
 Bytes Session::touched(planner::Arena arena) const {

@@ -81,13 +81,21 @@ class Session {
   [[nodiscard]] Instant instant(std::chrono::steady_clock::time_point point) const {
     return ranks_.front()->executor.instant(point);
   }
+  /// How much later than the first rank's the clock began of the events that the rank with index
+  /// `index` in this process reports.
+  [[nodiscard]] Duration clock_of(std::size_t index) const {
+    const auto now = std::chrono::steady_clock::now();
+    return ranks_.front()->executor.instant(now) - ranks_[index]->executor.instant(now);
+  }
   [[nodiscard]] std::int64_t steps_done() const { return steps_done_; }
   /// The state of all ranks of this process.
   [[nodiscard]] TrainingState& state() { return state_; }
-  /// The disk file; null if no state lies on the disk.
+  /// Bytes written to the disk by the ranks of this process.
+  [[nodiscard]] Bytes disk_written() const;
+  /// The disk file of the first rank of this process; null if no state lies on the disk.
   [[nodiscard]] const DiskStore* disk() const { return ranks_.front()->disk.get(); }
-  /// Why the disk refused a part of the state; none if it did not. The state is complete
-  /// nevertheless (engine/disk).
+  /// Why the disk refused a part of the state of a rank of this process; none if it did not. The
+  /// state is complete nevertheless (engine/disk).
   [[nodiscard]] std::optional<std::string> disk_failure() const;
   [[nodiscard]] Evaluation& evaluation() { return evaluation_; }
   /// Bytes of a rank's arena up to the last one that the run's tasks touch.

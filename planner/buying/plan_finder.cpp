@@ -64,7 +64,7 @@ std::optional<TimedPlan> PlanFinder::best_known(const Request& request) const {
   const Predictor& predictor = request.predictor;
   const ResolvedMachine& machine = predictor.machine();
   const PlanEstimator estimator(predictor);
-  const DiskShares shares(predictor.job(), request.search.pins);
+  const DiskShares shares(predictor.job(), request.search.pins, predictor.ranks());
   std::vector<Contender> in_memory, moved;
   const auto add = [&](std::vector<Contender>& to, Contender one, const Plan& estimated) {
     if (!is_valid(estimated, predictor.job())) return;

@@ -21,15 +21,16 @@ constexpr double kCoresPerByte = 1e-10;
 }  // namespace
 
 std::vector<CostModel::LinkCapacity> ProfileCostModel::disk_links() const {
-  std::vector<LinkCapacity> links{{kReadLink, Rate(profile_.disk_read.value)},
-                                  {kWriteLink, Rate(profile_.disk_write.value)}};
+  std::vector<LinkCapacity> links{{kReadLink, Rate(profile_.disk_read.value), true},
+                                  {kWriteLink, Rate(profile_.disk_write.value), true}};
   for (const LinkCapacity& link : links) {
     if (link.capacity.count() > 0) continue;
     throw BadRequest("machine " + profile_.name + ": " + link.name +
                      " has no rate, so nothing can live on its disk: give --set machine." +
                      link.name + "=RATE, or run `sluice probe` there");
   }
-  if (profile_.disk_both.value > 0) links.push_back({kBothLink, Rate(profile_.disk_both.value)});
+  if (profile_.disk_both.value > 0)
+    links.push_back({kBothLink, Rate(profile_.disk_both.value), true});
   return links;
 }
 

@@ -179,11 +179,15 @@ EveryRank every_rank(std::span<const RankGraph> ranks, const std::set<std::strin
   return Joiner(ranks, shared).join();
 }
 
-std::set<std::string> shared_links(const CostModel& costs) {
+std::set<std::string> shared_links(const CostModel& costs, const Plan& plan) {
   std::set<std::string> names;
-  for (const CostModel::LinkCapacity& link : costs.links()) {
-    if (link.shared) names.insert(link.name);
-  }
+  const auto add = [&names](const std::vector<CostModel::LinkCapacity>& links) {
+    for (const CostModel::LinkCapacity& link : links) {
+      if (link.shared) names.insert(link.name);
+    }
+  };
+  add(costs.links());
+  if (uses_disk(plan)) add(costs.disk_links());
   return names;
 }
 
@@ -203,7 +207,7 @@ EveryRankStep simulate_every_rank(const Job& job, const Plan& plan,
     }
     each.push_back({&found->second.graph, rank.node});
   }
-  const EveryRank all = every_rank(each, shared_links(*ranks.front().costs));
+  const EveryRank all = every_rank(each, shared_links(*ranks.front().costs, plan));
   const sim::Timeline timeline = sim::simulate(all.graph);
   EveryRankStep result;
   result.step = timeline.period(*all.graph.period());

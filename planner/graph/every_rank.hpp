@@ -48,8 +48,8 @@ struct EveryRank {
 [[nodiscard]] EveryRank every_rank(std::span<const RankGraph> ranks,
                                    const std::set<std::string>& shared);
 
-/// Names of the links that all ranks of a host use together.
-[[nodiscard]] std::set<std::string> shared_links(const CostModel& costs);
+/// Names of the links that all ranks of a host use together under `plan`.
+[[nodiscard]] std::set<std::string> shared_links(const CostModel& costs, const Plan& plan);
 
 /// One rank of a host: its costs, its NUMA node, and the speed of its compute lane over the one
 /// that its costs state.

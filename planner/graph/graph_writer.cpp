@@ -89,8 +89,10 @@ TensorIndex GraphWriter::add_tensor(StepTensor tensor) {
 }
 
 void GraphWriter::add_disk() {
-  for (const LaneKind lane : {LaneKind::disk_read, LaneKind::disk_write}) {
-    result_.graph.add_lane(to_string(lane));
+  if (result_.ranks == 1) {
+    for (const LaneKind lane : {LaneKind::disk_read, LaneKind::disk_write}) {
+      result_.graph.add_lane(to_string(lane));
+    }
   }
   add_links(costs_.disk_links());
 }

@@ -24,15 +24,17 @@ void StepEmitter::emit_weights_from_disk(const UnitUse& use, TensorIndex destina
         {*set.disk_weights, piece.weights_offset, piece.weights_bytes},
         {slot, Bytes(0), piece.weights_bytes}, Bytes(0));
     const Bytes half(2 * piece.count), at(2 * piece.first);
-    const auto load = [&](const std::string& plane, Bytes from, Bytes to) {
+    const auto load = [&](const std::string& plane, Bytes from, std::int64_t number_of_plane) {
+      const Range own = weights_slice(use.unit, destination, number_of_plane);
       const auto copied = writer_.add_copy(
           {TaskKind::load_weights, LaneKind::h2d, load_id(use) + number + plane, use.round, unit},
-          {slot, from, half}, {destination, to, half}, plan_.copy_chunk, after);
+          {slot, from, half}, {destination, own.offset + at, half, own.rank_stride},
+          plan_.copy_chunk, after);
       if (use.slot) writer_.acquire(copied, tensors_.weight_ring.pool.value());
     };
     const bool both = piece.weights_low > Bytes(0);
-    load(both ? "/high" : "", Bytes(0), at);
-    if (both) load("/low", piece.weights_low, Bytes(2 * set.parameters) + at);
+    load(both ? "/high" : "", Bytes(0), 0);
+    if (both) load("/low", piece.weights_low, 1);
   }
 }
 
@@ -53,6 +55,7 @@ StepEmitter::WaitingPiece StepEmitter::waiting_piece(std::size_t unit, std::size
 void StepEmitter::emit_gradient_to_disk(std::size_t unit, int round) {
   const std::vector<DiskPiece>& pieces = writer_.graph().disk[unit];
   const bool in_ring = !tensors_.units[unit].device_gradient;
+  const Range own = plan_.ranks == 1 ? Range{gradient_tensor(unit)} : wire_gradient(unit);
   Bytes left = gradient_bytes(unit);
   // From the last piece on, since units come in that order and so the buffers rotate.
   for (std::size_t i = pieces.size(); i-- > 0;) {
@@ -60,14 +63,14 @@ void StepEmitter::emit_gradient_to_disk(std::size_t unit, int round) {
     const std::string number = "/p" + std::to_string(i);
     const WaitingPiece waiting = waiting_piece(unit, i, round);
     const Bytes bytes = waiting.element * piece.count;
-    const auto stored =
-        writer_.add_copy({TaskKind::store_gradient, LaneKind::d2h,
-                          "r" + std::to_string(round) + "/store/" + name(unit) + number, round,
-                          static_cast<int>(unit)},
-                         {gradient_tensor(unit), waiting.element * piece.first, bytes},
-                         {waiting.buffer.tensor, piece.gradient(), bytes}, plan_.copy_chunk);
+    const auto stored = writer_.add_copy(
+        {TaskKind::store_gradient, LaneKind::d2h,
+         "r" + std::to_string(round) + "/store/" + name(unit) + number, round,
+         static_cast<int>(unit)},
+        {own.tensor, own.offset + waiting.element * piece.first, bytes, own.rank_stride},
+        {waiting.buffer.tensor, piece.gradient(), bytes}, plan_.copy_chunk);
     left -= bytes;
-    // On a wire of fewer bytes the last piece releases the rest of the buffer.
+    // On a wire of fewer bytes, or with other ranks' slices, the last piece releases the rest.
     if (in_ring) {
       writer_.release(stored, *tensors_.gradient_ring.pool, i == 0 ? left : Bytes(0));
     }
@@ -134,7 +137,7 @@ std::vector<Access> StepEmitter::piece_operands(std::size_t unit, std::size_t pi
   const bool low_in_state = job_.weight_element() < job_.master_bytes(1);
   return {of_weights(Role::weights, Bytes(0), Bytes(0)),
           low_in_state ? in_slot(Role::low, Bytes(0), half)
-                       : of_weights(Role::low, Bytes(2 * set.parameters), at.weights_low),
+                       : of_weights(Role::low, Bytes(2 * set.slice), at.weights_low),
           in_slot(Role::moment1, at.moment1, moment), in_slot(Role::moment2, at.moment2, moment)};
 }
 

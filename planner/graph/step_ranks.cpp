@@ -104,8 +104,13 @@ sim::TaskId StepEmitter::emit_gather(const TaskPlace& place, TensorIndex weights
 void StepEmitter::emit_load_of_ranks(const UnitUse& use, TensorIndex destination,
                                      const std::vector<sim::TaskId>& after) {
   const bool resident = tensors_.units[use.unit].resident_slice.has_value();
+  const bool on_disk = tensors_.units[use.unit].disk_weights.has_value();
   std::optional<GraphWriter::CopyTasks> copied;
-  if (!resident) copied = emit_slice_load(use, destination, after);
+  if (on_disk) {
+    emit_weights_from_disk(use, destination, after);
+  } else if (!resident) {
+    copied = emit_slice_load(use, destination, after);
+  }
   TaskPlace place{
       TaskKind::gather_weights, LaneKind::fabric, {}, use.round, static_cast<int>(use.unit)};
   if (writer_.names_tasks()) place.id = "gather/" + load_id(use);
@@ -116,7 +121,7 @@ void StepEmitter::emit_load_of_ranks(const UnitUse& use, TensorIndex destination
   const Bytes received = writer_.graph().tasks[sim::index(gathered)].bytes;
   const Bytes all = job_.weight_element() * tensors_.units[use.unit].parameters;
   if (copied) writer_.acquire(*copied, pool);
-  writer_.acquire(gathered, pool, copied ? received : all);
+  writer_.acquire(gathered, pool, copied || on_disk ? received : all);
 }
 
 void StepEmitter::emit_gather_of_updated(std::size_t unit) {

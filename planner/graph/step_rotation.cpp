@@ -63,6 +63,10 @@ void StepEmitter::plan_rotation_under_backward(const std::vector<std::size_t>& u
 
 void StepEmitter::emit_rotation_after(std::size_t use) {
   for (const std::size_t unit : rotation_[use]) {
+    // With several ranks the slot's last occupant may wait for the sum of its gradient.
+    const bool held = pending_ && rotates_under_backward(plan_.units[pending_->unit]) &&
+                      state_slot(pending_->unit) == state_slot(unit);
+    if (held) sum_ranks_of_pending(0);
     emit_state_load(unit, {});
     in_ring_[unit] = true;
   }
@@ -70,8 +74,8 @@ void StepEmitter::emit_rotation_after(std::size_t use) {
 
 StepEmitter::StagedPart StepEmitter::rotating_gradient(std::size_t unit) const {
   const UnitTensorSet& set = tensors_.units[unit];
-  const Bytes state = staged_bytes(plan_.units[unit], job_, set.parameters);
-  const Bytes gradient = job_.gradient_wire_element() * set.parameters;
+  const Bytes state = staged_bytes(plan_.units[unit], job_, set.slice);
+  const Bytes gradient = job_.gradient_wire_element() * set.slice;
   return {"gradient",
           {set.host_gradient.value(), Bytes(0), gradient},
           {state_slot(unit), state, gradient}};

@@ -91,8 +91,9 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
   } else {
     const bool on_disk = choice.state == Tier::disk;
     if (choice.weights != Tier::disk) {
-      set.master = writer.add_tensor(
-          {Arena::host, "master/" + name, on_disk ? weights : master_size, "weights", true});
+      set.master = writer.add_tensor({Arena::host, "master/" + name,
+                                      on_disk ? job.weight_element() * set.slice : master_size,
+                                      "weights", true});
     }
     if (sliced) {
       set.resident_slice = writer.add_tensor({Arena::device, "weights_slice/" + name,
@@ -107,7 +108,7 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
   }
   if (choice.state == Tier::disk) {
     std::vector<DiskPiece>& pieces = writer.graph().disk[unit];
-    pieces = disk_pieces(job, plan, choice, set.parameters);
+    pieces = disk_pieces(job, plan, choice, set.slice);
     if (choice.gradients == Tier::disk) {
       set.disk_gradient =
           writer.add_tensor({Arena::disk, "gradient.disk/" + name, waiting_bytes(pieces),

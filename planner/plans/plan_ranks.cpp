@@ -37,9 +37,9 @@ void refuse_with_ranks(const Plan& plan, const Job& job) {
   for (std::size_t i = 0; i < plan.units.size(); ++i) {
     const UnitPlan& unit = plan.units[i];
     const std::string at = "layers[" + std::to_string(i) + "].";
-    refuse(unit.state == Tier::disk, at + "state", "set disk to host");
-    refuse(rotates_state(unit), at + (unit.staging == Staging::ring ? "staging" : "gradients"),
-           unit.staging == Staging::ring ? "set ring to whole" : "set host to hbm");
+    // Between rounds a rank's own sum waits whole, and pieces on the disk are of its slice.
+    refuse(unit.gradients == Tier::disk && plan.rounds > 1, at + "gradients",
+           "set disk to host, plan one round");
   }
 }
 

@@ -107,9 +107,8 @@ Plan random_plan(const Job& job, std::uint64_t seed, std::int64_t ranks) {
   plan.stream_buffers = draw.between(kFewestStreams, kMostStreams);
   plan.copy_chunk = draw.of<Bytes>({Bytes(0), Bytes(4096), Bytes(65536 + 64), Bytes(1 << 20)});
   plan.threads = draw.between(1, 4);
-  if (ranks == 1) {
-    draw_rings(draw, plan, job);
-  } else {
+  draw_rings(draw, plan, job);
+  if (ranks > 1) {
     plan.exchange_piece = job.gradient_element() * (kNormBlock * draw.between(1, 8));
     plan.receive_buffers = draw.between(1, 3);
     draw_slices(draw, plan);

@@ -33,7 +33,6 @@ void require_shared_steps(const RunConfig& config, const Job& job) {
                      listed(numbers) + ", or change groups or batch_size");
   }
   if (config.policy) refuse(config, "policy", "leave it out");
-  if (config.stated.contains("limits.disk")) refuse(config, "limits.disk", "leave it out");
   if (job.sequence_chunk) refuse(config, "policy", "leave one with sequence chunks out");
   if (job.optimizer.state != StateType::fp32) {
     refuse(config, "optimizer.state", "set it to fp32");

@@ -45,8 +45,9 @@ class DiskSearch {
       : predictor_(predictor),
         settings_(settings),
         goal_(goal),
-        shares_(predictor.job(), settings.pins),
-        pinned_(uniform_plan(predictor.job(), {}, 1)) {
+        shares_(predictor.job(), settings.pins, predictor.ranks()),
+        pinned_(uniform_plan(predictor.part(), {}, 1)) {
+    pinned_.ranks = predictor.ranks();
     if (settings_.pins) settings_.pins(pinned_);
   }
 
@@ -111,8 +112,8 @@ class DiskSearch {
   /// Numbers of rounds to try; one `nullopt`, for any, where pins leave one number alone.
   [[nodiscard]] std::vector<std::optional<std::int64_t>> rounds_left() const {
     std::vector<std::optional<std::int64_t>> all;
-    for (std::int64_t rounds = 1; rounds <= predictor_.job().micro_batches(); ++rounds) {
-      if (predictor_.job().micro_batches() % rounds != 0) continue;
+    for (std::int64_t rounds = 1; rounds <= predictor_.part().micro_batches(); ++rounds) {
+      if (predictor_.part().micro_batches() % rounds != 0) continue;
       Plan plan = pinned_;
       set_rounds(plan, rounds);
       if (settings_.pins) settings_.pins(plan);
@@ -123,7 +124,7 @@ class DiskSearch {
   }
   void set_rounds(Plan& plan, std::int64_t rounds) const {
     plan.rounds = rounds;
-    plan.micro_batches_per_round = predictor_.job().micro_batches() / rounds;
+    plan.micro_batches_per_round = predictor_.part().micro_batches() / rounds;
   }
 
   /// Searches with ever other host memory, from `freed` more than there is, until one of the plans

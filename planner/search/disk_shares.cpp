@@ -18,6 +18,7 @@ constexpr Bytes kPlanesAligned = kDiskAlign * 8;
 void update_on_cpu(UnitPlan& unit) {
   if (unit.executor == Executor::gpu) unit.when = When::forward;
   unit.executor = Executor::cpu;
+  unit.resident = Extent::whole;
 }
 
 bool is_layer(const Plan& plan, std::size_t unit) {
@@ -63,27 +64,28 @@ std::vector<std::size_t> spread(const std::vector<std::size_t>& units, std::size
 
 }  // namespace
 
-DiskShares::DiskShares(const Job& job, const Pins& pins) : job_(job), pins_(pins) {
+DiskShares::DiskShares(const Job& job, const Pins& pins, std::int64_t ranks)
+    : job_(job), pins_(pins), ranks_(ranks) {
   for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {
     const std::int64_t size = unit_padded_size(job.model, unit);
     parameters_.push_back(size);
     frees_.push_back({disk_element(job) * size, job.gradient_wire_element() * size,
                       job.weight_element() * size});
   }
-  const std::int64_t eighth = frees_[1].state.count() / kPiecesOfABlock;
+  const std::int64_t eighth = frees_[1].state.count() / (kPiecesOfABlock * ranks);
   buffer_ = std::clamp(Bytes(eighth >> 20 << 20), kLeastBuffer, kMostBuffer);
 }
 
 Bytes DiskShares::slots(std::int64_t count) const {
   Bytes largest{0};
   for (const Frees& each : frees_) largest = std::max(largest, each.state + each.gradient);
-  return std::min(buffer_, largest) * count;
+  return std::min(buffer_ * ranks_, largest) * count;
 }
 
 Bytes DiskShares::weight_slots(std::int64_t count) const {
   Bytes largest{0};
   for (const Frees& each : frees_) largest = std::max(largest, each.weights);
-  return (std::min(buffer_, largest * 2) + kPlanesAligned) * count;
+  return (std::min(buffer_ * ranks_, largest * 2) + kPlanesAligned * ranks_) * count;
 }
 
 Bytes DiskShares::state_frees() const {
@@ -122,6 +124,8 @@ void DiskShares::bring_back(Plan& plan) {
 /// Units whose gradients may follow their state to the disk: a tied head's only together with the
 /// embedding's.
 std::vector<std::size_t> DiskShares::with_gradients(const Plan& plan) const {
+  // Between rounds the sums of several ranks wait whole, and not on the disk.
+  if (plan.ranks > 1 && plan.rounds > 1) return {};
   std::vector<std::size_t> units = in_order(plan);
   std::erase_if(units, [&](std::size_t unit) {
     const UnitPlan& choice = plan.units[unit];

@@ -20,15 +20,16 @@ class DiskShares {
   /// Blocks whose state goes to the disk first: the last ones, or evenly spread ones.
   enum class Placement { last, even };
 
-  DiskShares(const Job& job, const Pins& pins);
+  /// Plans of `ranks` ranks: buffers are those of each.
+  DiskShares(const Job& job, const Pins& pins, std::int64_t ranks = 1);
 
   /// Largest size of one host buffer (Plan::disk_buffer) of the plans that moved() makes.
   [[nodiscard]] Bytes buffer() const { return buffer_; }
-  /// Bytes of `count` host buffers through which pieces of state and gradients pass, none larger
-  /// than the largest unit's state and gradient together.
+  /// Bytes of `count` host buffers a rank through which pieces of state and gradients pass, none
+  /// larger than the largest unit's state and gradient together.
   [[nodiscard]] Bytes slots(std::int64_t count) const;
-  /// Bytes that `count` host buffers take more where weights pass through them, too, with those of
-  /// as many further buffers for weights alone; at most.
+  /// Bytes that `count` host buffers a rank take more where weights pass through them, too, with
+  /// those of as many further buffers for weights alone; at most.
   [[nodiscard]] Bytes weight_slots(std::int64_t count) const;
   /// Bytes of host memory that are freed once the state of all units is on the disk.
   [[nodiscard]] Bytes state_frees() const;
@@ -57,6 +58,7 @@ class DiskShares {
 
   const Job& job_;
   const Pins& pins_;
+  std::int64_t ranks_;
   /// Bytes of host memory that each tensor of a unit frees on the disk, by unit.
   std::vector<Frees> frees_;
   std::vector<std::int64_t> parameters_;

@@ -45,7 +45,7 @@ std::optional<TimedPlan> plan_after(const Change& change, const Predictor& predi
     if (change.on_disk.count() > 0) return fitting_on_disk(changed, change.on_disk, settings);
     const FittingPlans in_memory(changed, settings);
     auto found = in_memory.any();
-    if (found || !change.machine.state_on_disk || predictor.ranks() > 1) return found;
+    if (found || !change.machine.state_on_disk) return found;
     const auto smallest = in_memory.plan_of_least_memory(Tier::host);
     if (smallest)
       return fitting_on_disk(changed, at(smallest->memory, Tier::host).missing(), settings);
@@ -142,7 +142,6 @@ class Remedies {
   void add_disk(Bytes host_short) {
     const ResolvedMachine& machine = predictor_.machine();
     if (is_over() || machine.state_on_disk || machine.profile.disk_read.value <= 0) return;
-    if (predictor_.ranks() > 1) return;
     if (host_short > machine.disk) return;  // What leaves the host takes as much there.
     Change change{predictor_.job(), machine};
     change.machine.state_on_disk = true;

@@ -8,7 +8,6 @@ namespace sluice::planner {
 
 std::variant<Planned, Infeasible> search(const Predictor& predictor,
                                          const SearchSettings& settings) {
-  if (predictor.ranks() > 1) return search_in_memory(predictor, settings);
   if (pins_use_disk(predictor, settings)) return search_with_disk(predictor, settings, nullptr);
   auto found = search_in_memory(predictor, settings);
   const auto* infeasible = std::get_if<Infeasible>(&found);

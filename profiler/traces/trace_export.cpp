@@ -161,6 +161,10 @@ std::string dominant_stall(const planner::StallTimes& stalls) {
                      100 * share, remedy(stall));
 }
 
+std::filesystem::path rank_trace_file(const std::filesystem::path& folder, std::size_t rank) {
+  return folder / ("measured.rank" + std::to_string(rank) + ".trace");
+}
+
 TraceExport export_run(const std::filesystem::path& folder) {
   if (!std::filesystem::is_directory(folder)) {
     throw BadRequest(folder.string() + ": no such run folder; give the folder that train wrote");
@@ -196,6 +200,12 @@ TraceExport export_run(const std::filesystem::path& folder) {
     overlap[i] = steps_overlap(graph, spans);
     result.traces.push_back({names[i], trace, {}});
     result.traces.push_back(path_trace(graph, trace, spans, names[i]));
+  }
+  for (std::size_t rank = 1; std::filesystem::exists(rank_trace_file(folder, rank)); ++rank) {
+    const std::filesystem::path file = rank_trace_file(folder, rank);
+    result.traces.push_back({"measured, rank " + std::to_string(rank),
+                             sim::read_trace(planner::read_whole_file(file), file.string()),
+                             {}});
   }
   result.summary = stall_table(stalls[0], stalls[1]);
   if (steps[1]) {

@@ -30,8 +30,13 @@ namespace sluice::profiler {
 /// says that it hardly waits (less than 0.5 % of a step).
 [[nodiscard]] std::string dominant_stall(const planner::StallTimes& stalls);
 
+/// File of a run folder with the measured trace of a rank after the first.
+[[nodiscard]] std::filesystem::path rank_trace_file(const std::filesystem::path& folder,
+                                                    std::size_t rank);
+
 struct TraceExport {
-  /// The predicted trace and the measured one, where there is one, each with its critical path.
+  /// The predicted trace and the measured one, where there is one, each with its critical path, and
+  /// the measured traces of the ranks after the first.
   std::vector<sim::NamedTrace> traces;
   std::string summary;
 };

@@ -26,15 +26,16 @@ std::variant<planner::ChosenPlan, planner::Infeasible> roomy_plan(
   return choose_plan(as_it_is.with(std::move(roomy)), options);
 }
 
-/// Largest size of the window: the limit that the run states, else what the machine has and can
-/// give.
+/// Largest size of all ranks' windows together: the limit that the run states, else what the
+/// machine has and can give.
 Bytes most_window(const planner::RunConfig& config, const planner::ResolvedMachine& machine,
-                  const planner::Layout& layout) {
+                  const planner::StepGraph& graph) {
   Bytes most = machine.host;
   if (!config.limits.host) {
     const planner::HostMemory memory = planner::host_memory();
     Bytes free = std::min(memory.available, memory.limit.value_or(memory.available));
-    if (machine.profile.device == planner::DeviceKind::host) free -= layout.device_bytes;
+    if (machine.profile.device == planner::DeviceKind::host)
+      free -= graph.layout.device_bytes * graph.ranks;
     most = std::min(most, free);
   }
   return most - planner::process_bytes(machine.profile.device);
@@ -72,13 +73,13 @@ std::variant<RehearsalPlan, planner::Infeasible> plan_rehearsal(const planner::R
   const planner::ResolvedMachine& machine = as_it_is.predictor.machine();
   at(prediction.memory, planner::Tier::host).capacity = machine.host;
   const planner::StepGraph& graph = chosen.step().graph;
-  const Bytes in_flight = planner::HostWindow::least(graph);
-  const Bytes most = most_window(as_it_is.config, machine, graph.layout);
+  const Bytes in_flight = planner::HostWindow::least(graph) * graph.ranks;
+  const Bytes most = most_window(as_it_is.config, machine, graph);
   if (in_flight > most) {
     const Bytes process = planner::process_bytes(machine.profile.device);
     return too_small(prediction, in_flight + process, most + process);
   }
-  planner::HostWindow window(graph, most);
+  planner::HostWindow window(graph, Bytes(most.count() / graph.ranks));
   return RehearsalPlan{std::move(chosen), std::move(window), in_flight};
 }
 

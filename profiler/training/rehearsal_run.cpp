@@ -101,7 +101,7 @@ Rehearsed promised_rehearsal(const planner::RunConfig& config, const planner::Re
           .graph_sha256 = planner::sha256_hex(sim::write_graph(step.graph.graph)),
           .folder = folder.path().string(),
           .host_needed = at(step.prediction.memory, planner::Tier::host).peak,
-          .window = plan.window.bytes(),
+          .window = plan.window.bytes() * step.graph.ranks,
           .in_flight = plan.in_flight,
           .started = planner::utc_now(),
           .ended = {},
@@ -150,7 +150,8 @@ void RehearsalRun::execute(const std::atomic<bool>& interrupted) {
   engine::release_free_memory();
   engine::Rehearsal rehearsal(
       run_.job, graph, plan_.window,
-      engine::make_device(run_.job, machine_, layout, run_.predicted.prediction.plan.threads),
+      engine::make_devices(run_.job, machine_, layout, run_.predicted.prediction.plan.threads,
+                           graph.ranks),
       tokens,
       [&config = run_.config](std::int64_t step) {
         return planner::learning_rate(config.schedule, config.optimizer.lr, step, config.steps);

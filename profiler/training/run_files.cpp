@@ -49,6 +49,10 @@ void write_after(const engine::RunFolder& folder, const planner::Request& planni
     if (run.measured_trace) {
       planner::write_whole_file(folder.measured_trace(), sim::write_trace(*run.measured_trace));
     }
+    for (std::size_t i = 0; i < run.rank_traces.size(); ++i) {
+      planner::write_whole_file(rank_trace_file(folder.path(), i + 1),
+                                sim::write_trace(run.rank_traces[i]));
+    }
     planner::write_whole_file(folder.manifest(), manifest_json(run));
     run.elasticities = planner::elasticities(planning.predictor, planning.calibration,
                                              run.predicted.prediction.plan);

@@ -57,6 +57,17 @@ ordered_json result_object(const TrainedRun& run) {
                   {"host_bytes", peaks.host.count()},
                   {"rss_bytes", peaks.resident.count()},
                   {"locked_bytes", peaks.locked.count()}};
+  if (run.ranks) {
+    out["last_rank"] = run.ranks->last;
+    out["ranks"] = ordered_json::array();
+    for (const RankTimes& each : run.ranks->ranks) {
+      out["ranks"].push_back({{"rank", each.rank},
+                              {"step_s", to_seconds(each.step).count()},
+                              {"compute_s", to_seconds(each.compute).count()},
+                              {"collectives_s", to_seconds(each.collectives).count()},
+                              {"late_s", to_seconds(each.late).count()}});
+    }
+  }
   out["run"] = run.folder;
   out["weights_from"] = run.weights_from;
   out["resumed_after"] =

@@ -73,13 +73,13 @@ struct RunIdentity {
                                                                   const AmountShown& show);
 
 /// Creates the session on `devices`, one a rank, with its initial state; `told` hears of the
-/// progress while weights are read, `observer` watches the first rank. `place` says where the file
-/// for state on the disk goes.
+/// progress while weights are read, `observers` watch the ranks. `place` says where the files for
+/// state on the disk go.
 [[nodiscard]] std::unique_ptr<engine::Session> start_session(
     const RunStart& start, const RunIdentity& identity, const planner::StepGraph& graph,
     std::vector<std::unique_ptr<engine::Device>> devices, engine::TokenSource& tokens,
     engine::StepRunner::LearningRate learning_rate, const engine::DiskPlace& place,
-    engine::Observer* observer, RunObserver& told);
+    std::vector<engine::Observer*> observers, RunObserver& told);
 
 /// Prints a line that states the consequence if the disk's file system does not let transfers
 /// bypass the page cache; else nothing.

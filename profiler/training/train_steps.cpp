@@ -3,12 +3,15 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/backends/backend.hpp"
 #include "engine/memory/process_memory.hpp"
 #include "engine/run_folders/ledger.hpp"
+#include "profiler/traces/rank_spread.hpp"
 #include "profiler/traces/recorder.hpp"
 #include "profiler/training/end_hashes.hpp"
 #include "profiler/training/run_files.hpp"
@@ -36,7 +39,29 @@ engine::LedgerPrediction promise_of(const TrainedRun& run) {
           .job = prediction.job};
 }
 
-void keep_trace(TrainedRun& run, const TrainParts& parts, const Recorder& recorder) {
+/// Keeps what ranks did beside each other in three traced steps, and their traces.
+void keep_ranks(TrainedRun& run, std::span<const RecordedRank> ranks, bool by_events) {
+  const planner::StepGraph& graph = run.predicted.graph;
+  const std::int64_t first = ranks.front().recorder->steps().first;
+  run.ranks = rank_spread(graph, ranks, first);
+  run.observed += "; over ranks: " + spread_text(*run.ranks);
+  const std::vector<Duration> later = rank_starts(ranks, first);
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    auto trace = measured_trace(graph, *ranks[rank].recorder, first + kTracedSteps - 1, by_events);
+    for (sim::TraceSpan& span : trace->spans) {
+      span.start += later[rank];
+      span.end += later[rank];
+    }
+    if (rank == 0) {
+      run.measured_trace = std::move(trace);
+    } else {
+      run.rank_traces.push_back(std::move(*trace));
+    }
+  }
+}
+
+void keep_trace(TrainedRun& run, const TrainParts& parts, std::span<const RecordedRank> ranks) {
+  const Recorder& recorder = *ranks.front().recorder;
   const planner::StepGraph& graph = run.predicted.graph;
   const std::int64_t first = recorder.steps().first;
   const std::int64_t steps = run.result.steps - parts.start.step();
@@ -52,6 +77,7 @@ void keep_trace(TrainedRun& run, const TrainParts& parts, const Recorder& record
     run.observed += std::string("; evaluating and saving between them (") +
                     (stops == 1 ? "once" : "twice") + ") is left out";
   }
+  if (ranks.size() > 1) keep_ranks(run, ranks, by_events);
 }
 
 /// Learning rates by the run's schedule.
@@ -80,6 +106,7 @@ class Training {
         stops_(stops_of(run.config)),
         recorder_(recorder_of(run, stops_, parts.start.step())),
         meter_(run.predicted.graph, recorder_),
+        other_ranks_(static_cast<std::size_t>(run.predicted.graph.ranks - 1), recorder_),
         session_(begin_session()),
         metrics_(parts.folder.metrics(), parts.start.step()),
         log_(parts.folder, run.predicted.prediction, run.device, meter_, parts.start.step() + 1),
@@ -129,9 +156,13 @@ class Training {
       // All steps are done and saved; the next run will report the disk before it begins.
       sim::warn(*run_.result.disk_failure);
     }
-    if (session_->disk() != nullptr) run_.disk_written = session_->disk()->written();
+    run_.disk_written = session_->disk_written();
     if (hashes) keep_hashes(*hashes);
-    keep_trace(run_, parts_, recorder_);
+    std::vector<RecordedRank> ranks{{.recorder = &recorder_}};
+    for (const Recorder& each : other_ranks_) {
+      ranks.push_back({.recorder = &each, .clock = session_->clock_of(ranks.size())});
+    }
+    keep_trace(run_, parts_, ranks);
   }
 
  private:
@@ -145,12 +176,14 @@ class Training {
 
   std::unique_ptr<engine::Session> begin_session() {
     engine::release_free_memory();
+    std::vector<engine::Observer*> observers{&meter_};
+    for (Recorder& each : other_ranks_) observers.push_back(&each);
     auto session = start_session(
         parts_.start, parts_.identity, run_.predicted.graph,
         engine::make_devices(run_.job, parts_.machine, run_.predicted.graph.layout,
                              run_.predicted.prediction.plan.threads, run_.predicted.graph.ranks),
         parts_.text, learning_rate_of(run_.config),
-        engine::disk_place(parts_.machine, parts_.folder.path()), &meter_, parts_.observer);
+        engine::disk_place(parts_.machine, parts_.folder.path()), observers, parts_.observer);
     if (session->disk() != nullptr) tell_of_page_cache(*session->disk());
     return session;
   }
@@ -200,6 +233,7 @@ class Training {
   engine::TrainingStops stops_;
   Recorder recorder_;
   LaneMeter meter_;
+  std::vector<Recorder> other_ranks_;  ///< Recorders of the ranks after the first.
   std::unique_ptr<engine::Session> session_;
   engine::MetricsFile metrics_;
   RunLog log_;

@@ -13,6 +13,7 @@
 #include "planner/requests/saving_plan.hpp"
 #include "planner/runs/run_config.hpp"
 #include "profiler/report/report.hpp"
+#include "profiler/traces/rank_spread.hpp"
 #include "sim/trace.hpp"
 
 namespace sluice::profiler {
@@ -63,6 +64,10 @@ struct TrainedRun {
   Seconds hashing{0};
   sim::Trace predicted_trace{};
   std::optional<sim::Trace> measured_trace{};
+  /// Measured traces of the ranks after the first, on the first one's clock, and what all ranks did
+  /// beside each other; empty and none for one rank or without three traced steps.
+  std::vector<sim::Trace> rank_traces{};
+  std::optional<RankSpread> ranks{};
   /// Measured busy and idle times of the compute lane in the traced steps; none without three of
   /// them.
   std::optional<planner::StallTimes> measured_stalls{};

@@ -23,6 +23,16 @@ void append(std::vector<Seconds>& all, const std::vector<Seconds>& more) {
   all.insert(all.end(), more.begin(), more.end());
 }
 
+/// Devices of the plan's ranks, of which the first one is observed.
+engine::SessionRanks ranks_of(const planner::Predictor& predictor,
+                              const planner::PredictedStep& step, engine::Observer* observer) {
+  engine::SessionRanks ranks;
+  ranks.devices = engine::make_devices(predictor.job(), predictor.machine(), step.graph.layout,
+                                       step.prediction.plan.threads, step.graph.ranks);
+  ranks.observers = {observer};
+  return ranks;
+}
+
 }  // namespace
 
 MeasuringSession::MeasuringSession(const planner::Predictor& predictor,
@@ -36,11 +46,10 @@ MeasuringSession::MeasuringSession(const planner::Predictor& predictor,
       recorder_(step.graph, {.first = 1, .count = most_steps}),
       collector_(collector),
       session_(
-          predictor.job(), step.graph,
-          engine::make_device(predictor.job(), predictor.machine(), step.graph.layout,
-                              step.prediction.plan.threads),
-          tokens_, [lr = predictor.job().optimizer.lr](std::int64_t) { return lr; },
-          {kSeed, /*repeated=*/true}, observer(), engine::disk_place(predictor.machine(), ".")) {}
+          predictor.job(), step.graph, ranks_of(predictor, step, observer()), tokens_,
+          [lr = predictor.job().optimizer.lr](std::int64_t) { return lr; },
+          engine::InitialWeights(kSeed, /*repeated=*/true),
+          engine::disk_place(predictor.machine(), ".")) {}
 
 engine::Observer* MeasuringSession::observer() {
   if (collector_ == nullptr) return &recorder_;

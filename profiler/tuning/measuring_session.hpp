@@ -33,7 +33,8 @@ struct Measurement {
 class MeasuringSession {
  public:
   /// Prepares the plan of `step`. Bursts may have at most `most_steps` steps. `collector`, if any,
-  /// must outlive the session, and nothing else may use it while a burst runs. Throws
+  /// must outlive the session, and nothing else may use it while a burst runs; with several ranks
+  /// there may be none. Of several ranks the first is measured. Throws
   /// Error(does_not_fit) where the plan exceeds a capacity, EnvironmentError where this build or
   /// this computer lacks the machine's backend.
   MeasuringSession(const planner::Predictor& predictor, const planner::PredictedStep& step,

@@ -120,7 +120,6 @@ def test_what_devices_cannot_do_is_refused_in_one_line(refuses, run_sluice, mach
     few = ["--model", "bytes-2m", "--seq-len", "64", "--batch-size", "2", "--machine", machine]
     refuses(["plan", *few, "--devices", "4"], "devices: 4 need as many micro-batches, and a step has 2")
     refuses(["plan", *words, "--devices", "2", "--policy", "zero-infinity"], "policy: does not go with devices 2")
-    refuses(["plan", *words, "--devices", "2", "--disk", "1TiB"], "limits.disk: does not go with devices 2")
     refuses(["plan", *words, "--devices", "2", "--hide-link"], "--hide-link knows one device")
     refuses(["predict", *words, "--devices", "4", "--plan", plan_of_ranks(2)], "is for 2 devices", "devices 4")
     refuses(["buy", *words, "--devices", "2"], "sluice buy plans machines of 1, 2, 4 and 8 GPUs by itself")

@@ -10,6 +10,7 @@
 #include "planner/plans/random_plan.hpp"
 #include "tests/engine/run_plan.hpp"
 #include "tests/engine/scratch_folder.hpp"
+#include "tests/engine/training/rank_jobs.hpp"
 #include "tests/planner/step_jobs.hpp"
 
 namespace sluice::engine {
@@ -28,6 +29,17 @@ std::unique_ptr<Device> windowed_device(const planner::Job& job, const planner::
                                                          .h2d = pace,
                                                          .d2h = pace,
                                                          .threads = static_cast<int>(threads)});
+}
+
+std::vector<std::unique_ptr<Device>> windowed_devices(const planner::Job& job,
+                                                      const planner::StepGraph& graph,
+                                                      const HostWindow& window,
+                                                      std::int64_t threads) {
+  std::vector<std::unique_ptr<Device>> devices;
+  for (std::int64_t rank = 0; rank < graph.ranks; ++rank) {
+    devices.push_back(windowed_device(job, graph, window, threads));
+  }
+  return devices;
 }
 
 /// The bytes of a part as elements.
@@ -52,7 +64,7 @@ TEST(Rehearsal, WhatIsOnTheDiskIsMovedAndNeverComputedWith) {
     test::RunTokens tokens(named.job);
     const test::ScratchFolder folder;
     Rehearsal rehearsal(named.job, graph, window,
-                        windowed_device(named.job, graph, window, plan.threads), tokens,
+                        windowed_devices(named.job, graph, window, plan.threads), tokens,
                         [](std::int64_t) { return 1e-2; }, nullptr, {.folder = folder.path()});
     EXPECT_EQ(rehearsal.run_to(4, [](std::int64_t, const StepResult&) {}), 4);
     EXPECT_EQ(rehearsal.values().fault(), std::nullopt) << named.name;
@@ -70,8 +82,8 @@ TEST(Rehearsal, EveryJobRunsUnderAnyPlanOnValuesThatStayNormal) {
       const HostWindow window(graph, HostWindow::least(graph));
       test::RunTokens tokens(named.job);
       Rehearsal rehearsal(
-          named.job, graph, window, windowed_device(named.job, graph, window, plan.threads), tokens,
-          [](std::int64_t) { return 1e-2; }, nullptr);
+          named.job, graph, window, windowed_devices(named.job, graph, window, plan.threads),
+          tokens, [](std::int64_t) { return 1e-2; }, nullptr);
       std::int64_t done = 0;
       const std::int64_t last =
           rehearsal.run_to(8, [&](std::int64_t step, const StepResult& result) {
@@ -84,6 +96,29 @@ TEST(Rehearsal, EveryJobRunsUnderAnyPlanOnValuesThatStayNormal) {
       EXPECT_GT(values.window.values + values.device.values, 0);
       EXPECT_GT(rehearsal.touched(planner::Arena::host), Bytes(0));
       EXPECT_LE(rehearsal.touched(planner::Arena::host), window.bytes());
+    }
+  }
+}
+
+TEST(Rehearsal, SeveralRanksRunOnWindowsOfTheirOwnAndStopTogether) {
+  for (const test::NamedJob& named : test::ranked_jobs(4)) {
+    for (std::uint64_t seed = 0; seed < 2; ++seed) {
+      const planner::Plan plan = planner::random_plan(named.job, seed, 2);
+      const planner::StepGraph graph = test::graph_of(named.job, plan);
+      const HostWindow window(graph, HostWindow::least(graph));
+      EXPECT_EQ(planner::find_window_fault(graph, window), std::nullopt) << named.name;
+      test::RunTokens tokens(named.job);
+      Rehearsal rehearsal(
+          named.job, graph, window, windowed_devices(named.job, graph, window, plan.threads),
+          tokens, [](std::int64_t) { return 1e-2; }, nullptr);
+      const std::int64_t last =
+          rehearsal.run_to(50, [&](std::int64_t step, const StepResult& result) {
+            EXPECT_TRUE(std::isfinite(result.loss));
+            if (step == 3) rehearsal.request_stop();
+          });
+      EXPECT_GE(last, 3);
+      EXPECT_LT(last, 50);
+      EXPECT_EQ(rehearsal.values().fault(), std::nullopt) << named.name << " seed " << seed;
     }
   }
 }

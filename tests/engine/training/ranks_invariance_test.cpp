@@ -70,6 +70,100 @@ TEST(RankedSession, ThatHoldsSlicesOfWeightsHasTheBitsOfOneRank) {
   }
 }
 
+/// Jobs whose slices have several pieces on the disk: one of each type of compute, and a tied head
+/// with gradients that are rounded on the wire.
+std::vector<NamedJob> jobs_on_disk() {
+  std::vector<NamedJob> jobs;
+  for (const planner::ComputeType compute :
+       {planner::ComputeType::bf16, planner::ComputeType::fp32}) {
+    planner::Job job = ranked_jobs(4).front().job;
+    job.model.layers = 2;
+    job.model.hidden = 256;
+    job.model.intermediate = 512;
+    job.model.head_dim = 64;
+    job.compute = compute;
+    job.model.tied_head = compute == planner::ComputeType::bf16;
+    job.gradient_wire = compute == planner::ComputeType::bf16 ? planner::GradientWire::bf16
+                                                              : planner::GradientWire::fp32;
+    jobs.push_back({planner::to_string(compute), job});
+  }
+  return jobs;
+}
+
+/// A plan with the state of units from `first` on on the disk, and their gradients and weights in
+/// the given tiers.
+planner::Plan rank_plan_on_disk(const planner::Job& job, std::int64_t ranks, std::size_t first,
+                                planner::Tier gradients, planner::Tier weights) {
+  planner::Plan plan = plain_rank_plan(job, ranks);
+  for (std::size_t unit = first; unit < plan.units.size(); ++unit) {
+    plan.units[unit].state = planner::Tier::disk;
+    plan.units[unit].gradients = gradients;
+    plan.units[unit].weights = weights;
+  }
+  plan.disk_buffer = planner::kDiskBlock;
+  return plan;
+}
+
+TEST(RankedSession, ThatKeepsStateOnTheDiskHasTheBitsOfOneRank) {
+  using planner::Tier;
+  for (const auto& [name, job] : jobs_on_disk()) {
+    const Outcome expected = run_plan(job, plain_rank_plan(job, 1), kRankedSteps);
+    for (const std::int64_t ranks : {2, 4}) {
+      for (const auto& [gradients, weights] :
+           {std::pair(Tier::host, Tier::host), std::pair(Tier::hbm, Tier::hbm),
+            std::pair(Tier::disk, Tier::disk)}) {
+        const ScratchFolder folder;
+        const planner::Plan plan = rank_plan_on_disk(job, ranks, 0, gradients, weights);
+        const planner::StepGraph graph = graph_of(job, plan);
+        EXPECT_GT(std::ssize(graph.disk[1]), ranks == 2 ? 1 : 0);
+        EXPECT_EQ(run_plan(job, plan, kRankedSteps, {.folder = folder.path()}), expected)
+            << name << ": " << describe(plan);
+      }
+    }
+  }
+}
+
+TEST(RankedSession, HoldTheirShareOfTheStateOnTheDisk) {
+  const planner::Job job = jobs_on_disk().front().job;
+  for (const std::int64_t ranks : {1, 2, 4}) {
+    const planner::StepGraph graph =
+        graph_of(job, rank_plan_on_disk(job, ranks, 0, planner::Tier::disk, planner::Tier::disk));
+    for (std::size_t unit = 0; unit < graph.disk.size(); ++unit) {
+      std::int64_t held = 0;
+      for (const planner::DiskPiece& piece : graph.disk[unit]) held += piece.count;
+      EXPECT_EQ(held, planner::slice_parameters(planner::unit_padded_size(job.model, unit), ranks));
+    }
+  }
+}
+
+TEST(RankedSession, ResumeFromTheDiskOnAnotherNumber) {
+  const planner::Job job = jobs_on_disk().front().job;
+  const auto rate = [](std::int64_t step) { return 1e-2 / static_cast<double>(step); };
+  std::string expected;
+  for (const auto& [before, after] : {std::pair(1, 4), std::pair(4, 2), std::pair(2, 1)}) {
+    const ScratchFolder folder;
+    RunTokens tokens(job);
+    const auto of = [&](std::int64_t ranks) {
+      return rank_plan_on_disk(job, ranks, 1, planner::Tier::host, planner::Tier::disk);
+    };
+    const planner::StepGraph graph = graph_of(job, of(before)), other = graph_of(job, of(after));
+    const DiskPlace place{.folder = folder.path()};
+    Session first(job, graph, rank_devices(job, graph, of(before)), tokens, rate, kRunSeed, place);
+    first.run_to(2);
+    EXPECT_GT(first.disk_written(), Bytes(0));
+    StateSnapshot saved(job.model, first.state());
+    saved.take(first.state());
+    Session second(job, other, rank_devices(job, other, of(after)), tokens, rate,
+                   LoadedState{.source = saved, .moments = LoadedState::Moments::loaded}, place);
+    second.continue_after(2);
+    std::string outcome;
+    second.run_to(4, [&](std::int64_t, const StepResult& result) { outcome += bits_of(result); });
+    outcome += second.state().weights_sha256() + second.state().state_sha256();
+    if (expected.empty()) expected = outcome;
+    EXPECT_EQ(outcome, expected) << before << " ranks, then " << after;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Of, RanksOfGroups, ::testing::Values(1, 2, 3, 4, 6, 8));
 
 TEST(RankedSession, ThatGroupsCannotBeDealtAmongAreRefusedWithThoseThatCan) {
@@ -152,6 +246,27 @@ TEST(RankedSession, HoldTheirShareOfTheState) {
     EXPECT_LT(static_cast<double>(share.lasting),
               1.1 * static_cast<double>(all.lasting) / static_cast<double>(ranks));
     EXPECT_LT(share.arenas, all.arenas);
+  }
+}
+
+TEST(RankedSession, TouchTheirShareOfHostMemory) {
+  planner::Job job = ranked_jobs(4).front().job;
+  job.model.vocab = 4096;
+  job.model.intermediate = 1024;
+  job.model.hidden = 64;
+  const auto touched = [&](std::int64_t ranks) {
+    const planner::Plan plan = plain_rank_plan(job, ranks);
+    const planner::StepGraph graph = graph_of(job, plan);
+    RunTokens tokens(job);
+    const auto session = make_session(job, graph, plan, tokens);
+    session->run_to(1);
+    EXPECT_EQ(session->touched(planner::Arena::host), graph.layout.host_bytes);
+    return static_cast<double>(session->touched(planner::Arena::host).count());
+  };
+  // The host holds all of the state and gradients that wait for their update.
+  const double one = touched(1);
+  for (const std::int64_t ranks : {2, 4}) {
+    EXPECT_LT(touched(ranks), 1.1 * one / static_cast<double>(ranks)) << ranks;
   }
 }
 

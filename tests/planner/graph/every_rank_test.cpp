@@ -44,14 +44,31 @@ Job job_of(std::int64_t groups) {
   return job;
 }
 
+/// Puts the state of all units on the disk, with gradients that wait on the host.
+void move_to_disk(Plan& plan) {
+  for (UnitPlan& unit : plan.units) {
+    unit = {
+        .state = Tier::disk, .keep = unit.keep, .keep_tier = unit.keep_tier, .when = When::after};
+  }
+}
+
 TEST(EveryRank, EqualRanksAgreeWithOneRanksShareToTheMicrosecond) {
-  const ProfileCostModel costs(crowded_profile(), {});
-  const auto shared = shared_links(costs);
-  EXPECT_EQ(shared, (std::set<std::string>{"cores", "dram"}));
+  MachineProfile profile = crowded_profile();
+  profile.disk_read = measured(9e6);
+  profile.disk_write = measured(7e6);
+  profile.disk_both = measured(12e6);
+  const ProfileCostModel costs(profile, {});
   for (const std::int64_t ranks : {2, 3, 4}) {
     const Job job = job_of(ranks == 3 ? 6 : 4);
     for (std::uint64_t seed = 0; seed < 8; ++seed) {
-      const StepGraph one = write_step_graph(job, random_plan(job, seed, ranks), costs);
+      Plan plan = random_plan(job, seed, ranks);
+      const bool on_disk = seed % 2 == 1;
+      if (on_disk) move_to_disk(plan);
+      const auto shared = shared_links(costs, plan);
+      EXPECT_EQ(shared, on_disk ? (std::set<std::string>{"cores", "disk", "disk_read", "disk_write",
+                                                         "dram"})
+                                : (std::set<std::string>{"cores", "dram"}));
+      const StepGraph one = write_step_graph(job, plan, costs);
       const std::vector<RankGraph> same(static_cast<std::size_t>(ranks), RankGraph{&one.graph});
       const EveryRank all = every_rank(same, shared);
       const sim::Timeline alone = sim::simulate(one.graph), together = sim::simulate(all.graph);

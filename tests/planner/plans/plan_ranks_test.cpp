@@ -79,17 +79,23 @@ TEST(PlanRanks, WhatRanksCannotHaveIsRefusedByItsField) {
     return refusal([&] { validate(plan, job); });
   };
   const std::string by_two = " does not go with 2 ranks in this version: ";
-  EXPECT_EQ(refused([](Plan& plan) { plan.units[1].state = Tier::disk; }),
-            "plan: layers[1].state:" + by_two + "set disk to host, or set ranks to 1");
-  EXPECT_EQ(refused([](Plan& plan) {
-              plan.units[2] = {.weights = Tier::host,
-                               .gradients = Tier::hbm,
-                               .state = Tier::host,
-                               .executor = Executor::gpu,
-                               .when = When::after,
-                               .staging = Staging::ring};
+  const auto on_disk = [](Plan& plan) {
+    plan.units[1].state = plan.units[1].gradients = Tier::disk;
+    plan.units[1].executor = Executor::cpu;
+    plan.units[1].when = When::after;
+  };
+  EXPECT_NO_THROW(refused([&](Plan& plan) {
+    on_disk(plan);
+    validate(plan, job);
+    plan.receive_buffers = 0;  // Anything that is refused.
+  }));
+  EXPECT_EQ(refused([&](Plan& plan) {
+              on_disk(plan);
+              plan.rounds = 2;
+              plan.micro_batches_per_round = 2;
             }),
-            "plan: layers[2].staging:" + by_two + "set ring to whole, or set ranks to 1");
+            "plan: layers[1].gradients:" + by_two +
+                "set disk to host, plan one round, or set ranks to 1");
   EXPECT_EQ(
       refused([](Plan& plan) { plan.units[1].resident = Extent::slice; }),
       "plan: layers[1].resident: slice needs several ranks, weights hbm and executor gpu: set "

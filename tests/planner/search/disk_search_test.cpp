@@ -81,6 +81,33 @@ TEST(DiskSearch, TakesTheDiskOnlyWhereMemoryIsShortAndTheDiskIsLent) {
   EXPECT_FALSE(uses_disk(std::get<Planned>(roomy).best.prediction.plan));
 }
 
+TEST(DiskSearch, SeveralRanksKeepTheirSlicesOnOneDrive) {
+  Job job = deep_job();
+  job.batch_size = 8;
+  job.groups = 4;
+  ResolvedMachine machine = short_host(job);
+  machine.profile.fabric = Fabric{.latency = test::measured(1e-4),
+                                  .gather = {{1e4, test::measured(1e6)}},
+                                  .exchange = {{1e4, test::measured(2e6)}}};
+  const Predictor two(job, machine, {}, Residency::host, {}, 2);
+  const auto found = search(two, quick_search());
+  ASSERT_TRUE(std::holds_alternative<Planned>(found));
+  const Prediction& best = std::get<Planned>(found).best.prediction;
+  EXPECT_TRUE(best.fits);
+  EXPECT_EQ(best.plan.ranks, 2);
+  EXPECT_TRUE(uses_disk(best.plan));
+  EXPECT_GE(to_seconds(best.step), std::get<Planned>(found).bound);
+  // The drive holds about the bytes of one rank's plan, in two files.
+  Plan alone = best.plan;
+  alone.ranks = 1;
+  alone.micro_batches_per_round = job.micro_batches() / alone.rounds;
+  const Predictor one(job, machine, {}, Residency::host);
+  const Bytes whole = at(one.predict(alone).prediction.memory, Tier::disk).peak;
+  const Bytes both = at(best.memory, Tier::disk).peak;
+  EXPECT_GE(both, whole);
+  EXPECT_LE(both, whole * 2);
+}
+
 TEST(DiskSearch, GradientsFollowOnceAllStateIsThere) {
   const Job job = deep_job();
   ResolvedMachine machine = disk_machine();

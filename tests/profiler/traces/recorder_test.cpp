@@ -4,7 +4,9 @@
 
 #include "planner/costs/cost_model.hpp"
 #include "planner/layout/laid_out.hpp"
+#include "planner/models/slices.hpp"
 #include "profiler/traces/measured_run.hpp"
+#include "profiler/traces/rank_spread.hpp"
 #include "sim/simulate.hpp"
 #include "tests/profiler/small_machine.hpp"
 
@@ -40,6 +42,37 @@ TEST(Recorder, ThreeStepsOfARunBecomeTheGraphsOwnIdsFromTimeZero) {
     EXPECT_EQ(trace.spans[i].id, graph.graph.tasks()[i].id);
     EXPECT_EQ(trace.spans[i].end, timeline.spans[i].end);
   }
+}
+
+TEST(RankSpread, ARankThatArrivesLaterIsLastByThatTime) {
+  planner::Job job = test::small_job();
+  job.batch_size = 4 * job.micro_batch;
+  job.groups = 2;
+  planner::MachineProfile machine = test::small_machine();
+  planner::Fabric fabric;
+  fabric.latency = machine.copy_latency;
+  fabric.gather = fabric.exchange = {{1e6, machine.h2d}};
+  machine.fabric = fabric;
+  planner::Plan plan = planner::uniform_plan(planner::part_of_rank(job, 2), planner::UnitPlan{}, 1);
+  plan.ranks = 2;
+  const planner::StepGraph graph =
+      planner::build_step_graph(job, plan, planner::ProfileCostModel(machine, {}));
+  Recorder first(graph, {.first = 2, .count = 3}), second(graph, {.first = 2, .count = 3});
+  play(first, graph, 2);
+  play(second, graph, 2, std::chrono::microseconds(30));
+  // The second rank's clock began 10 us after the first one's, so that it is 40 us late.
+  const std::vector<RecordedRank> ranks{{&first, Duration(0)},
+                                        {&second, std::chrono::microseconds(10)}};
+  const RankSpread spread = rank_spread(graph, ranks, 2);
+  ASSERT_EQ(spread.ranks.size(), 2U);
+  EXPECT_EQ(spread.last, 1);
+  EXPECT_EQ(spread.ranks[0].late, Duration(0));
+  EXPECT_EQ(spread.ranks[1].late, std::chrono::microseconds(40));
+  EXPECT_EQ(spread.ranks[0].compute, spread.ranks[1].compute);
+  EXPECT_GT(spread.ranks[0].collectives, Duration(0));
+  EXPECT_NE(spread_text(spread).find("rank 1 is last"), std::string::npos);
+  EXPECT_EQ(rank_starts(ranks, 2),
+            (std::vector<Duration>{Duration(0), std::chrono::microseconds(40)}));
 }
 
 TEST(Recorder, WhatARunStopsForIsLeftOut) {
