@@ -145,7 +145,7 @@ class SelfTest {
                                       "--lr",         "1e-3",
                                       "--steps",      std::to_string(steps),
                                       "--hbm",        memory,
-                                      "--host",       "1 GiB",
+                                      "--host",       memory_.host,
                                       "--out",        (folder_.path() / folder).string()};
     // A profile of any machine will do: a prediction is not what is tested.
     const bool cuda = device_ == planner::DeviceKind::cuda;
@@ -157,8 +157,10 @@ class SelfTest {
     const TrainRequest request =
         read_train_request(planner::parse_run(words).config, {.resumed = resumed}, observer);
     const auto promised = promise_of(request);
-    if (std::holds_alternative<planner::Infeasible>(promised)) {
-      throw BadRequest("no plan fits " + memory + " of device memory");
+    if (const auto* lacking = std::get_if<planner::Infeasible>(&promised)) {
+      throw BadRequest(
+          fmt::format("no plan fits {} of device memory and {} of the host's: {} is short", memory,
+                      memory_.host, planner::to_string(lacking->tier)));
     }
     TrainingRun training(request, std::get<RunPromise>(promised), observer);
     const std::atomic<bool> interrupted{false};
