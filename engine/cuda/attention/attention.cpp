@@ -49,9 +49,7 @@ AttentionShape checked(const AttentionShape& shape) {
 
 struct CudaAttention::Plans {
   Plans(const Cudnn& library, const AttentionShape& asked, const AttentionOptions& options)
-      : cudnn(library),
-        shape(checked(asked)),
-        scalars(shape) {
+      : cudnn(library), shape(checked(asked)), scalars(shape) {
     if (planner::computed_in_tiles(shape)) {
       tiled.emplace(shape);
       return;

@@ -13,8 +13,8 @@
 namespace sluice::engine {
 
 /// Both passes of one shape, with operands and rules of CudaAttention
-/// (engine/cuda/attention/attention.hpp). Runs follow each other, and so do blocks of queries within
-/// a run, which fixes the order of sums.
+/// (engine/cuda/attention/attention.hpp). Runs follow each other, and so do blocks of queries
+/// within a run, which fixes the order of sums.
 class TiledAttention {
  public:
   explicit TiledAttention(const planner::AttentionShape& shape);

@@ -1,5 +1,4 @@
 #include "engine/cuda/kernels/activation.hpp"
-
 #include "engine/cuda/kernels/activations.cuh"
 #include "sim/error.hpp"
 

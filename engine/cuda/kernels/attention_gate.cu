@@ -1,6 +1,5 @@
-#include "engine/cuda/kernels/attention_gate.hpp"
-
 #include "engine/cuda/kernels/activations.cuh"
+#include "engine/cuda/kernels/attention_gate.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine::cuda {

@@ -1,5 +1,4 @@
 #include "engine/cuda/kernels/attention_scores.hpp"
-
 #include "engine/cuda/kernels/product_tile.cuh"
 #include "sim/error.hpp"
 
@@ -74,8 +73,7 @@ __global__ void __launch_bounds__(kProductThreads)
       min(std::int64_t{kTile}, block.head_dim - column),
       terms};
   std::uint16_t* to = out + at(block, out_stride, sequence, head, position) + column;
-  product_tile<kInRow, kInColumn>(a, b,
-                                  ResultTile<std::uint16_t>{to, out_stride, Into::overwrite});
+  product_tile<kInRow, kInColumn>(a, b, ResultTile<std::uint16_t>{to, out_stride, Into::overwrite});
 }
 
 /// Block (x, y, z) computes tile x of keys and tile y of a head's elements of key head z.
@@ -88,8 +86,7 @@ __global__ void __launch_bounds__(kProductThreads)
   const std::int64_t sequence = blockIdx.z / block.kv_heads, kv_head = blockIdx.z % block.kv_heads;
   const std::int64_t head = kv_head * (block.heads / block.kv_heads) + member;
   const std::int64_t position = block.first_key + key;
-  const std::int64_t first =
-      max(std::int64_t{0}, position - block.first_query) / kDepth * kDepth;
+  const std::int64_t first = max(std::int64_t{0}, position - block.first_query) / kDepth * kDepth;
   std::int64_t end = block.queries;
   if (block.window > 0) end = min(end, position + keys - 1 + block.window - block.first_query);
   if (end <= first) return;
@@ -101,18 +98,16 @@ __global__ void __launch_bounds__(kProductThreads)
                       key,
                       keys,
                       end - first};
-  const OperandTile b{
-      rows.data + at(block, rows.stride, sequence, head, block.first_query + first),
-      nullptr,
-      rows.stride,
-      0,
-      column,
-      min(std::int64_t{kTile}, block.head_dim - column),
-      end - first};
-  float* out =
-      sums + (blockIdx.z * block.length + position) * block.head_dim + column;
-  product_tile<kInColumn, kInColumn>(
-      a, b, ResultTile<float>{out, block.head_dim, Into::accumulate});
+  const OperandTile b{rows.data + at(block, rows.stride, sequence, head, block.first_query + first),
+                      nullptr,
+                      rows.stride,
+                      0,
+                      column,
+                      min(std::int64_t{kTile}, block.head_dim - column),
+                      end - first};
+  float* out = sums + (blockIdx.z * block.length + position) * block.head_dim + column;
+  product_tile<kInColumn, kInColumn>(a, b,
+                                     ResultTile<float>{out, block.head_dim, Into::accumulate});
 }
 
 constexpr int kRowThreads = 256;
@@ -243,8 +238,7 @@ void check_block(const ScoreBlock& block) {
             block.first_query + block.queries <= block.length && block.score_row >= block.keys &&
             block.score_row % kTile == 0,
         "a block's keys end where its queries do");
-  check(block.head_dim > 0 && block.head_dim % kVector == 0,
-        "a head has a multiple of 8 elements");
+  check(block.head_dim > 0 && block.head_dim % kVector == 0, "a head has a multiple of 8 elements");
 }
 
 dim3 grid_of(std::int64_t x, std::int64_t y, std::int64_t z) {
@@ -267,8 +261,8 @@ void multiply_pairs(CUstream_st* stream, const ScoreBlock& block, const HeadRows
 void softmax_rows(CUstream_st* stream, const ScoreBlock& block, const float* products,
                   std::uint16_t* weights, float* lse) {
   check_block(block);
-  softmax_row<<<grid_of(block.queries, block.sequences * block.heads, 1), kRowThreads, 0,
-                stream>>>(block, products, weights, lse);
+  softmax_row<<<grid_of(block.queries, block.sequences * block.heads, 1), kRowThreads, 0, stream>>>(
+      block, products, weights, lse);
   check_launch("softmax_rows");
 }
 
@@ -278,8 +272,7 @@ void weigh_keys(CUstream_st* stream, const ScoreBlock& block, const std::uint16_
   check(aligned(weights, values.data, out) && values.stride % kVector == 0 &&
             out_stride % kVector == 0,
         "rows of heads are 16-byte aligned");
-  weigh_tile<<<grid_of(tiles(block.queries), tiles(block.head_dim),
-                       block.sequences * block.heads),
+  weigh_tile<<<grid_of(tiles(block.queries), tiles(block.head_dim), block.sequences * block.heads),
                kProductThreads, 0, stream>>>(block, weights, values, out, out_stride);
   check_launch("weigh_keys");
 }

@@ -1,5 +1,4 @@
 #include "engine/cuda/kernels/expert_bias.hpp"
-
 #include "engine/cuda/kernels/vector.cuh"
 #include "sim/error.hpp"
 

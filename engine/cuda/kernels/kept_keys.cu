@@ -171,17 +171,17 @@ void attend_kept(CUstream_st* stream, const KeptKeysShape& shape, const std::uin
         "heads of queries share heads of keys evenly");
   check(shape.head_dim % 2 == 0 && shape.head_dim > 0 && shape.head_dim <= 512,
         "the head dimension is even and at most 512");
-  const KeptSizes sizes{.first = shape.first,
-                        .window = shape.window.value_or(shape.first + shape.count),
-                        .heads = static_cast<int>(shape.heads),
-                        .group = static_cast<int>(shape.heads / shape.kv_heads),
-                        .head_dim = static_cast<int>(shape.head_dim),
-                        .q_stride = q_stride,
-                        .kv_stride = shape.kv_heads * shape.head_dim,
-                        .scale = shape.scale.value_or(
-                            1.0F / std::sqrt(static_cast<float>(shape.head_dim))),
-                        .softcap = shape.softcap,
-                        .sinks = shape.sinks};
+  const KeptSizes sizes{
+      .first = shape.first,
+      .window = shape.window.value_or(shape.first + shape.count),
+      .heads = static_cast<int>(shape.heads),
+      .group = static_cast<int>(shape.heads / shape.kv_heads),
+      .head_dim = static_cast<int>(shape.head_dim),
+      .q_stride = q_stride,
+      .kv_stride = shape.kv_heads * shape.head_dim,
+      .scale = shape.scale.value_or(1.0F / std::sqrt(static_cast<float>(shape.head_dim))),
+      .softcap = shape.softcap,
+      .sinks = shape.sinks};
   const dim3 grid(static_cast<unsigned>(shape.count), static_cast<unsigned>(shape.heads));
   const auto launch = [&](auto kernel) {
     kernel<<<grid, kThreads, 0, stream>>>(sizes, q, keys, values, out);

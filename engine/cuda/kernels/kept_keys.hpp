@@ -25,8 +25,9 @@ struct KeptKeysShape {
 };
 
 /// Attention of a sequence's next tokens over its kept keys and values: out[i] = softmax(scale q[i]
-/// keys^T | sink) values over the keys up to token first + i, by a running softmax in fp32. q: bf16 rows of `q_stride` elements; keys and values: bf16 [first + count, kv_heads *
-/// head_dim]; out: bf16 [count, heads * head_dim].
+/// keys^T | sink) values over the keys up to token first + i, by a running softmax in fp32. q: bf16
+/// rows of `q_stride` elements; keys and values: bf16 [first + count, kv_heads * head_dim]; out:
+/// bf16 [count, heads * head_dim].
 void attend_kept(CUstream_st* stream, const KeptKeysShape& shape, const std::uint16_t* q,
                  std::int64_t q_stride, const std::uint16_t* keys, const std::uint16_t* values,
                  std::uint16_t* out);

@@ -187,7 +187,7 @@ void rms_norm(CUstream_st* stream, const std::uint16_t* x, const std::uint16_t* 
   const auto columns = static_cast<int>(hidden);
   const auto launch = [&](auto kernel, int vectors) {
     kernel<<<rows, threads_for(hidden, vectors), 0, stream>>>(x, weight, factor, eps, columns, out,
-                                                            rstd);
+                                                              rstd);
     check_launch("rms_norm");
   };
   if (hidden <= 2048) return launch(normalize<1>, 1);
@@ -203,14 +203,9 @@ void rms_norm_backward(CUstream_st* stream, const std::uint16_t* x, const std::u
   check_sizes(tokens, hidden);
   check(aligned(x, weight, d_out, gradients.d_x, static_cast<const char*>(workspace)),
         "the operands of a norm's backward pass are 16-byte aligned");
-  const BackwardOperands in{x,
-                            weight,
-                            rstd,
-                            d_out,
-                            gradients.d_x,
-                            static_cast<int>(tokens),
-                            static_cast<int>(hidden),
-                            factor};
+  const BackwardOperands in{
+      x,     weight, rstd, d_out, gradients.d_x, static_cast<int>(tokens), static_cast<int>(hidden),
+      factor};
   auto* partials = static_cast<float*>(workspace);
   if (hidden <= 4096) {
     launch_backward<1>(stream, in, gradients.d_x_into, partials);

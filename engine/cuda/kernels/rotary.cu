@@ -1,5 +1,4 @@
 #include "engine/cuda/kernels/rotary.hpp"
-
 #include "engine/cuda/kernels/rotary_heads.cuh"
 #include "sim/error.hpp"
 
@@ -73,10 +72,10 @@ __global__ void __launch_bounds__(kRotaryThreads)
   const std::int64_t token = blockIdx.x;
   float q_scale = 0, k_scale = 0;
   if (sizes.full_width) {
-    q_scale = row_scale(q.projected + token * q.projected_stride, q.heads * sizes.head_dim, eps,
-                        scratch);
-    k_scale = row_scale(k.projected + token * k.projected_stride, k.heads * sizes.head_dim, eps,
-                        scratch);
+    q_scale =
+        row_scale(q.projected + token * q.projected_stride, q.heads * sizes.head_dim, eps, scratch);
+    k_scale =
+        row_scale(k.projected + token * k.projected_stride, k.heads * sizes.head_dim, eps, scratch);
     if (threadIdx.x == 0 && q.scales != nullptr) {
       q.scales[token] = q_scale;
       k.scales[token] = k_scale;

@@ -164,8 +164,8 @@ __global__ void __launch_bounds__(kRotaryThreads)
   __shared__ float scratch[kWarp];
   const RotaryHeads all = blockIdx.y == 0 ? q : k;
   const int width = all.heads * sizes.head_dim;
-  float* partials = (blockIdx.y == 0 ? q_partials : k_partials) +
-                    static_cast<std::int64_t>(blockIdx.x) * width;
+  float* partials =
+      (blockIdx.y == 0 ? q_partials : k_partials) + static_cast<std::int64_t>(blockIdx.x) * width;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   for (std::int64_t token = blockIdx.x; token < sizes.tokens; token += gridDim.x) {
@@ -229,10 +229,10 @@ void rotary_backward(CUstream_st* stream, const RotaryShape& shape, const RopeTa
     return check_launch("rotary_backward");
   }
   const std::int64_t blocks = backward_blocks(shape.heads.tokens);
-  const std::int64_t q_width = sizes.full_width ? q.heads * shape.heads.head_dim
-                                                : shape.heads.head_dim;
-  const std::int64_t k_width = sizes.full_width ? k.heads * shape.heads.head_dim
-                                                : shape.heads.head_dim;
+  const std::int64_t q_width =
+      sizes.full_width ? q.heads * shape.heads.head_dim : shape.heads.head_dim;
+  const std::int64_t k_width =
+      sizes.full_width ? k.heads * shape.heads.head_dim : shape.heads.head_dim;
   auto* q_partials = static_cast<float*>(norm_gradients.workspace);
   float* k_partials = q_partials + blocks * q_width;
   const dim3 grid(static_cast<unsigned>(blocks), 2);

@@ -111,8 +111,8 @@ void weighted_activation(CUstream_st* stream, planner::Activation function,
   check(planner::has_gate(function), "an expert has a gate");
   check(aligned(gate_up, activation), "gate, up and activation are 16-byte aligned");
   with_activation(function, [&](auto chosen) {
-    weigh_forward<decltype(chosen)><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(
-        gate_up, share, width, activation);
+    weigh_forward<decltype(chosen)>
+        <<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(gate_up, share, width, activation);
   });
   check_launch("weighted_activation");
 }

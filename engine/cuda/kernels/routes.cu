@@ -269,8 +269,8 @@ __global__ void __launch_bounds__(kThreads)
   for (int i = 0; i < kPerLane; ++i) {
     const int mine = lane + i * kWarp;
     if (mine < row) {
-      const float slope = shape.score == planner::RouterScore::softmax ? p[i]
-                                                                       : p[i] * (1.0f - p[i]);
+      const float slope =
+          shape.score == planner::RouterScore::softmax ? p[i] : p[i] * (1.0f - p[i]);
       const __nv_bfloat16 value = __float2bfloat16_rn(mine < experts ? slope * (d[i] - dot) : 0.0f);
       d_logits[token * row + mine] = *reinterpret_cast<const std::uint16_t*>(&value);
     }

@@ -1,5 +1,4 @@
 #include "engine/cuda/kernels/shared_switch.hpp"
-
 #include "engine/cuda/kernels/vector.cuh"
 #include "planner/scratch/cuda_workspace.hpp"
 #include "sim/error.hpp"

@@ -1,8 +1,7 @@
-#include "engine/cuda/kernels/sinks.hpp"
-
 #include <algorithm>
 
 #include "engine/cuda/kernels/partial_sums.hpp"
+#include "engine/cuda/kernels/sinks.hpp"
 #include "engine/cuda/kernels/vector.cuh"
 #include "sim/error.hpp"
 

@@ -1,5 +1,5 @@
-// Sinks: a learned logit of each head that joins attention's softmax without a value of its own. The
-// rules of engine/cuda/kernels/norm.hpp hold.
+// Sinks: a learned logit of each head that joins attention's softmax without a value of its own.
+// The rules of engine/cuda/kernels/norm.hpp hold.
 #pragma once
 
 #include <cstdint>

@@ -73,17 +73,16 @@ const std::uint16_t* CudaTemplates::gated_attention(cudaStream_t stream, const C
 void CudaTemplates::project_out(cudaStream_t stream, const std::uint16_t* weights,
                                 const CudaRecord& record, Span span, std::byte* workspace) {
   const BlockSlots& slots = layer_of(record).slots;
-  multiply_onto_stream(
-      stream, weights,
-      {.size = {span.count, query_, hidden_},
-       .x = gated_attention(stream, record, span.count, workspace),
-       .projection = slots.o,
-       .norm = slots.norm_after_attention,
-       .stream = bf16(record.input),
-       .output = branch_output(record, slots.norm_after_attention, layout_.attention_output,
-                               workspace),
-       .next = bf16(record.at(layout_.residual))},
-      workspace);
+  multiply_onto_stream(stream, weights,
+                       {.size = {span.count, query_, hidden_},
+                        .x = gated_attention(stream, record, span.count, workspace),
+                        .projection = slots.o,
+                        .norm = slots.norm_after_attention,
+                        .stream = bf16(record.input),
+                        .output = branch_output(record, slots.norm_after_attention,
+                                                layout_.attention_output, workspace),
+                        .next = bf16(record.at(layout_.residual))},
+                       workspace);
 }
 
 }  // namespace sluice::engine

@@ -72,8 +72,7 @@ void CudaTemplates::backward_qkv(cudaStream_t stream, const std::uint16_t* weigh
                          gemm);
     cuda::join(stream, d_normed, part, 1, tokens_ * hidden_, d_normed);
   }
-  add_norm_backward(stream, norm, slots.norm_before_attention, gradient, into, d_stream,
-                    workspace);
+  add_norm_backward(stream, norm, slots.norm_before_attention, gradient, into, d_stream, workspace);
 }
 
 void CudaTemplates::backward_attention(cudaStream_t stream, const std::uint16_t* weights,

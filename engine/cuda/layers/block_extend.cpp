@@ -33,18 +33,18 @@ void CudaTemplates::extend(cudaStream_t stream, const std::uint16_t* weights,
   std::uint16_t* values = kept.data + job_.seq_len * key_;
   pack_rows(stream, rotated + query_, qkv_, key_, kept.count, kept.data + kept.first * key_);
   pack_rows(stream, rotated + query_ + key_, qkv_, key_, kept.count, values + kept.first * key_);
-  cuda::attend_kept(stream,
-                    {.first = kept.first,
-                     .count = kept.count,
-                     .heads = job_.model.heads,
-                     .kv_heads = job_.model.kv_heads,
-                     .head_dim = job_.model.head_dim,
-                     .window = layer.shape.kinds.front().window,
-                     .scale = static_cast<float>(planner::attention_scale(layer.shape)),
-                     .softcap = static_cast<float>(
-                         layer.shape.scales.attention_softcap.value_or(0)),
-                     .sinks = vector_of(weights, layer.slots.sinks)},
-                    rotated, qkv_, kept.data, values, bf16(record.at(layout_.attention)));
+  cuda::attend_kept(
+      stream,
+      {.first = kept.first,
+       .count = kept.count,
+       .heads = job_.model.heads,
+       .kv_heads = job_.model.kv_heads,
+       .head_dim = job_.model.head_dim,
+       .window = layer.shape.kinds.front().window,
+       .scale = static_cast<float>(planner::attention_scale(layer.shape)),
+       .softcap = static_cast<float>(layer.shape.scales.attention_softcap.value_or(0)),
+       .sinks = vector_of(weights, layer.slots.sinks)},
+      rotated, qkv_, kept.data, values, bf16(record.at(layout_.attention)));
   project_out(stream, weights, record, span, workspace);
 }
 

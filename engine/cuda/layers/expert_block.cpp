@@ -77,11 +77,10 @@ void CudaTemplates::project_router(cudaStream_t stream, const std::uint16_t* wei
                                    std::byte* workspace) const {
   const CudaLayer& layer = layer_of(record);
   const Projection& router = layer.slots.experts.router;
-  const std::uint16_t* normed = normalize(
-      stream,
-      norm_input(weights, layer.slots.norm_before_mlp, bf16(record.at(layout_.residual)),
-                 span.count),
-      workspace);
+  const std::uint16_t* normed = normalize(stream,
+                                          norm_input(weights, layer.slots.norm_before_mlp,
+                                                     bf16(record.at(layout_.residual)), span.count),
+                                          workspace);
   cuda::multiply_rows(stream, {normed, nullptr, hidden_}, {.rows = span.count},
                       {weights + router.weight.offset, 0}, hidden_, layer.shape.experts->count,
                       fp32(record.at(layout_.router)), {vector_of(weights, router.bias)});
@@ -159,9 +158,9 @@ void CudaTemplates::add_balance(cudaStream_t stream, const CudaRecord& record,
   std::byte* before = record.input + layout_.counts.count();
   std::byte* after = next_input + layout_.counts.count();
   if (!layer.shape.experts) {
-    return check_cuda(cudaMemcpyAsync(after, before, 2 * counts_bytes(), cudaMemcpyDeviceToDevice,
-                                      stream),
-                      "routes and probabilities");
+    return check_cuda(
+        cudaMemcpyAsync(after, before, 2 * counts_bytes(), cudaMemcpyDeviceToDevice, stream),
+        "routes and probabilities");
   }
   cuda::add_balance(stream, fp32(record.at(layout_.router)), route_shape(layer, nullptr, tokens_),
                     arrays_of(space_.routes, workspace), fp32(before), fp32(after));
@@ -217,8 +216,8 @@ void CudaTemplates::backward_experts(cudaStream_t stream, const std::uint16_t* w
   std::uint16_t* activation = bf16(workspace + space_.activation.count());
   std::uint16_t* d_gate_up = bf16(workspace + space_.d_gate_up.count());
   std::uint16_t* rows = bf16(workspace + space_.routes.rows.count());
-  const NormInput norm = norm_input(weights, layer.slots.norm_before_mlp,
-                                    bf16(record.at(layout_.residual)), tokens_);
+  const NormInput norm =
+      norm_input(weights, layer.slots.norm_before_mlp, bf16(record.at(layout_.residual)), tokens_);
   const std::uint16_t* d = branch_gradient(stream, norm, layer.slots.norm_after_mlp, d_stream,
                                            gradient, into, workspace);
   const cuda::IndexedRows d_out{d, routes.token, hidden_};

@@ -1,6 +1,6 @@
-// A block's dense MLP, forward and backward, in chunks of a job's mlp_chunk tokens. An MLP in one chunk
-// has gate and up in the block's record; one in several has a chunk's in the workspace, and its
-// backward pass computes them again.
+// A block's dense MLP, forward and backward, in chunks of a job's mlp_chunk tokens. An MLP in one
+// chunk has gate and up in the block's record; one in several has a chunk's in the workspace, and
+// its backward pass computes them again.
 #include <algorithm>
 
 #include "engine/cuda/kernels/activation.hpp"
@@ -28,12 +28,12 @@ CudaTemplates::MlpChunk CudaTemplates::mlp_chunk(const CudaRecord& record, Span 
                             : record.at(layout_.gate) + 2 * rows.first * layer.expanded();
   const Slot& norm = layer.slots.norm_after_mlp;
   const std::int64_t kept_rows = norm.exists() ? rows.first : 0;
-  return {.layer = layer,
-          .rows = rows,
-          .residual = bf16(record.at(layout_.residual)) + rows.first * hidden_,
-          .gate_up = bf16(expanded),
-          .output = branch_output(record, norm, layout_.mlp_output, workspace) +
-                    kept_rows * hidden_};
+  return {
+      .layer = layer,
+      .rows = rows,
+      .residual = bf16(record.at(layout_.residual)) + rows.first * hidden_,
+      .gate_up = bf16(expanded),
+      .output = branch_output(record, norm, layout_.mlp_output, workspace) + kept_rows * hidden_};
 }
 
 template <class Body>
@@ -50,8 +50,7 @@ void CudaTemplates::expand(cudaStream_t stream, const std::uint16_t* weights, co
                            std::byte* workspace) {
   const CudaLayer& layer = chunk.layer;
   const std::uint16_t* normed = normalize(
-      stream,
-      norm_input(weights, layer.slots.norm_before_mlp, chunk.residual, chunk.rows.count),
+      stream, norm_input(weights, layer.slots.norm_before_mlp, chunk.residual, chunk.rows.count),
       workspace);
   gemm_.forward(stream, {chunk.rows.count, hidden_, layer.expanded()}, normed,
                 weights + layer.expansion().weight.offset,
@@ -87,9 +86,8 @@ void CudaTemplates::rebuild_output(cudaStream_t stream, const std::uint16_t* wei
   cuda::activate(stream, layer.shape.activation, rows_of(layer, chunk.gate_up), chunk.rows.count,
                  width, activation);
   gemm_.forward(stream, {chunk.rows.count, width, hidden_}, activation,
-                weights + layer.slots.down.weight.offset,
-                vector_of(weights, layer.slots.down.bias), nullptr, chunk.output,
-                workspace + space_.gemm.count());
+                weights + layer.slots.down.weight.offset, vector_of(weights, layer.slots.down.bias),
+                nullptr, chunk.output, workspace + space_.gemm.count());
 }
 
 void CudaTemplates::feed_forward(cudaStream_t stream, const std::uint16_t* weights,

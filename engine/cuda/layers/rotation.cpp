@@ -1,5 +1,5 @@
-// Norms of queries and keys and their rotation, forward and backward, by the kernels for whole heads
-// or in the general form.
+// Norms of queries and keys and their rotation, forward and backward, by the kernels for whole
+// heads or in the general form.
 #include "engine/cuda/kernels/rope.hpp"
 #include "engine/cuda/kernels/rotary.hpp"
 #include "engine/cuda/layers/templates.hpp"

@@ -92,13 +92,13 @@ const std::uint16_t* CudaTemplates::backward_shared(cudaStream_t stream,
   gemm_.input_gradient(stream, out, d, weights + slots.down.weight.offset, activation, gemm);
   if (switched) {
     switch_shares(stream, weights, layer, tokens_, workspace);
-    cuda::weighted_activation_backward(
-        stream, layer.shape.activation, gate_up,
-        fp32(workspace + space_.routes.switch_share.count()), tokens_, width, activation, d_gate_up,
-        fp32(workspace + space_.routes.d_switch_share.count()));
+    cuda::weighted_activation_backward(stream, layer.shape.activation, gate_up,
+                                       fp32(workspace + space_.routes.switch_share.count()),
+                                       tokens_, width, activation, d_gate_up,
+                                       fp32(workspace + space_.routes.d_switch_share.count()));
   } else {
-    cuda::activate_backward(stream, layer.shape.activation,
-                            {gate_up, gate_up + width, 2 * width}, activation, tokens_, width,
+    cuda::activate_backward(stream, layer.shape.activation, {gate_up, gate_up + width, 2 * width},
+                            activation, tokens_, width,
                             {.d_gate = d_gate_up,
                              .d_up = d_gate_up + width,
                              .stride = 2 * width,

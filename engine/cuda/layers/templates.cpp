@@ -114,7 +114,8 @@ CudaTemplates::CudaTemplates(const planner::Job& job, std::optional<GemmTable> g
 const CudaAttention* CudaTemplates::attention_of(const planner::Job& uniform) {
   if (uniform.sequence_chunk) return nullptr;
   const planner::AttentionShape shape = planner::attention_shape(uniform);
-  const auto found = std::ranges::find(attentions_, shape, [](const auto& each) { return each.first; });
+  const auto found =
+      std::ranges::find(attentions_, shape, [](const auto& each) { return each.first; });
   if (found != attentions_.end()) return found->second.get();
   attentions_.emplace_back(shape, std::make_unique<CudaAttention>(cudnn_, shape));
   const CudaAttention* made = attentions_.back().second.get();
@@ -165,8 +166,8 @@ void CudaTemplates::check_layer(const CudaLayer& layer) const {
           ? cuda::rotary_backward_workspace({.heads = heads, .norm = layer.shape.head_norm})
           : cuda::rope_backward_workspace(heads);
   check(std::max({cuda::norm_backward_workspace(tokens_, hidden_), turning,
-                  cuda::sinks_workspace({job_.micro_batch, job_.seq_len, job_.model.heads,
-                                         job_.model.head_dim}),
+                  cuda::sinks_workspace(
+                      {job_.micro_batch, job_.seq_len, job_.model.heads, job_.model.head_dim}),
                   cuda::column_sum_workspace(
                       tokens_, std::max({qkv_, wide, hidden_, planner::router_row(experts)}))}) <=
             space_.gemm - space_.partials,

@@ -75,8 +75,9 @@ struct CudaLossArguments {
 class CudaTemplates {
  public:
   /// Throws BadRequest for what the backend does not compute (fp32 compute, too large rows or
-  /// experts, sizes that are not multiples of 32), EnvironmentError if a library fails. `gemm`: algorithms of the job's matrix products
-  /// (ensure_gemm_table); the library's first suggestions without it.
+  /// experts, sizes that are not multiples of 32), EnvironmentError if a library fails. `gemm`:
+  /// algorithms of the job's matrix products (ensure_gemm_table); the library's first suggestions
+  /// without it.
   explicit CudaTemplates(const planner::Job& job, std::optional<GemmTable> gemm = std::nullopt);
   ~CudaTemplates();
   /// Throws the BadRequest that the constructor would throw for `job`; needs no GPU.
@@ -220,8 +221,7 @@ class CudaTemplates {
                    Span span, std::byte* workspace);
   /// Attention's output as the o projection takes it: times its gate if there is one.
   [[nodiscard]] const std::uint16_t* gated_attention(cudaStream_t stream, const CudaRecord& record,
-                                                     std::int64_t rows,
-                                                     std::byte* workspace) const;
+                                                     std::int64_t rows, std::byte* workspace) const;
   void attend(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
               std::byte* workspace);
   void project_out(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,

@@ -86,8 +86,8 @@ void add_block(const planner::Job& job, const planner::ModelShape& uniform,
   const auto joins = [&](const Slot& norm) { return !norm.exists() && !scales; };
   add_products({tokens, hidden, qkv, slots.q.bias.exists(), false}, keys);
   if (uniform.attention_gate) add_products({tokens, hidden, query, false, false}, keys);
-  add_products(
-      {tokens, query, hidden, slots.o.bias.exists(), joins(slots.norm_after_attention)}, keys);
+  add_products({tokens, query, hidden, slots.o.bias.exists(), joins(slots.norm_after_attention)},
+               keys);
   if (uniform.experts) {
     const std::int64_t shared = uniform.experts->shared_intermediate;
     if (shared == 0) return;

@@ -1,6 +1,7 @@
 // Whole steps on a CUDA device: plans never change results, and the loss follows the host
 // backend's.
 #include <cmath>
+#include <optional>
 
 #include "engine/cuda/backend/cuda_device.hpp"
 #include "engine/host/host_device.hpp"
@@ -209,8 +210,8 @@ void bounded(planner::ModelShape& shape) {
                   .attention_softcap = 20,
                   .logits_softcap = 10};
   shape.tied_head = true;
-  shape.rotary.push_back({.theta = 1e6, .rotated = 32});
-  shape.kinds = {{.window = 24}, {.rotary = 1}};
+  shape.rotary.push_back(planner::RotaryTable{.theta = 1e6, .rotated = 32});
+  shape.kinds = {planner::LayerKind{.window = 24}, planner::LayerKind{.rotary = 1}};
   shape.kind_of_layer = {0, 1, 0};
 }
 
@@ -219,9 +220,9 @@ void sunk(planner::ModelShape& shape) {
   shape.o_bias = shape.mlp_bias = true;
   shape.attention_sinks = true;
   shape.activation = planner::Activation::clamped_swiglu;
-  shape.experts = planner::Experts{
-      .count = 8, .active = 2, .intermediate = 160, .router_bias = true};
-  shape.kinds = {{.window = 24}, {}};
+  shape.experts =
+      planner::Experts{.count = 8, .active = 2, .intermediate = 160, .router_bias = true};
+  shape.kinds = {planner::LayerKind{.window = 24}, planner::LayerKind{}};
   shape.kind_of_layer = {0, 1, 0};
 }
 
@@ -238,7 +239,8 @@ void grouped(planner::ModelShape& shape) {
                                    .scaling = 1.5,
                                    .shared_intermediate = 96,
                                    .shared_gate = true};
-  shape.kinds = {{.dense_intermediate = 416}, {.rotary = std::nullopt}};
+  shape.kinds = {planner::LayerKind{.dense_intermediate = 416},
+                 planner::LayerKind{.rotary = std::nullopt}};
   shape.kind_of_layer = {0, 1, 1};
 }
 

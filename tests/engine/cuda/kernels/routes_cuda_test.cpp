@@ -264,9 +264,10 @@ TEST_F(RouteKernels, WeightedActivationsAndTheirGradientsAgreeWithDouble) {
     const DeviceArray<std::uint16_t> in(gate_up), activation(rows * width), gradient(d);
     const DeviceArray<std::uint16_t> d_gate_up(2 * rows * width);
     const DeviceArray<float> weights(share), d_share(rows);
-    weighted_activation(stream_, planner::Activation::silu, in.data(), weights.data(), rows, width, activation.data());
-    weighted_activation_backward(stream_, planner::Activation::silu, in.data(), weights.data(), rows, width, gradient.data(),
-                             d_gate_up.data(), d_share.data());
+    weighted_activation(stream_, planner::Activation::silu, in.data(), weights.data(), rows, width,
+                        activation.data());
+    weighted_activation_backward(stream_, planner::Activation::silu, in.data(), weights.data(),
+                                 rows, width, gradient.data(), d_gate_up.data(), d_share.data());
     finish();
     EXPECT_TRUE(activation.intact() && gradient.intact() && d_gate_up.intact() && d_share.intact());
     std::vector<double> forward, backward(gate_up.size()), shares;

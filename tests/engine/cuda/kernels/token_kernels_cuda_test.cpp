@@ -1,8 +1,8 @@
 // SwiGLU, embedding, documents and cross-entropy against plain loops in double.
+#include "engine/cuda/kernels/activation.hpp"
 #include "engine/cuda/kernels/documents.hpp"
 #include "engine/cuda/kernels/embedding.hpp"
 #include "engine/cuda/kernels/loss.hpp"
-#include "engine/cuda/kernels/activation.hpp"
 #include "tests/engine/cuda/kernel_test.hpp"
 
 namespace sluice::engine::cuda::testing {
@@ -39,10 +39,10 @@ TEST_F(SwigluKernel, BothPassesAgreeWithDoubleAndShareTheActivation) {
     for (int run = 0; run < 2; ++run) {
       const DeviceArray<std::uint16_t> out(tokens * 2 * width), again(tokens * width);
       activate_backward(stream_, planner::Activation::silu, gate_up, d_act.data(), tokens, width,
-                      {.d_gate = out.data(),
-                       .d_up = out.data() + width,
-                       .stride = 2 * width,
-                       .activation = again.data()});
+                        {.d_gate = out.data(),
+                         .d_up = out.data() + width,
+                         .stride = 2 * width,
+                         .activation = again.data()});
       finish();
       EXPECT_EQ(again.values(), activation.values());
       if (run == 1) {
@@ -82,8 +82,8 @@ TEST_F(SwigluKernel, RowsBeyondElement2To31AreComputedLikeOthers) {
                             const std::uint16_t* d_activation, std::int64_t tokens,
                             std::uint16_t* out, std::uint16_t* activation) {
     activate_backward(
-        stream_, planner::Activation::silu, {gate_up.data(), gate_up.data() + kWidth, 2 * kWidth}, d_activation, tokens,
-        kWidth,
+        stream_, planner::Activation::silu, {gate_up.data(), gate_up.data() + kWidth, 2 * kWidth},
+        d_activation, tokens, kWidth,
         {.d_gate = out, .d_up = out + kWidth, .stride = 2 * kWidth, .activation = activation});
   };
   backward(one_in, one_d.data(), 1, one_out.data(), one_act.data());

@@ -60,7 +60,8 @@ const std::vector<SmallModel>& small_models() {
       {"gemma3", "gemma3_text", 6, R"("sliding_window": 40, "query_pre_attn_scalar": 50)"},
       {"gemma3_heads_of_256", "gemma3_text", 6,
        R"("sliding_window": 40, "head_dim": 256, "num_key_value_heads": 1)"},
-      {"gemma2", "gemma2", 2, R"("sliding_window": 40, "attn_logit_softcapping": 2.0)"},
+      {"gemma2", "gemma2", 2,
+       R"("sliding_window": 40, "attn_logit_softcapping": 2.0, "query_pre_attn_scalar": 16)"},
       {"olmo2", "olmo2", 1, ""},
       {"olmo3", "olmo3", 4, R"("sliding_window": 40)"},
       {"glm4", "glm4", 1, ""},
@@ -120,6 +121,15 @@ TEST_P(CudaFamilies, MlpsInChunksAgreeWithTheHost) {
 INSTANTIATE_TEST_SUITE_P(Of, CudaFamilies, ::testing::ValuesIn(small_models()),
                          [](const auto& model) { return std::string(model.param.name); });
 
+TEST(CudaFamilyShapes, AreComputableWithoutAskingAGpu) {
+  for (const SmallModel& model : small_models()) {
+    planner::Job job = job_of(shape_of(model));
+    EXPECT_NO_THROW(CudaTemplates::require_computable(job)) << model.name;
+    job.attention = planner::AttentionSpan::document;
+    EXPECT_NO_THROW(CudaTemplates::require_computable(job)) << model.name;
+  }
+}
+
 class CudaBlockParts : public CudaFamilies {
  protected:
   static planner::ModelShape plain() {
@@ -139,7 +149,7 @@ TEST_F(CudaBlockParts, GatesOnAttentionsOutputAgreeWithTheHost) {
 TEST_F(CudaBlockParts, NormsOfHeadsWithoutWeightsAgreeWithTheHost) {
   planner::ModelShape shape = plain();
   shape.head_norm = planner::HeadNorm::per_head_weightless;
-  shape.scales.attention = 0.3;
+  shape.scales.attention = 0.15;
   expect_every_kind_agrees(job_of(shape));
 }
 

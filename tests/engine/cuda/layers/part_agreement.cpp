@@ -48,8 +48,8 @@ std::vector<double> output_in_parts(cudaStream_t stream, const planner::Job& job
          .full = full.data(),
          .kept = layout.input_bytes,
          .layer = block.layer},
-        {kept.data(), first, count},
-        reinterpret_cast<std::byte*>(extended.data() + first * hidden), workspace.data());
+        {kept.data(), first, count}, reinterpret_cast<std::byte*>(extended.data() + first * hidden),
+        workspace.data());
     first += count;
   }
   cuda::testing::succeed(cudaStreamSynchronize(stream), "a kernel failed");
@@ -70,9 +70,9 @@ void expect_parts_agree(cudaStream_t stream, const planner::Job& job, std::size_
   const DeviceArray<std::uint16_t> weight(high), input(x);
   const Block block{static_cast<std::int64_t>(unit) - 1, weight, input};
   // The same roundings, except for attention weights, which are not rounded in parts.
-  EXPECT_LT(relative_error(output_in_parts(stream, parts, block),
-                           whole_output(stream, whole, block)),
-            0.005);
+  EXPECT_LT(
+      relative_error(output_in_parts(stream, parts, block), whole_output(stream, whole, block)),
+      0.005);
 }
 
 }  // namespace sluice::engine

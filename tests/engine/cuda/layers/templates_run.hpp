@@ -68,8 +68,10 @@ inline Halves test_weights(const planner::Job& job, std::size_t unit) {
   for (const planner::TensorSpec& tensor : planner::unit_tensors(job.model, unit).tensors) {
     if (tensor.rows != 1 || tensor.role == planner::TensorRole::shared_switch) continue;
     RandomValues random(static_cast<unsigned>(tensor.offset) + 5);
-    const bool bias = tensor.name.ends_with("bias");
-    const Halves values = random.halves(tensor.size(), 0.1F, bias ? 0.0F : 1.0F);
+    // What multiplies is near 1; sinks are too.
+    const bool near_zero = tensor.name.ends_with("bias") || (job.model.norms.one_plus_weight &&
+                                                             tensor.name.ends_with("norm.weight"));
+    const Halves values = random.halves(tensor.size(), 0.1F, near_zero ? 0.0F : 1.0F);
     std::copy(values.begin(), values.end(), high.begin() + tensor.offset);
   }
   return high;
