@@ -8,7 +8,7 @@ namespace {
 class CudaSequencePartsTest : public TemplatesTest, public EveryFamily {};
 
 TEST_P(CudaSequencePartsTest, AgreeWithTheWhole) {
-  expect_parts_agree(stream_, small_job(GetParam(), planner::ComputeType::bf16), 1);
+  expect_sequence_parts_agree(stream_, small_job(GetParam(), planner::ComputeType::bf16), 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, CudaSequencePartsTest, every_family());

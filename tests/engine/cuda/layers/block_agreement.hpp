@@ -16,6 +16,6 @@ void expect_block_agrees(cudaStream_t stream, const planner::Job& job, std::size
 
 /// Expects that the block `unit` computes one sequence of 128 tokens in parts, one of them a single
 /// token, as it computes the whole.
-void expect_parts_agree(cudaStream_t stream, const planner::Job& job, std::size_t unit);
+void expect_sequence_parts_agree(cudaStream_t stream, const planner::Job& job, std::size_t unit);
 
 }  // namespace sluice::engine

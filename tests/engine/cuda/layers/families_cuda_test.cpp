@@ -107,7 +107,7 @@ TEST_P(CudaFamilies, SequencesInPartsAgreeWithTheWhole) {
   const planner::Job job = job_of(shape_of(GetParam()));
   for (const planner::BlockClass& each : planner::block_classes(job.model)) {
     SCOPED_TRACE(each.unit);
-    expect_parts_agree(stream_, job, each.unit);
+    expect_sequence_parts_agree(stream_, job, each.unit);
   }
 }
 

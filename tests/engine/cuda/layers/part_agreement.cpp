@@ -59,7 +59,7 @@ std::vector<double> output_in_parts(cudaStream_t stream, const planner::Job& job
 
 }  // namespace
 
-void expect_parts_agree(cudaStream_t stream, const planner::Job& job, std::size_t unit) {
+void expect_sequence_parts_agree(cudaStream_t stream, const planner::Job& job, std::size_t unit) {
   planner::Job whole = job;
   whole.batch_size = whole.micro_batch = 1;
   planner::Job parts = whole;
