@@ -4,7 +4,6 @@
 #include <limits>
 #include <string>
 
-#include "planner/scratch/tiled_attention.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -44,8 +43,8 @@ bool run_fits(const AttentionShape& run, GradientOrder order, Bytes limit) {
 }  // namespace
 
 Bytes attention_forward_workspace_bound(const AttentionShape& shape) {
-  if (computed_in_tiles(shape)) return tiled_attention_space(shape).forward_end;
-  return kFixedScratch;  // The fused kernel keeps everything on chip.
+  (void)shape;  // The fused kernel keeps everything on chip.
+  return kFixedScratch;
 }
 
 Bytes attention_backward_run_bound(const AttentionShape& shape, GradientOrder order) {
@@ -160,7 +159,6 @@ std::int64_t keys_of_runs(const AttentionShape& shape, const AttentionShape& par
 /// whole groups.
 std::int64_t shared_keys(const AttentionShape& shape, GradientOrder order,
                          const AttentionLimits& limits) {
-  if (computed_in_tiles(shape)) return 0;
   const AttentionShape part =
       attention_backward_part(shape, order, attention_run_limit(shape, order, limits));
   return shares_keys_between_runs(shape, part) ? keys_of_runs(shape, part) : 0;
@@ -178,7 +176,7 @@ Bytes attention_sum_traffic(const AttentionShape& shape, GradientOrder order,
 
 std::int64_t attention_keys_of_narrow_runs(const AttentionShape& shape, GradientOrder order,
                                            const AttentionLimits& limits) {
-  if (order != GradientOrder::fixed || computed_in_tiles(shape)) return 0;
+  if (order != GradientOrder::fixed) return 0;
   const AttentionShape part =
       attention_backward_part(shape, order, attention_run_limit(shape, order, limits));
   const bool cut = part.sequences < shape.sequences || part.heads < shape.heads || part.queries;
@@ -193,7 +191,6 @@ std::int64_t attention_runs_in_flight(const AttentionShape& shape, const Attenti
 
 Bytes attention_backward_workspace_bound(const AttentionShape& shape, GradientOrder order,
                                          const AttentionLimits& limits) {
-  if (computed_in_tiles(shape)) return tiled_attention_space(shape).total;
   const AttentionShape part =
       attention_backward_part(shape, order, attention_run_limit(shape, order, limits));
   const Bytes run =

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/models/unit_classes.hpp"
+#include "planner/scratch/tiled_attention.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -73,11 +74,11 @@ namespace {
 
 /// Workspace of attention in the kind of layer where that is largest.
 Bytes widest_attention(const Job& job) {
-  if (job.model.kinds.size() == 1) return attention_workspace_bound(attention_shape(job));
+  if (job.model.kinds.size() == 1) return attention_scratch(attention_shape(job));
   Bytes most{0};
   for (const BlockClass& each : block_classes(job.model)) {
     const AttentionShape shape = attention_shape(uniform_job(job, each.unit));
-    most = std::max(most, attention_workspace_bound(shape));
+    most = std::max(most, attention_scratch(shape));
   }
   return most;
 }

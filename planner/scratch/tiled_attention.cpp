@@ -98,4 +98,9 @@ TiledAttentionSpace tiled_attention_space(const AttentionShape& shape) {
   return space;
 }
 
+Bytes attention_scratch(const AttentionShape& shape) {
+  return computed_in_tiles(shape) ? tiled_attention_space(shape).total
+                                  : attention_workspace_bound(shape);
+}
+
 }  // namespace sluice::planner

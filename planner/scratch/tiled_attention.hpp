@@ -45,4 +45,8 @@ struct TiledAttentionSpace {
 };
 [[nodiscard]] TiledAttentionSpace tiled_attention_space(const AttentionShape& shape);
 
+/// Upper bound of the scratch of both passes of attention of this shape, in tiles or by the
+/// library.
+[[nodiscard]] Bytes attention_scratch(const AttentionShape& shape);
+
 }  // namespace sluice::planner

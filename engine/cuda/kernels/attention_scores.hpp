@@ -13,9 +13,10 @@ namespace sluice::engine::cuda {
 /// [sequences, heads, queries, score_row]. Rows of tokens and heads within them lie as
 /// planner::AttentionShape says; addresses are those of the run's first sequence and head.
 struct ScoreBlock {
-  std::int64_t sequences = 0, heads = 0, kv_heads = 0;  ///< Of the run.
-  std::int64_t length = 0;                              ///< Tokens of a sequence.
-  std::int64_t head_dim = 0;                            ///< A multiple of 8.
+  /// Sizes of the run: sequences, heads of queries and heads of keys.
+  std::int64_t sequences = 0, heads = 0, kv_heads = 0;
+  std::int64_t length = 0;    ///< Tokens of a sequence.
+  std::int64_t head_dim = 0;  ///< A multiple of 8.
   std::int64_t first_query = 0, queries = 0;
   std::int64_t first_key = 0, keys = 0;  ///< Keys end where queries do.
   std::int64_t score_row = 0;            ///< A multiple of 128, at least `keys`.

@@ -13,6 +13,7 @@
 #include "engine/cuda/runtime/check.hpp"
 #include "engine/host/rope.hpp"
 #include "planner/models/support.hpp"
+#include "planner/scratch/tiled_attention.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -120,7 +121,7 @@ const CudaAttention* CudaTemplates::attention_of(const planner::Job& uniform) {
   attentions_.emplace_back(shape, std::make_unique<CudaAttention>(cudnn_, shape));
   const CudaAttention* made = attentions_.back().second.get();
   check(std::max(made->forward_workspace(), made->backward_workspace()) <=
-            planner::attention_workspace_bound(shape),
+            planner::attention_scratch(shape),
         "attention's workspace is within its bound");
   return made;
 }
