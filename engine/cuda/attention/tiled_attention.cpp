@@ -52,7 +52,7 @@ cuda::ScoreBlock TiledAttention::block_of(const planner::AttentionBlock& range, 
           .lse_heads = shape_.heads,
           .scale = static_cast<float>(shape_.scale.value_or(usual)),
           .softcap = static_cast<float>(shape_.softcap.value_or(0)),
-          .starts = starts == nullptr ? nullptr : starts + origin.sequence * shape_.length};
+          .starts = shape_.documents ? starts + origin.sequence * shape_.length : nullptr};
 }
 
 template <class Body>
