@@ -58,8 +58,7 @@ TEST(TiledAttention, CutsQueriesThenSequencesThenGroups) {
       for (const AttentionBlock& block : tiled_attention_blocks(shape)) {
         EXPECT_EQ(block.first_query, next);
         EXPECT_EQ(block.first_key + block.keys, block.first_query + block.queries);
-        EXPECT_LE(block.first_key,
-                  std::max<std::int64_t>(0, next + 1 - window.value_or(length)));
+        EXPECT_LE(block.first_key, std::max<std::int64_t>(0, next + 1 - window.value_or(length)));
         EXPECT_LE(block.keys, tiled_score_row(shape));
         next += block.queries;
       }
