@@ -14,6 +14,7 @@
 #include "planner/models/support.hpp"
 #include "planner/models/unit_classes.hpp"
 #include "planner/scratch/cuda_workspace.hpp"
+#include "planner/scratch/tiled_attention.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -50,9 +51,10 @@ AttentionWork attention_of(const Job& job, bool backward, std::int64_t position)
   work.library = job.attention_library != AttentionLibrary::cudnn ? job.attention_library
                  : runs_on_cuda(job)                              ? AttentionLibrary::cudnn
                                                                   : AttentionLibrary::flash;
-  if (backward && runs_on_cuda(job)) {
-    work.sums = attention_sum_traffic(attention_shape(job));
-    work.narrow_keys = attention_keys_of_narrow_runs(attention_shape(job));
+  const AttentionShape shape = attention_shape(job);
+  if (backward && runs_on_cuda(job) && !computed_in_tiles(shape)) {
+    work.sums = attention_sum_traffic(shape);
+    work.narrow_keys = attention_keys_of_narrow_runs(shape);
   }
   return work;
 }

@@ -49,7 +49,7 @@ constexpr ComputedParts kHost{.layer_kinds = true,
                               .biased_experts = true,
                               .sigmoid_router = true,
                               .shared_experts = true};
-constexpr ComputedParts kCuda{};
+constexpr ComputedParts kCuda = kHost;
 
 struct Part {
   bool missing;

@@ -34,6 +34,9 @@ struct AttentionShape {
   /// Whether sequences hold several documents, so that a query sees no key before its document's
   /// first token. Only without a window.
   bool documents = false;
+  std::optional<double> scale = std::nullopt;    ///< Factor of scores; none for head_dim^-1/2.
+  std::optional<double> softcap = std::nullopt;  ///< Bound c of scores: c tanh(score / c).
+  friend bool operator==(const AttentionShape&, const AttentionShape&) = default;
 };
 
 /// How the backward pass adds up the gradients of the queries.

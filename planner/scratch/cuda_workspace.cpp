@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/models/unit_classes.hpp"
+#include "planner/scratch/tiled_attention.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -39,6 +40,12 @@ CudaRouteWorkspace route_workspace(const Job& job, WorkspaceOffsets& offsets) {
   space.counts = take_words(kRouteChunks * experts);
   space.d_logits = offsets.take_bf16(tokens * router_row(experts));
   space.rows = offsets.take_bf16(routes * job.model.hidden);
+  const bool shared = job.model.experts->shared_intermediate > 0;
+  space.shared = offsets.take_bf16(shared ? tokens * job.model.hidden : 0);
+  const bool switched = shared && job.model.experts->shared_gate;
+  space.switch_share = take_words(switched ? tokens : 0);
+  space.d_switch_share = take_words(switched ? tokens : 0);
+  space.d_switch = offsets.take_bf16(switched ? tokens * router_row(1) : 0);
   return space;
 }
 
@@ -47,7 +54,9 @@ CudaRouteWorkspace route_workspace(const Job& job, WorkspaceOffsets& offsets) {
 AttentionShape attention_shape(const Job& job) {
   const ModelShape& shape = job.model;
   const auto window = shape.kinds.front().window;
-  const bool windowed = window && *window < job.seq_len;
+  // Where sequences hold documents, a window is part of what each query's first key is.
+  const bool documents = job.attention == AttentionSpan::document;
+  const bool windowed = window && *window < job.seq_len && !documents;
   return {.sequences = job.micro_batch,
           .length = job.seq_len,
           .heads = shape.heads,
@@ -56,18 +65,20 @@ AttentionShape attention_shape(const Job& job) {
           .qkv_row = (shape.heads + 2 * shape.kv_heads) * shape.head_dim,
           .out_row = shape.heads * shape.head_dim,
           .window = windowed ? window : std::nullopt,
-          .documents = job.attention == AttentionSpan::document};
+          .documents = documents,
+          .scale = shape.scales.attention,
+          .softcap = shape.scales.attention_softcap};
 }
 
 namespace {
 
 /// Workspace of attention in the kind of layer where that is largest.
 Bytes widest_attention(const Job& job) {
-  if (job.model.kinds.size() == 1) return attention_workspace_bound(attention_shape(job));
+  if (job.model.kinds.size() == 1) return attention_scratch(attention_shape(job));
   Bytes most{0};
   for (const BlockClass& each : block_classes(job.model)) {
     const AttentionShape shape = attention_shape(uniform_job(job, each.unit));
-    most = std::max(most, attention_workspace_bound(shape));
+    most = std::max(most, attention_scratch(shape));
   }
   return most;
 }
@@ -93,6 +104,9 @@ CudaWorkspace cuda_workspace(const Job& job) {
   const std::int64_t widest = std::max({qkv, 2 * widest_mlp, shape.hidden});
   space.partials = offsets.take(Bytes(4 * std::min(kPartialSums, 64 * tokens) * widest));
   space.gemm = offsets.take(kGemmWorkspace);
+  const bool changes_branches = shape.norms.after_attention || shape.norms.after_mlp ||
+                                shape.scales.residual != 1 || shape.attention_gate;
+  space.branch = offsets.take_bf16(changes_branches ? tokens * shape.hidden : 0);
   const Bytes shared = offsets.end();
   const std::int64_t wide = job.mlp_tokens() * widest_mlp;
   space.gate_up = offsets.take_bf16(job.chunks_mlp() ? 2 * wide : 0);
@@ -106,6 +120,10 @@ CudaWorkspace cuda_workspace(const Job& job) {
   space.d_attention = offsets.take_bf16(tokens * query);
   const bool documents = job.attention == AttentionSpan::document;
   space.starts = offsets.take(Bytes(documents ? 4 * tokens : 0));
+  const bool windows = std::ranges::any_of(
+      shape.kinds, [](const LayerKind& kind) { return kind.window.has_value(); });
+  space.first_keys = offsets.take(Bytes(documents && windows ? 4 * tokens : 0));
+  space.gated = offsets.take_bf16(shape.attention_gate ? tokens * query : 0);
   const bool whole = !job.sequence_chunk;
   space.attention = offsets.take(whole ? widest_attention(job) : Bytes(0));
   end = std::max(end, offsets.end());

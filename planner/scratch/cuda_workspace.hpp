@@ -25,6 +25,13 @@ struct CudaRouteWorkspace {
   Bytes d_logits;
   /// Offset of bf16 [routes, hidden]: outputs of experts, or gradients of their inputs.
   Bytes rows;
+  /// Offset of bf16 [tokens, hidden]: output of the expert that all tokens pass through, or the
+  /// gradient of its input; empty without such an expert.
+  Bytes shared;
+  /// Offset of fp32 [tokens]: share of that expert in each token, and behind it the share's
+  /// gradient; empty without a switch.
+  Bytes switch_share, d_switch_share;
+  Bytes d_switch;  ///< Offset of bf16 [tokens, router_row(1)]: gradient of the switch's logits.
 };
 
 /// Byte offsets of a CUDA task's scratch, each a multiple of 256; elements are bf16 unless said.
@@ -37,6 +44,10 @@ struct CudaWorkspace {
   Bytes rstd;      ///< Offset of fp32 [tokens]: reciprocal RMS of each token in a norm.
   Bytes partials;  ///< Offset of fp32 partial sums of columns over tokens, added in a fixed order.
   Bytes gemm;      ///< Offset of the scratch of matrix products, kGemmWorkspace bytes.
+  /// Offset of [tokens, hidden]: gradient of a sublayer's output, where a norm or a factor stands
+  /// between that and the residual stream, or part of the gradient of a norm's output; empty where
+  /// neither is needed.
+  Bytes branch;
   /// Offset of [MLP tokens, 2 intermediate]: gate and up where the MLP is computed in chunks;
   /// otherwise they are in the record.
   Bytes gate_up;
@@ -51,6 +62,12 @@ struct CudaWorkspace {
   /// Offset of int32 [tokens]: position at which each token's document begins; empty where
   /// attention ignores documents.
   Bytes starts;
+  /// Offset of int32 [tokens]: position of the first key that each query sees, where documents lie
+  /// under a window; else empty.
+  Bytes first_keys;
+  /// Offset of [tokens, heads * head_dim]: attention's output times its gate, then the gradient of
+  /// the gate; empty without one.
+  Bytes gated;
   Bytes attention;  ///< Offset of cuDNN's scratch for attention; empty where sequences are split.
   /// Offset of [chunk tokens, vocab]: logits of a loss chunk; where sequences are split, of fp32
   /// [vocab].

@@ -10,13 +10,13 @@
 #include <functional>
 #include <vector>
 
+#include "engine/cuda/kernels/activation.hpp"
 #include "engine/cuda/kernels/bias.hpp"
 #include "engine/cuda/kernels/embedding.hpp"
 #include "engine/cuda/kernels/gradient.hpp"
 #include "engine/cuda/kernels/loss.hpp"
 #include "engine/cuda/kernels/norm.hpp"
 #include "engine/cuda/kernels/rope.hpp"
-#include "engine/cuda/kernels/swiglu.hpp"
 
 namespace {
 
@@ -170,14 +170,16 @@ void wide(Bench& bench) {
     return GateUp{halves(base), halves(base, kWidth), 2 * kWidth};
   };
   bench.measure("swiglu", 3 * kBytes, 3 * kBytes, [&](std::byte* base) {
-    swiglu(stream, gate_up(base), kTokens, kWidth, halves(base, 2 * kElements));
+    activate(stream, planner::Activation::silu, gate_up(base), kTokens, kWidth,
+             halves(base, 2 * kElements));
   });
   bench.measure("swiglu_backward", 6 * kBytes, 6 * kBytes, [&](std::byte* base) {
-    swiglu_backward(stream, gate_up(base), halves(base, 2 * kElements), kTokens, kWidth,
-                    {.d_gate = halves(base, 3 * kElements),
-                     .d_up = halves(base, 3 * kElements + kWidth),
-                     .stride = 2 * kWidth,
-                     .activation = halves(base, 5 * kElements)});
+    activate_backward(stream, planner::Activation::silu, gate_up(base), halves(base, 2 * kElements),
+                      kTokens, kWidth,
+                      {.d_gate = halves(base, 3 * kElements),
+                       .d_up = halves(base, 3 * kElements + kWidth),
+                       .stride = 2 * kWidth,
+                       .activation = halves(base, 5 * kElements)});
   });
   constexpr std::int64_t kLogits = kChunk * kVocab * 2;
   bench.measure("cross_entropy, 1024 tokens", kLogits + kMiB, 2 * kLogits, [&](std::byte* base) {

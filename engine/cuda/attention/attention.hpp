@@ -1,5 +1,6 @@
-// Causal grouped-query scaled-dot-product attention on a CUDA device, through cuDNN's fused
-// kernels: bf16 in and out, fp32 scores, softmax and sums.
+// Causal grouped-query scaled-dot-product attention on a CUDA device, through cuDNN's fused kernels
+// or, where planner::computed_in_tiles says so, own ones: bf16 in and out, fp32 scores, softmax and
+// sums.
 #pragma once
 
 #include <cuda_runtime_api.h>

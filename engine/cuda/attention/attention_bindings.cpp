@@ -6,7 +6,8 @@
 namespace sluice::engine {
 
 AttentionScalars::AttentionScalars(const AttentionShape& shape)
-    : scale_(1.0F / std::sqrt(static_cast<float>(shape.head_dim))),
+    : scale_(shape.scale ? static_cast<float>(*shape.scale)
+                         : 1.0F / std::sqrt(static_cast<float>(shape.head_dim))),
       masked_(-std::numeric_limits<float>::infinity()),
       keys_(static_cast<std::int32_t>(shape.length)),
       queries_(static_cast<std::int32_t>(shape.queries.value_or(shape.length))),

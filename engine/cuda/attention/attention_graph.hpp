@@ -28,7 +28,7 @@ enum class AttentionTensor : std::int64_t {
   /// Scratch in which d_q is summed, fp32 [sequences, heads, length, head_dim]; only with
   /// GradientOrder::any.
   d_q_sum,
-  scale,   ///< fp32: 1 / sqrt(head_dim).
+  scale,   ///< fp32: factor of scores.
   one,     ///< fp32: the number 1.
   masked,  ///< fp32: minus infinity, the score of a key that must not be seen.
   /// fp32, only if the shape has a window: its width in tokens, minus (length - queries) where the

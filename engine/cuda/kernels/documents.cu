@@ -36,6 +36,13 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+__global__ void __launch_bounds__(kThreads)
+    limit_to_window(const std::int32_t* starts, int tokens, int length, int window,
+                    std::int32_t* first) {
+  const int token = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
+  if (token < tokens) first[token] = max(starts[token], token % length + 1 - window);
+}
+
 }  // namespace
 
 void document_starts(CUstream_st* stream, const std::int32_t* ids, std::int64_t sequences,
@@ -45,6 +52,16 @@ void document_starts(CUstream_st* stream, const std::int32_t* ids, std::int64_t 
   find_starts<<<static_cast<unsigned>(sequences), kThreads, 0, stream>>>(
       ids, static_cast<int>(length), starts);
   check_launch("document_starts");
+}
+
+void first_keys_in_window(CUstream_st* stream, const std::int32_t* starts, std::int64_t tokens,
+                          std::int64_t length, std::int64_t window, std::int32_t* first) {
+  check(tokens > 0 && tokens <= INT32_MAX - kThreads && length > 0 && window > 0 &&
+            window <= INT32_MAX,
+        "windows lie in sequences of tokens");
+  limit_to_window<<<static_cast<unsigned>(ceil_div(tokens, kThreads)), kThreads, 0, stream>>>(
+      starts, static_cast<int>(tokens), static_cast<int>(length), static_cast<int>(window), first);
+  check_launch("first_keys_in_window");
 }
 
 }  // namespace sluice::engine::cuda

@@ -13,4 +13,9 @@ namespace sluice::engine::cuda {
 void document_starts(CUstream_st* stream, const std::int32_t* ids, std::int64_t sequences,
                      std::int64_t length, std::int32_t* starts);
 
+/// Position of the first key that each token sees of its document under a window: first[s, t] =
+/// max(starts[s, t], t + 1 - window), int32 [tokens] in sequences of `length`.
+void first_keys_in_window(CUstream_st* stream, const std::int32_t* starts, std::int64_t tokens,
+                          std::int64_t length, std::int64_t window, std::int32_t* first);
+
 }  // namespace sluice::engine::cuda

@@ -12,13 +12,17 @@ constexpr int kGatherThreads = 128;
 __device__ std::int32_t row_of(std::int32_t id) { return id < 0 ? ~id : id; }
 
 __global__ void __launch_bounds__(kGatherThreads)
-    gather(const std::uint16_t* weights, const std::int32_t* ids, int hidden, std::uint16_t* out) {
+    gather(const std::uint16_t* weights, const std::int32_t* ids, int hidden, float factor,
+           std::uint16_t* out) {
   const std::int64_t from = static_cast<std::int64_t>(row_of(ids[blockIdx.x])) * hidden;
   const std::int64_t to = static_cast<std::int64_t>(blockIdx.x) * hidden;
 #pragma unroll 4
   for (int column = static_cast<int>(threadIdx.x) * 8; column < hidden;
        column += kGatherThreads * 8) {
-    store(out, to + column, load(weights, from + column));
+    Eight values = Eight::unpack(load(weights, from + column));
+#pragma unroll
+    for (float& value : values.value) value *= factor;
+    store(out, to + column, values.packed());
   }
 }
 
@@ -63,7 +67,7 @@ __device__ int list_occurrences(const std::int32_t* ids, int begin, int tokens, 
 /// Block t does nothing unless token t is the first of its id; then it adds every occurrence.
 __global__ void __launch_bounds__(kThreads)
     scatter(const std::int32_t* ids, const std::uint16_t* d_out, int tokens, int hidden,
-            float* gradient) {
+            float factor, float* gradient) {
   __shared__ int list[kThreads];
   __shared__ int warp_counts[kWarps];
   const int first = static_cast<int>(blockIdx.x);
@@ -79,8 +83,9 @@ __global__ void __launch_bounds__(kThreads)
       float4 b = out[1];
 #pragma unroll 4
       for (int i = 0; i < count; ++i) {
-        const Eight d =
-            Eight::unpack(load(d_out, static_cast<std::int64_t>(list[i]) * hidden + column));
+        Eight d = Eight::unpack(load(d_out, static_cast<std::int64_t>(list[i]) * hidden + column));
+#pragma unroll
+        for (float& value : d.value) value = __fmul_rn(factor, value);
         a = make_float4(a.x + d.value[0], a.y + d.value[1], a.z + d.value[2], a.w + d.value[3]);
         b = make_float4(b.x + d.value[4], b.y + d.value[5], b.z + d.value[6], b.w + d.value[7]);
       }
@@ -99,24 +104,24 @@ void check_sizes(std::int64_t tokens, std::int64_t hidden) {
 }  // namespace
 
 void embed(CUstream_st* stream, const std::uint16_t* weights, const std::int32_t* ids,
-           std::int64_t tokens, std::int64_t hidden, std::uint16_t* out) {
+           std::int64_t tokens, std::int64_t hidden, std::uint16_t* out, float factor) {
   check_sizes(tokens, hidden);
   check(aligned(weights, out), "the operands of an embedding are 16-byte aligned");
   gather<<<static_cast<unsigned>(tokens), kGatherThreads, 0, stream>>>(
-      weights, ids, static_cast<int>(hidden), out);
+      weights, ids, static_cast<int>(hidden), factor, out);
   check_launch("embed");
 }
 
 void embed_backward(CUstream_st* stream, const std::int32_t* ids, const std::uint16_t* d_out,
                     std::int64_t tokens, std::int64_t hidden, std::int64_t vocab, float* gradient,
-                    Into into) {
+                    Into into, float factor) {
   check_sizes(tokens, hidden);
   check(aligned(d_out, gradient), "the gradients of an embedding are 16-byte aligned");
   if (into == Into::overwrite) {
     fill_zero(stream, gradient, Bytes(vocab * hidden * static_cast<std::int64_t>(sizeof(float))));
   }
   scatter<<<static_cast<unsigned>(tokens), kThreads, 0, stream>>>(
-      ids, d_out, static_cast<int>(tokens), static_cast<int>(hidden), gradient);
+      ids, d_out, static_cast<int>(tokens), static_cast<int>(hidden), factor, gradient);
   check_launch("embed_backward");
 }
 

@@ -10,6 +10,7 @@ struct RowProduct {
   RowGroups groups;
   GroupMatrices<const std::uint16_t> weights;
   std::int64_t terms, columns;
+  GroupBiases biases{};
 };
 
 /// Block (x, y) computes tile x of rows and tile y of columns. `L` is the layout of W_g.
@@ -41,8 +42,12 @@ __global__ void __launch_bounds__(kProductThreads) rows_by_matrix(RowProduct pro
                       in_row ? 0 : column,
                       min(std::int64_t{kTile}, product.columns - column),
                       product.terms};
-  product_tile<Layout::terms_in_row, L>(
-      a, b, ResultTile<Out>{y + row * product.columns + column, product.columns, Into::overwrite});
+  ResultTile<Out> out{y + row * product.columns + column, product.columns, Into::overwrite};
+  if (product.biases.data != nullptr) {
+    out.bias = product.biases.data + group * product.biases.stride + column;
+    if (product.biases.factor != nullptr) out.factor = product.biases.factor + row;
+  }
+  product_tile<Layout::terms_in_row, L>(a, b, out);
 }
 
 struct OuterProduct {
@@ -111,16 +116,16 @@ void launch_rows(CUstream_st* stream, const RowProduct& product, Out* y) {
 
 void multiply_rows(CUstream_st* stream, const IndexedRows& x, const RowGroups& groups,
                    const GroupMatrices<const std::uint16_t>& weights, std::int64_t in,
-                   std::int64_t out, std::uint16_t* y) {
+                   std::int64_t out, std::uint16_t* y, const GroupBiases& biases) {
   check_sizes(groups, in, out, out);
-  launch_rows<Layout::terms_in_row>(stream, {x, groups, weights, in, out}, y);
+  launch_rows<Layout::terms_in_row>(stream, {x, groups, weights, in, out, biases}, y);
 }
 
 void multiply_rows(CUstream_st* stream, const IndexedRows& x, const RowGroups& groups,
                    const GroupMatrices<const std::uint16_t>& weights, std::int64_t in,
-                   std::int64_t out, float* y) {
+                   std::int64_t out, float* y, const GroupBiases& biases) {
   check_sizes(groups, in, out, planner::router_row(out));
-  launch_rows<Layout::terms_in_row>(stream, {x, groups, weights, in, out}, y);
+  launch_rows<Layout::terms_in_row>(stream, {x, groups, weights, in, out, biases}, y);
 }
 
 void multiply_rows_transposed(CUstream_st* stream, const IndexedRows& d_y, const RowGroups& groups,

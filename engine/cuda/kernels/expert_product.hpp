@@ -40,14 +40,22 @@ struct GroupMatrices {
   std::int64_t stride = 0;
 };
 
-/// Forward products of experts, y[r] = x[r] W_g^T for every row r of group g: W_g bf16 [out, in], y
-/// [rows, out] without gaps, bf16 or fp32. in is a multiple of 8, and so is out if y is bf16.
+/// Biases b_g of the groups' products, bf16 [out] each; they begin `stride` elements apart.
+struct GroupBiases {
+  const std::uint16_t* data = nullptr;  ///< Null for none.
+  std::int64_t stride = 0;
+  const float* factor = nullptr;  ///< Factor f of each row's bias, fp32 [rows]; null for 1.
+};
+
+/// Forward products of experts, y[r] = x[r] W_g^T + f[r] b_g for every row r of group g: W_g bf16
+/// [out, in], y [rows, out] without gaps, bf16 or fp32. in is a multiple of 8, and so is out if y
+/// is bf16.
 void multiply_rows(CUstream_st* stream, const IndexedRows& x, const RowGroups& groups,
                    const GroupMatrices<const std::uint16_t>& weights, std::int64_t in,
-                   std::int64_t out, std::uint16_t* y);
+                   std::int64_t out, std::uint16_t* y, const GroupBiases& biases = {});
 void multiply_rows(CUstream_st* stream, const IndexedRows& x, const RowGroups& groups,
                    const GroupMatrices<const std::uint16_t>& weights, std::int64_t in,
-                   std::int64_t out, float* y);
+                   std::int64_t out, float* y, const GroupBiases& biases = {});
 
 /// Gradients of the experts' inputs, d_x[r] = d_y[r] W_g for every row r of group g: d_x bf16
 /// [rows, in]. in and the stride of d_y are multiples of 8; if out is not, rows of d_y are padded

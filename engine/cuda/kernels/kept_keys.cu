@@ -41,7 +41,8 @@ struct KeptSizes {
   std::int64_t first, window;
   int heads, group, head_dim;
   std::int64_t q_stride, kv_stride;
-  float scale;
+  float scale, softcap;
+  const std::uint16_t* sinks;
 };
 
 /// State of a running softmax: weighted sum of values, sum of weights, and the largest score so
@@ -88,7 +89,8 @@ __global__ void __launch_bounds__(kThreads)
       const std::int64_t key = min(begin + i, query);
       const auto row =
           LaneVector<kPairs>::load(keys + key * sizes.kv_stride + column, lane, sizes.head_dim);
-      const float score = sizes.scale * mine.dot(row);
+      float score = sizes.scale * mine.dot(row);
+      if (sizes.softcap != 0) score = sizes.softcap * tanhf(score / sizes.softcap);
       scores[i] = begin + i <= query ? score : -INFINITY;
     }
     float most = scores[0];
@@ -123,6 +125,10 @@ __global__ void __launch_bounds__(kThreads)
   for (int w = 1; w < kWarps; ++w) most = fmaxf(most, mosts[w]);
   float total = 0;
   for (int w = 0; w < kWarps; ++w) total += weights[w] * expf(mosts[w] - most);
+  if (sizes.sinks != nullptr) {
+    // A sink far above all keys leaves them a share of zero.
+    total += expf(fminf(low_half(sizes.sinks[head]) - most, 80.0f));
+  }
   std::uint16_t* to =
       out + (static_cast<std::int64_t>(blockIdx.x) * sizes.heads + head) * sizes.head_dim;
   for (int at = 2 * static_cast<int>(threadIdx.x); at < sizes.head_dim; at += 2 * kThreads) {
@@ -165,14 +171,17 @@ void attend_kept(CUstream_st* stream, const KeptKeysShape& shape, const std::uin
         "heads of queries share heads of keys evenly");
   check(shape.head_dim % 2 == 0 && shape.head_dim > 0 && shape.head_dim <= 512,
         "the head dimension is even and at most 512");
-  const KeptSizes sizes{.first = shape.first,
-                        .window = shape.window.value_or(shape.first + shape.count),
-                        .heads = static_cast<int>(shape.heads),
-                        .group = static_cast<int>(shape.heads / shape.kv_heads),
-                        .head_dim = static_cast<int>(shape.head_dim),
-                        .q_stride = q_stride,
-                        .kv_stride = shape.kv_heads * shape.head_dim,
-                        .scale = 1.0F / std::sqrt(static_cast<float>(shape.head_dim))};
+  const KeptSizes sizes{
+      .first = shape.first,
+      .window = shape.window.value_or(shape.first + shape.count),
+      .heads = static_cast<int>(shape.heads),
+      .group = static_cast<int>(shape.heads / shape.kv_heads),
+      .head_dim = static_cast<int>(shape.head_dim),
+      .q_stride = q_stride,
+      .kv_stride = shape.kv_heads * shape.head_dim,
+      .scale = shape.scale.value_or(1.0F / std::sqrt(static_cast<float>(shape.head_dim))),
+      .softcap = shape.softcap,
+      .sinks = shape.sinks};
   const dim3 grid(static_cast<unsigned>(shape.count), static_cast<unsigned>(shape.heads));
   const auto launch = [&](auto kernel) {
     kernel<<<grid, kThreads, 0, stream>>>(sizes, q, keys, values, out);

@@ -17,12 +17,17 @@ struct KeptKeysShape {
   std::int64_t head_dim = 0;  ///< Number of elements of a head; even, at most 512.
   /// Number of keys visible to a query, itself included; none for all.
   std::optional<std::int64_t> window = std::nullopt;
+  /// Factor of scores; none for 1 / sqrt(head_dim).
+  std::optional<float> scale = std::nullopt;
+  float softcap = 0;  ///< Bound c of scores, which become c tanh(score / c); 0 for none.
+  /// Logit of each head that joins the softmax without a value, bf16 [heads]; null for none.
+  const std::uint16_t* sinks = nullptr;
 };
 
-/// Attention of a sequence's next tokens over its kept keys and values: out[i] = softmax(q[i]
-/// keys^T / sqrt(head_dim)) values over the keys up to token first + i, by a running softmax in
-/// fp32. q: bf16 rows of `q_stride` elements; keys and values: bf16 [first + count, kv_heads *
-/// head_dim]; out: bf16 [count, heads * head_dim].
+/// Attention of a sequence's next tokens over its kept keys and values: out[i] = softmax(scale q[i]
+/// keys^T | sink) values over the keys up to token first + i, by a running softmax in fp32. q: bf16
+/// rows of `q_stride` elements; keys and values: bf16 [first + count, kv_heads * head_dim]; out:
+/// bf16 [count, heads * head_dim].
 void attend_kept(CUstream_st* stream, const KeptKeysShape& shape, const std::uint16_t* q,
                  std::int64_t q_stride, const std::uint16_t* keys, const std::uint16_t* values,
                  std::uint16_t* out);

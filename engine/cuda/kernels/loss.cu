@@ -22,24 +22,54 @@ __device__ float exponential(float x) {
   return result;
 }
 
+/// Logits as they lie in memory.
+struct Same {
+  __device__ float of(float x) const { return x; }
+  __device__ float slope(float) const { return 1.0f; }
+};
+/// Logits that LogitChange makes of what lies in memory. `slope` is without the factor, which is
+/// part of the gradient's scale.
+struct Changed {
+  LogitChange change;
+  __device__ float of(float x) const {
+    if (x == -INFINITY) return x;  // Places behind the end of a row.
+    const float scaled = change.factor * x;
+    return change.bound == 0 ? scaled : change.bound * tanhf(scaled / change.bound);
+  }
+  __device__ float slope(float logit) const {
+    if (change.bound == 0) return 1.0f;
+    const float t = logit / change.bound;
+    return 1.0f - t * t;
+  }
+};
+
 /// Largest value and sum of exp(value - top).
 struct Softmax {
   float top = -FLT_MAX;  // Finite: the difference of two infinities would be NaN.
   float total = 0;
 };
 
-__device__ void include(Softmax& softmax, const uint4 (&packed)[kAhead]) {
+template <class Logit>
+__device__ Eight logits_of(uint4 packed, const Logit& logit) {
+  Eight x = Eight::unpack(packed);
+#pragma unroll
+  for (float& value : x.value) value = logit.of(value);
+  return x;
+}
+
+template <class Logit>
+__device__ void include(Softmax& softmax, const uint4 (&packed)[kAhead], const Logit& logit) {
   float top = softmax.top;
 #pragma unroll
   for (const uint4& vector : packed) {
-    const Eight x = Eight::unpack(vector);
+    const Eight x = logits_of(vector, logit);
 #pragma unroll
     for (float value : x.value) top = fmaxf(top, value);
   }
   float total = softmax.total * exponential(softmax.top - top);
 #pragma unroll
   for (const uint4& vector : packed) {
-    const Eight x = Eight::unpack(vector);
+    const Eight x = logits_of(vector, logit);
 #pragma unroll
     for (float value : x.value) total += exponential(value - top);
   }
@@ -61,7 +91,9 @@ __device__ Softmax combined(Softmax mine, float* warp_tops, float* warp_totals) 
 }
 
 /// Reads a row once; its first `cached` vectors stay in shared memory.
-__device__ Softmax statistics(const std::uint16_t* row, int vectors, int cached, uint4* cache) {
+template <class Logit>
+__device__ Softmax statistics(const std::uint16_t* row, int vectors, int cached, uint4* cache,
+                              const Logit& logit) {
   Softmax softmax;
   const int threads = static_cast<int>(blockDim.x);
   for (int begin = static_cast<int>(threadIdx.x); begin < vectors; begin += threads * kAhead) {
@@ -79,7 +111,7 @@ __device__ Softmax statistics(const std::uint16_t* row, int vectors, int cached,
       const int v = begin + i * threads;
       if (v < cached) cache[v] = packed[i];
     }
-    include(softmax, packed);
+    include(softmax, packed, logit);
   }
   return softmax;
 }
@@ -90,24 +122,31 @@ struct Gradient {
   int target;
 };
 
+template <class Logit>
 __device__ void write_vector(std::uint16_t* row, int v, uint4 packed, const Gradient& gradient,
-                             float factor) {
-  Eight x = Eight::unpack(packed);
+                             float factor, const Logit& logit) {
+  const Eight logits = logits_of(packed, logit);
+  Eight x;
 #pragma unroll
-  for (float& value : x.value) value = exponential(value - gradient.softmax.top) * factor;
+  for (int i = 0; i < kVector; ++i) {
+    x.value[i] = exponential(logits.value[i] - gradient.softmax.top) * factor;
+  }
   if (v == gradient.target / static_cast<int>(kVector)) {
 #pragma unroll
     for (int i = 0; i < kVector; ++i) {
       if (i == gradient.target % static_cast<int>(kVector)) x.value[i] -= gradient.scale;
     }
   }
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) x.value[i] *= logit.slope(logits.value[i]);
   store(row, v * kVector, x.packed());
 }
 
 /// Writes the gradient. Vectors that are not in shared memory are reloaded, last ones first,
 /// because those are still in the L2 cache.
+template <class Logit>
 __device__ void write_gradient(std::uint16_t* row, int vectors, int cached, const uint4* cache,
-                               const Gradient& gradient) {
+                               const Gradient& gradient, const Logit& logit) {
   const float factor = gradient.scale / gradient.softmax.total;
   const int threads = static_cast<int>(blockDim.x);
   const int thread = static_cast<int>(threadIdx.x);
@@ -121,20 +160,20 @@ __device__ void write_gradient(std::uint16_t* row, int vectors, int cached, cons
 #pragma unroll
     for (int i = 0; i < kAhead; ++i) {
       const int v = end - 1 - i * threads;
-      if (v >= cached) write_vector(row, v, packed[i], gradient, factor);
+      if (v >= cached) write_vector(row, v, packed[i], gradient, factor, logit);
     }
   }
 #pragma unroll 4
   for (int v = thread; v < cached; v += threads) {
-    write_vector(row, v, cache[v], gradient, factor);
+    write_vector(row, v, cache[v], gradient, factor, logit);
   }
 }
 
 /// One block per row; without `Writes` the logits stay.
-template <bool Writes>
+template <bool Writes, class Logit>
 __global__ void __launch_bounds__(kMaxThreads, kResident)
     cross_entropy_row(std::uint16_t* logits, const std::int32_t* targets, int vocab, int cached,
-                      float scale, float* loss) {
+                      float scale, float* loss, Logit logit) {
   extern __shared__ uint4 cache[];
   __shared__ float warp_tops[kWarp];
   __shared__ float warp_totals[kWarp];
@@ -148,10 +187,11 @@ __global__ void __launch_bounds__(kMaxThreads, kResident)
     }
     return;
   }
-  const float picked = threadIdx.x == 0 ? low_half(row[target]) : 0;
-  const Softmax softmax = combined(statistics(row, vectors, cached, cache), warp_tops, warp_totals);
+  const float picked = threadIdx.x == 0 ? logit.of(low_half(row[target])) : 0;
+  const Softmax softmax =
+      combined(statistics(row, vectors, cached, cache, logit), warp_tops, warp_totals);
   if (threadIdx.x == 0) loss[blockIdx.x] = logf(softmax.total) + (softmax.top - picked);
-  if (Writes) write_gradient(row, vectors, cached, cache, {softmax, scale, target});
+  if (Writes) write_gradient(row, vectors, cached, cache, {softmax, scale, target}, logit);
 }
 
 void check_sizes(const std::uint16_t* logits, std::int64_t tokens, std::int64_t vocab) {
@@ -191,28 +231,50 @@ __global__ void __launch_bounds__(kSumThreads)
   if (threadIdx.x == 0) *sum = mine;
 }
 
+__global__ void __launch_bounds__(kSumThreads)
+    change_values(Changed logit, int elements, float* logits) {
+  const int i = static_cast<int>(blockIdx.x * kSumThreads + threadIdx.x);
+  if (i < elements) logits[i] = logit.of(logits[i]);
+}
+
 }  // namespace
 
 void cross_entropy(CUstream_st* stream, std::uint16_t* logits, const std::int32_t* targets,
-                   std::int64_t tokens, std::int64_t vocab, float scale, float* loss) {
+                   std::int64_t tokens, std::int64_t vocab, float scale, float* loss,
+                   const LogitChange& change) {
   check_sizes(logits, tokens, vocab);
   const std::int64_t bytes = std::min(cache_bytes(), vocab * 2);
-  cudaFuncSetAttribute(cross_entropy_row<true>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                       static_cast<int>(bytes));
-  cross_entropy_row<true><<<static_cast<unsigned>(tokens), threads_for(vocab),
-                            static_cast<std::size_t>(bytes), stream>>>(
-      logits, targets, static_cast<int>(vocab), static_cast<int>(bytes / 16), scale, loss);
-  check_launch("cross_entropy");
+  const auto launch = [&](auto logit) {
+    const auto kernel = cross_entropy_row<true, decltype(logit)>;
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                         static_cast<int>(bytes));
+    kernel<<<static_cast<unsigned>(tokens), threads_for(vocab), static_cast<std::size_t>(bytes),
+             stream>>>(logits, targets, static_cast<int>(vocab), static_cast<int>(bytes / 16),
+                       scale * change.factor, loss, logit);
+    check_launch("cross_entropy");
+  };
+  change.changes() ? launch(Changed{change}) : launch(Same{});
 }
 
 void cross_entropy_loss(CUstream_st* stream, const std::uint16_t* logits,
                         const std::int32_t* targets, std::int64_t tokens, std::int64_t vocab,
-                        float* loss) {
+                        float* loss, const LogitChange& change) {
   check_sizes(logits, tokens, vocab);
-  // Without Writes the kernel only reads.
-  cross_entropy_row<false><<<static_cast<unsigned>(tokens), threads_for(vocab), 0, stream>>>(
-      const_cast<std::uint16_t*>(logits), targets, static_cast<int>(vocab), 0, 0, loss);
-  check_launch("cross_entropy_loss");
+  const auto launch = [&](auto logit) {
+    // Without Writes the kernel only reads.
+    cross_entropy_row<false><<<static_cast<unsigned>(tokens), threads_for(vocab), 0, stream>>>(
+        const_cast<std::uint16_t*>(logits), targets, static_cast<int>(vocab), 0, 0, loss, logit);
+    check_launch("cross_entropy_loss");
+  };
+  change.changes() ? launch(Changed{change}) : launch(Same{});
+}
+
+void change_logits(CUstream_st* stream, const LogitChange& change, std::int64_t elements,
+                   float* logits) {
+  check(elements > 0 && elements <= INT32_MAX / 2, "there are logits");
+  change_values<<<static_cast<unsigned>(ceil_div(elements, kSumThreads)), kSumThreads, 0, stream>>>(
+      Changed{change}, static_cast<int>(elements), logits);
+  check_launch("change_logits");
 }
 
 void sum_losses(CUstream_st* stream, const float* loss, std::int64_t tokens, double* sum) {

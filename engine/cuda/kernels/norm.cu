@@ -8,11 +8,21 @@
 namespace sluice::engine::cuda {
 namespace {
 
+/// The factors of eight elements, from their weights.
+__device__ Eight factors(uint4 packed, NormFactor factor) {
+  Eight weight = Eight::unpack(packed);
+  if (factor == NormFactor::one_plus_weight) {
+#pragma unroll
+    for (float& value : weight.value) value += 1.0f;
+  }
+  return weight;
+}
+
 /// One block per row, which stays in registers: vector i of the row belongs to thread i % blockDim.
 template <int Vectors>
 __global__ void __launch_bounds__(512)
-    normalize(const std::uint16_t* x, const std::uint16_t* weight, float eps, int hidden,
-              std::uint16_t* out, float* rstd) {
+    normalize(const std::uint16_t* x, const std::uint16_t* weight, NormFactor factor, float eps,
+              int hidden, std::uint16_t* out, float* rstd) {
   __shared__ float warp_sums[kWarp];
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * hidden;
   uint4 packed[Vectors];
@@ -36,7 +46,7 @@ __global__ void __launch_bounds__(512)
     const int column = (v * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x)) * 8;
     if (column >= hidden) break;
     Eight values = Eight::unpack(packed[v]);
-    const Eight w = Eight::unpack(load(weight, column));
+    const Eight w = factors(load(weight, column), factor);
 #pragma unroll
     for (int i = 0; i < kVector; ++i) values.value[i] = values.value[i] * scale * w.value[i];
     store(out, row + column, values.packed());
@@ -57,6 +67,7 @@ struct BackwardOperands {
   const std::uint16_t* d_out;
   std::uint16_t* d_x;
   int tokens, hidden;
+  NormFactor factor;
 };
 
 template <int Vectors, bool Adds>
@@ -102,7 +113,7 @@ __global__ void __launch_bounds__(512) normalize_backward(BackwardOperands in, f
     for (int v = 0; v < Vectors; ++v) {
       const Eight x = Eight::unpack(row.x[v]);
       const Eight d = Eight::unpack(row.d[v]);
-      const Eight w = Eight::unpack(weight[v]);
+      const Eight w = factors(weight[v], in.factor);
 #pragma unroll
       for (int i = 0; i < kVector; ++i) {
         dot = fmaf(d.value[i] * w.value[i], x.value[i], dot);
@@ -118,7 +129,7 @@ __global__ void __launch_bounds__(512) normalize_backward(BackwardOperands in, f
       if (column >= in.hidden) break;
       const Eight x = Eight::unpack(row.x[v]);
       const Eight d = Eight::unpack(row.d[v]);
-      const Eight w = Eight::unpack(weight[v]);
+      const Eight w = factors(weight[v], in.factor);
       Eight sum = Eight::unpack(row.base[v]);
 #pragma unroll
       for (int i = 0; i < kVector; ++i) {
@@ -168,13 +179,15 @@ void launch_backward(CUstream_st* stream, const BackwardOperands& in, Into into,
 }  // namespace
 
 void rms_norm(CUstream_st* stream, const std::uint16_t* x, const std::uint16_t* weight, float eps,
-              std::int64_t tokens, std::int64_t hidden, std::uint16_t* out, float* rstd) {
+              std::int64_t tokens, std::int64_t hidden, std::uint16_t* out, float* rstd,
+              NormFactor factor) {
   check_sizes(tokens, hidden);
   check(aligned(x, weight, out), "the operands of a norm are 16-byte aligned");
   const auto rows = static_cast<unsigned>(tokens);
   const auto columns = static_cast<int>(hidden);
   const auto launch = [&](auto kernel, int vectors) {
-    kernel<<<rows, threads_for(hidden, vectors), 0, stream>>>(x, weight, eps, columns, out, rstd);
+    kernel<<<rows, threads_for(hidden, vectors), 0, stream>>>(x, weight, factor, eps, columns, out,
+                                                              rstd);
     check_launch("rms_norm");
   };
   if (hidden <= 2048) return launch(normalize<1>, 1);
@@ -185,12 +198,14 @@ void rms_norm(CUstream_st* stream, const std::uint16_t* x, const std::uint16_t* 
 
 void rms_norm_backward(CUstream_st* stream, const std::uint16_t* x, const std::uint16_t* weight,
                        const float* rstd, const std::uint16_t* d_out, std::int64_t tokens,
-                       std::int64_t hidden, const NormGradients& gradients, void* workspace) {
+                       std::int64_t hidden, const NormGradients& gradients, void* workspace,
+                       NormFactor factor) {
   check_sizes(tokens, hidden);
   check(aligned(x, weight, d_out, gradients.d_x, static_cast<const char*>(workspace)),
         "the operands of a norm's backward pass are 16-byte aligned");
   const BackwardOperands in{
-      x, weight, rstd, d_out, gradients.d_x, static_cast<int>(tokens), static_cast<int>(hidden)};
+      x,     weight, rstd, d_out, gradients.d_x, static_cast<int>(tokens), static_cast<int>(hidden),
+      factor};
   auto* partials = static_cast<float*>(workspace);
   if (hidden <= 4096) {
     launch_backward<1>(stream, in, gradients.d_x_into, partials);

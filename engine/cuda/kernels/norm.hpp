@@ -20,11 +20,19 @@ namespace sluice::engine::cuda {
 /// row in registers.
 inline constexpr std::int64_t kMostNormWidth = 32768;
 
+/// What a norm multiplies by.
+enum class NormFactor {
+  weight,
+  one_plus_weight,  ///< 1 + weight, added in fp32.
+};
+
 /// RMSNorm of each row: rstd[t] = 1 / sqrt(mean(x[t]^2) + eps), out[t] = x[t] * rstd[t] * weight,
 /// with x and out bf16 [tokens, hidden], weight bf16 [hidden], rstd fp32 [tokens]. `out` may be
-/// `x`. hidden is a multiple of 8, at most kMostNormWidth.
+/// `x`. hidden is a multiple of 8, at most kMostNormWidth. `factor`: whether 1 + weight stands in
+/// place of the weight.
 void rms_norm(CUstream_st* stream, const std::uint16_t* x, const std::uint16_t* weight, float eps,
-              std::int64_t tokens, std::int64_t hidden, std::uint16_t* out, float* rstd);
+              std::int64_t tokens, std::int64_t hidden, std::uint16_t* out, float* rstd,
+              NormFactor factor = NormFactor::weight);
 
 /// Where the backward pass of an RMSNorm writes its gradients, and whether it adds to what is
 /// there.
@@ -44,7 +52,8 @@ struct NormGradients {
 /// norm_backward_workspace(tokens, hidden) bytes.
 void rms_norm_backward(CUstream_st* stream, const std::uint16_t* x, const std::uint16_t* weight,
                        const float* rstd, const std::uint16_t* d_out, std::int64_t tokens,
-                       std::int64_t hidden, const NormGradients& gradients, void* workspace);
+                       std::int64_t hidden, const NormGradients& gradients, void* workspace,
+                       NormFactor factor = NormFactor::weight);
 [[nodiscard]] Bytes norm_backward_workspace(std::int64_t tokens, std::int64_t hidden);
 
 }  // namespace sluice::engine::cuda

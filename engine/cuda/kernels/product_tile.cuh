@@ -166,7 +166,19 @@ struct ResultTile {
   Out* data;
   std::int64_t stride;
   Into into;
+  const std::uint16_t* bias = nullptr;  ///< Added to every row; null for none.
+  const float* factor = nullptr;        ///< Factor of the bias, by row; null for 1.
 };
+
+/// Adds the bias of `count` neighbouring columns to results of one row.
+template <class Out>
+__device__ void add_bias(const ResultTile<Out>& out, int row, int column, int count,
+                         float* values) {
+  const float factor = out.factor == nullptr ? 1.0f : out.factor[row];
+  for (int i = 0; i < count; ++i) {
+    values[i] = __fadd_rn(values[i], __fmul_rn(factor, low_half(out.bias[column + i])));
+  }
+}
 
 template <class Out>
 __device__ void write_tile(const Sums (&sums)[kAcross][kAlong], const OperandTile& a,
@@ -184,8 +196,9 @@ __device__ void write_tile(const Sums (&sums)[kAcross][kAlong], const OperandTil
       const int column = warp_column() + j * kFragment + lane % 2 * static_cast<int>(kVector);
       if (row < a.results && column < b.results) {
         const auto count = static_cast<int>(min(kVector, b.results - column));
-        put(out.data + row * out.stride + column, own + lane / 2 * kRow + lane % 2 * kVector, count,
-            out.into);
+        float* values = own + lane / 2 * kRow + lane % 2 * kVector;
+        if (out.bias != nullptr) add_bias(out, row, column, count, values);
+        put(out.data + row * out.stride + column, values, count, out.into);
       }
       __syncwarp();
     }

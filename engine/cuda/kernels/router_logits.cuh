@@ -37,4 +37,19 @@ struct Logits {
   }
 };
 
+/// Scores of one token's experts, from its logits.
+struct RouterScores {
+  planner::RouterScore kind;
+  float2 scale;  ///< Logits::softmax_scale.
+
+  __device__ static RouterScores of(const Logits& logits, planner::RouterScore kind) {
+    const bool softmax = kind == planner::RouterScore::softmax;
+    return {kind, softmax ? logits.softmax_scale() : make_float2(0, 1)};
+  }
+  [[nodiscard]] __device__ float score(float logit) const {
+    return kind == planner::RouterScore::softmax ? expf(logit - scale.x) / scale.y
+                                                 : 1.0f / (1.0f + expf(-logit));
+  }
+};
+
 }  // namespace sluice::engine::cuda

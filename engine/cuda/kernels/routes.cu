@@ -49,25 +49,83 @@ __device__ int choose(Logits& logits, const RouteShape& shape, int lane) {
   return mine;
 }
 
+/// Sum of the two largest values of a group of `size` experts, of which one value counts alone.
+__device__ float group_value(const float* values, int size) {
+  float best = -INFINITY, second = -INFINITY;
+  for (int i = 0; i < size; ++i) {
+    second = fmaxf(second, fminf(best, values[i]));
+    best = fmaxf(best, values[i]);
+  }
+  return size > 1 ? best + second : best;
+}
+
+/// Takes experts out of the choice whose group is not among the best; `values` is the warp's own
+/// shared memory, of all experts. Lane g has group g.
+__device__ void leave_groups(Logits& choices, const RouteShape& shape, int lane, float* values) {
+  const int experts = static_cast<int>(shape.experts), groups = static_cast<int>(shape.groups);
+  const int size = experts / groups;
+#pragma unroll
+  for (int j = 0; j < kPerLane; ++j) {
+    const int expert = lane + j * kWarp;
+    if (expert < experts) values[expert] = choices.value[j];
+  }
+  __syncwarp();
+  const float mine = lane < groups ? group_value(values + lane * size, size) : -INFINITY;
+  int better_groups = 0;
+  for (int other = 0; other < groups; ++other) {
+    const float rival = __shfl_sync(kAllLanes, mine, other);
+    better_groups += rival > mine || (rival == mine && other < lane) ? 1 : 0;
+  }
+  const unsigned kept =
+      __ballot_sync(kAllLanes, lane < groups && better_groups < shape.active_groups);
+#pragma unroll
+  for (int j = 0; j < kPerLane; ++j) {
+    const int expert = lane + j * kWarp;
+    if (expert < experts && (kept >> (expert / size) & 1) == 0) choices.value[j] = -INFINITY;
+  }
+}
+
+/// What experts are chosen by: logits, whose order is that of a softmax, or scores with corrections
+/// and without groups that are left.
+__device__ Logits choices_of(const Logits& logits, const RouterScores& scores,
+                             const RouteShape& shape, int lane, float* values) {
+  const bool by_logits = shape.score == planner::RouterScore::softmax &&
+                         shape.correction == nullptr && shape.groups == 1;
+  if (by_logits) return logits;
+  Logits choices;
+#pragma unroll
+  for (int j = 0; j < kPerLane; ++j) {
+    const int expert = lane + j * kWarp;
+    choices.value[j] = -INFINITY;
+    if (expert >= shape.experts) continue;
+    choices.value[j] = scores.score(logits.value[j]);
+    if (shape.correction != nullptr) choices.value[j] += low_half(shape.correction[expert]);
+  }
+  if (shape.groups > 1) leave_groups(choices, shape, lane, values);
+  return choices;
+}
+
 /// One warp per token. Shares lie at [token, choice] in d_share until rows are numbered.
 __global__ void __launch_bounds__(kThreads)
     choose_experts(const float* logits, RouteShape shape, RouteArrays routes) {
+  __shared__ float of_warps[kWarps][kMostExperts];
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const std::int64_t token =
       static_cast<std::int64_t>(blockIdx.x) * kWarps + static_cast<int>(threadIdx.x) / kWarp;
   if (token >= shape.tokens) return;
   const float* own = logits + token * shape.experts;
-  Logits values = Logits::load(own, static_cast<int>(shape.experts), lane);
-  const float2 scale = values.softmax_scale();
-  const int expert = choose(values, shape, lane);
+  const Logits values = Logits::load(own, static_cast<int>(shape.experts), lane);
+  const RouterScores scores = RouterScores::of(values, shape.score);
+  Logits choices = choices_of(values, scores, shape, lane, of_warps[threadIdx.x / kWarp]);
+  const int expert = choose(choices, shape, lane);
   const bool chosen = lane < shape.active;
-  const float probability = chosen ? expf(own[expert] - scale.x) / scale.y : 0.0f;
+  const float probability = chosen ? scores.score(own[expert]) : 0.0f;
   const float total = shape.normalized ? lane_sum(probability) : 1.0f;
   int rank = 0;
   for (int i = 0; i < shape.active; ++i) rank += __shfl_sync(kAllLanes, expert, i) < expert ? 1 : 0;
   if (!chosen) return;
   routes.expert[token * shape.active + rank] = expert;
-  routes.d_share[token * shape.active + rank] = probability / total;
+  routes.d_share[token * shape.active + rank] = shape.scaling * (probability / total);
 }
 
 /// Visits the routes of a chunk in order: body(route, expert) on every thread.
@@ -165,7 +223,8 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// One warp per token: d logit = p (dp - sum of dp p), and zeros behind the last expert.
+/// One warp per token: d logit = p (dp - sum of dp p), or dp p (1 - p) for sigmoids, and zeros
+/// behind the last expert.
 __global__ void __launch_bounds__(kThreads)
     logits_gradient(const float* logits, RouteShape shape, RouteArrays routes, float balance,
                     const float* counts, std::uint16_t* d_logits) {
@@ -176,7 +235,7 @@ __global__ void __launch_bounds__(kThreads)
   const int experts = static_cast<int>(shape.experts);
   const float* own = logits + token * experts;
   const Logits values = Logits::load(own, experts, lane);
-  const float2 scale = values.softmax_scale();
+  const RouterScores scores = RouterScores::of(values, shape.score);
   // Lane i has the token's i-th route.
   const bool chosen = lane < shape.active;
   const std::int64_t route = token * shape.active + lane;
@@ -184,8 +243,11 @@ __global__ void __launch_bounds__(kThreads)
   float d_chosen = chosen ? routes.d_share[routes.row[route]] : 0.0f;
   if (shape.normalized) {
     const float share = chosen ? routes.share[routes.row[route]] : 0.0f;
-    const float probability = chosen ? expf(own[expert] - scale.x) / scale.y : 0.0f;
-    d_chosen = (d_chosen - lane_sum(d_chosen * share)) / lane_sum(probability);
+    const float probability = chosen ? scores.score(own[expert]) : 0.0f;
+    const float mean = lane_sum(d_chosen * share);
+    d_chosen = (__fmul_rn(shape.scaling, d_chosen) - mean) / lane_sum(probability);
+  } else {
+    d_chosen *= shape.scaling;
   }
   float d[kPerLane], p[kPerLane];
   float dot = 0;
@@ -193,7 +255,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int i = 0; i < kPerLane; ++i) {
     const int mine = lane + i * kWarp;
     d[i] = balance != 0 && mine < experts ? balance * counts[mine] : 0.0f;
-    p[i] = expf(values.value[i] - scale.x) / scale.y;
+    p[i] = scores.score(values.value[i]);
     for (int j = 0; j < shape.active; ++j) {
       const int other = __shfl_sync(kAllLanes, expert, j);
       const float added = __shfl_sync(kAllLanes, d_chosen, j);
@@ -201,13 +263,15 @@ __global__ void __launch_bounds__(kThreads)
     }
     dot += p[i] * d[i];
   }
-  dot = lane_sum(dot);
+  dot = shape.score == planner::RouterScore::softmax ? lane_sum(dot) : 0.0f;
   const int row = static_cast<int>(planner::router_row(experts));
 #pragma unroll
   for (int i = 0; i < kPerLane; ++i) {
     const int mine = lane + i * kWarp;
     if (mine < row) {
-      const __nv_bfloat16 value = __float2bfloat16_rn(mine < experts ? p[i] * (d[i] - dot) : 0.0f);
+      const float slope =
+          shape.score == planner::RouterScore::softmax ? p[i] : p[i] * (1.0f - p[i]);
+      const __nv_bfloat16 value = __float2bfloat16_rn(mine < experts ? slope * (d[i] - dot) : 0.0f);
       d_logits[token * row + mine] = *reinterpret_cast<const std::uint16_t*>(&value);
     }
   }
@@ -222,6 +286,9 @@ void check_routes(const RouteShape& shape) {
             shape.active > 0 && shape.active <= kMostActive && shape.active <= shape.experts &&
             shape.tokens * shape.active <= INT32_MAX,
         "tokens go to some of at most 512 experts, at most 32 each");
+  check(shape.groups > 0 && shape.groups <= kMostGroups && shape.experts % shape.groups == 0 &&
+            shape.active_groups > 0 && shape.active_groups <= shape.groups,
+        "experts are in at most 32 equal groups");
 }
 
 }  // namespace

@@ -4,12 +4,16 @@
 
 #include <cstdint>
 
+#include "planner/models/block.hpp"
+#include "planner/models/experts.hpp"
+
 struct CUstream_st;
 
 namespace sluice::engine::cuda {
 
 inline constexpr std::int64_t kMostExperts = 512;
 inline constexpr std::int64_t kMostActive = 32;
+inline constexpr std::int64_t kMostGroups = 32;
 
 /// Sizes of a routing of tokens to experts. In the comments of this header T = `tokens`, E =
 /// `experts` (at most kMostExperts), and k = `active`, the number of experts of a token (at most
@@ -19,6 +23,12 @@ struct RouteShape {
   std::int64_t tokens = 0, experts = 0, active = 0;
   /// Whether the shares of a token's experts in its result are scaled to add up to 1.
   bool normalized = true;
+  planner::RouterScore score = planner::RouterScore::softmax;
+  /// Equal groups of experts, at most kMostGroups, and those that a token may choose from.
+  std::int64_t groups = 1, active_groups = 1;
+  float scaling = 1;  ///< Factor of shares.
+  /// Biases of the choice of experts, bf16 [E], which are no part of shares; null for none.
+  const std::uint16_t* correction = nullptr;
 };
 
 struct RouteArrays {
@@ -40,9 +50,10 @@ struct RouteArrays {
   std::int32_t* counts = nullptr;
 };
 
-/// Routes tokens to experts by `logits`, fp32 [T, E]: computes the softmax, each token's k experts
-/// of largest logits (the first among equals), and all of RouteArrays except d_share. The experts
-/// of a token are k different ones whatever the logits are.
+/// Routes tokens to experts by `logits`, fp32 [T, E]: computes scores, each token's k experts of
+/// largest scores (the first among equals), of their sums with `correction` where there is one, and
+/// all of RouteArrays except d_share. The experts of a token are k different ones whatever the
+/// logits are.
 void route(CUstream_st* stream, const float* logits, const RouteShape& shape,
            const RouteArrays& routes);
 
@@ -67,25 +78,36 @@ void route_backward(CUstream_st* stream, const float* logits, const RouteShape& 
                     const RouteArrays& routes, float balance, const float* counts,
                     std::uint16_t* d_logits);
 
-/// Adds the experts' results to each token: out[t] = base[t] + sum over a token's routes of
-/// rows[row], with out and base bf16 [T, width], rows bf16 [R, width], width a multiple of 8. Sums
-/// are in fp32 from the lowest expert on, rounded once. `out` may be `base`.
+/// What is added to each token beside its routes' rows.
+struct CombinedWith {
+  const std::uint16_t* base = nullptr;  ///< bf16 [T, width].
+  /// Result of an expert that all tokens pass through, bf16 [T, width]; null for none.
+  const std::uint16_t* shared = nullptr;
+  float factor = 1;  ///< Factor of the sum over experts.
+};
+
+/// Adds the experts' results to each token: out[t] = base[t] + factor (sum over a token's routes of
+/// rows[row] + shared[t]), with out bf16 [T, width], rows bf16 [R, width], width a multiple of 8.
+/// Sums are in fp32 from the lowest expert on, rounded once. `out` may be `base`.
 void combine_rows(CUstream_st* stream, const std::uint16_t* rows, const RouteShape& shape,
-                  const RouteArrays& routes, const std::uint16_t* base, std::int64_t width,
+                  const RouteArrays& routes, const CombinedWith& with, std::int64_t width,
                   std::uint16_t* out);
 
-/// Activation of each route (row r) times its share: activation[r] = share[r] silu(gate[r]) up[r],
-/// from packed rows [gate up], bf16 [R, 2 width], to bf16 [R, width]; rounded both before and after
-/// the multiplication by the share. width is a multiple of 8.
-void weighted_swiglu(CUstream_st* stream, const std::uint16_t* gate_up, const float* share,
-                     std::int64_t rows, std::int64_t width, std::uint16_t* activation);
+/// Activation of each route (row r) times its share: activation[r] = share[r] a(gate[r], up[r])
+/// (planner::Activation with a gate), from packed rows [gate up], bf16 [R, 2 width], to bf16 [R,
+/// width]; rounded both before and after the multiplication by the share. width is a multiple of 8.
+void weighted_activation(CUstream_st* stream, planner::Activation function,
+                         const std::uint16_t* gate_up, const float* share, std::int64_t rows,
+                         std::int64_t width, std::uint16_t* activation);
 
-/// Backward pass of weighted_swiglu. With d = d_activation[r], the gradient of its result:
-/// d_share[r] = sum over the row of d silu(gate) up; d_gate_up (packed) is what swiglu_backward
-/// makes of share[r] d. Then d_activation is overwritten with weighted_swiglu's result, share[r]
-/// silu(gate) up, with the same bits as in the forward pass.
-void weighted_swiglu_backward(CUstream_st* stream, const std::uint16_t* gate_up, const float* share,
-                              std::int64_t rows, std::int64_t width, std::uint16_t* d_activation,
-                              std::uint16_t* d_gate_up, float* d_share);
+/// Backward pass of weighted_activation. With d = d_activation[r], the gradient of its result:
+/// d_share[r] = sum over the row of d a(gate, up); d_gate_up (packed) is what activate_backward
+/// makes of share[r] d. Then d_activation is overwritten with weighted_activation's result, with
+/// the same bits as in the forward pass.
+void weighted_activation_backward(CUstream_st* stream, planner::Activation function,
+                                  const std::uint16_t* gate_up, const float* share,
+                                  std::int64_t rows, std::int64_t width,
+                                  std::uint16_t* d_activation, std::uint16_t* d_gate_up,
+                                  float* d_share);
 
 }  // namespace sluice::engine::cuda

@@ -1,5 +1,6 @@
 // Forward pass of tokens that continue a sequence, over its kept keys and values.
 #include "engine/cuda/kernels/kept_keys.hpp"
+#include "engine/cuda/kernels/loss.hpp"
 #include "engine/cuda/layers/templates.hpp"
 #include "engine/cuda/layers/views.hpp"
 #include "engine/cuda/runtime/check.hpp"
@@ -25,20 +26,25 @@ void CudaTemplates::extend(cudaStream_t stream, const std::uint16_t* weights,
   check(kept.count > 0 && kept.count <= tokens_ && kept.first + kept.count <= job_.seq_len,
         "kept keys have room for the tokens");
   const Span span{kept.first, kept.count};
+  const CudaLayer& layer = layer_of(record);
   const std::uint16_t* rotated = bf16(workspace + space_.rotated.count());
   project_qkv(stream, weights, record, span, workspace);
   rotate(stream, weights, record, span, nullptr, workspace + space_.rotated.count());
   std::uint16_t* values = kept.data + job_.seq_len * key_;
   pack_rows(stream, rotated + query_, qkv_, key_, kept.count, kept.data + kept.first * key_);
   pack_rows(stream, rotated + query_ + key_, qkv_, key_, kept.count, values + kept.first * key_);
-  cuda::attend_kept(stream,
-                    {.first = kept.first,
-                     .count = kept.count,
-                     .heads = job_.model.heads,
-                     .kv_heads = job_.model.kv_heads,
-                     .head_dim = job_.model.head_dim,
-                     .window = job_.model.kinds.front().window},
-                    rotated, qkv_, kept.data, values, bf16(record.at(layout_.attention)));
+  cuda::attend_kept(
+      stream,
+      {.first = kept.first,
+       .count = kept.count,
+       .heads = job_.model.heads,
+       .kv_heads = job_.model.kv_heads,
+       .head_dim = job_.model.head_dim,
+       .window = layer.shape.kinds.front().window,
+       .scale = static_cast<float>(planner::attention_scale(layer.shape)),
+       .softcap = static_cast<float>(layer.shape.scales.attention_softcap.value_or(0)),
+       .sinks = vector_of(weights, layer.slots.sinks)},
+      rotated, qkv_, kept.data, values, bf16(record.at(layout_.attention)));
   project_out(stream, weights, record, span, workspace);
 }
 
@@ -57,6 +63,7 @@ void CudaTemplates::logits(cudaStream_t stream, const std::uint16_t* head,
   normalize(stream, {bf16(input), head + ends_.final_norm.offset, 1}, workspace);
   cuda::row_logits(stream, lm_head, bf16(workspace + space_.normed.count()), vocab, hidden_,
                    values);
+  if (logit_change_.changes()) cuda::change_logits(stream, logit_change_, vocab, values);
   check_cuda(cudaMemcpyAsync(logits, values, static_cast<std::size_t>(vocab) * sizeof(float),
                              cudaMemcpyDefault, stream),
              "logits");

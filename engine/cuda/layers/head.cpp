@@ -31,7 +31,7 @@ void CudaTemplates::loss(cudaStream_t stream, const CudaLossArguments& arguments
     gemm_.forward(stream, size, normed + begin * hidden_, arguments.lm_head, nullptr, nullptr,
                   logits, gemm);
     cuda::cross_entropy(stream, logits, arguments.targets + begin, count, vocab, arguments.scale,
-                        losses + begin);
+                        losses + begin, logit_change_);
     gemm_.weight_gradient(stream, size, logits, normed + begin * hidden_,
                           arguments.lm_head_gradient,
                           arguments.into == cuda::Into::overwrite && begin == 0, gemm);
@@ -59,7 +59,7 @@ void CudaTemplates::loss_only(cudaStream_t stream, const CudaLossArguments& argu
     gemm_.forward(stream, {count, hidden_, job_.model.vocab}, normed + begin * hidden_,
                   arguments.lm_head, nullptr, nullptr, logits, workspace + space_.gemm.count());
     cuda::cross_entropy_loss(stream, logits, arguments.targets + begin, count, job_.model.vocab,
-                             losses + begin);
+                             losses + begin, logit_change_);
   }
   cuda::sum_losses(stream, losses, tokens_, arguments.loss_sum);
 }

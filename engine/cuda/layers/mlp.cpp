@@ -1,22 +1,39 @@
-// A block's MLP, forward and backward, in chunks of a job's mlp_chunk tokens. An MLP in one chunk
-// has gate and up in the block's record; one in several has a chunk's in the workspace, and its
-// backward pass computes them again.
+// A block's dense MLP, forward and backward, in chunks of a job's mlp_chunk tokens. An MLP in one
+// chunk has gate and up in the block's record; one in several has a chunk's in the workspace, and
+// its backward pass computes them again.
 #include <algorithm>
 
-#include "engine/cuda/kernels/swiglu.hpp"
+#include "engine/cuda/kernels/activation.hpp"
 #include "engine/cuda/layers/templates.hpp"
 #include "engine/cuda/layers/views.hpp"
 
 namespace sluice::engine {
 
+namespace {
+
+/// Rows of gate and up, of `width` elements each.
+cuda::GateUp rows_of(const CudaLayer& layer, const std::uint16_t* gate_up) {
+  const std::int64_t width = layer.shape.intermediate;
+  if (!layer.gated()) return {nullptr, gate_up, width};
+  return {gate_up, gate_up + width, 2 * width};
+}
+
+}  // namespace
+
 CudaTemplates::MlpChunk CudaTemplates::mlp_chunk(const CudaRecord& record, Span rows,
                                                  std::byte* workspace) const {
+  const CudaLayer& layer = layer_of(record);
   std::byte* expanded = job_.chunks_mlp()
                             ? workspace + space_.gate_up.count()
-                            : record.at(layout_.gate) + 4 * rows.first * intermediate_;
-  return {.rows = rows,
-          .residual = bf16(record.at(layout_.residual)) + rows.first * hidden_,
-          .gate_up = bf16(expanded)};
+                            : record.at(layout_.gate) + 2 * rows.first * layer.expanded();
+  const Slot& norm = layer.slots.norm_after_mlp;
+  const std::int64_t kept_rows = norm.exists() ? rows.first : 0;
+  return {
+      .layer = layer,
+      .rows = rows,
+      .residual = bf16(record.at(layout_.residual)) + rows.first * hidden_,
+      .gate_up = bf16(expanded),
+      .output = branch_output(record, norm, layout_.mlp_output, workspace) + kept_rows * hidden_};
 }
 
 template <class Body>
@@ -31,29 +48,52 @@ void CudaTemplates::for_mlp_chunks(const CudaRecord& record, std::int64_t tokens
 /// Norm, gate and up of a chunk.
 void CudaTemplates::expand(cudaStream_t stream, const std::uint16_t* weights, const MlpChunk& chunk,
                            std::byte* workspace) {
-  normalize(stream, post_norm(weights, chunk.residual, chunk.rows.count), workspace);
-  gemm_.forward(stream, {chunk.rows.count, hidden_, 2 * intermediate_},
-                workspace + space_.normed.count(), weights + slots_.gate.weight.offset,
-                vector_of(weights, slots_.gate.bias), nullptr, chunk.gate_up,
+  const CudaLayer& layer = chunk.layer;
+  const std::uint16_t* normed = normalize(
+      stream, norm_input(weights, layer.slots.norm_before_mlp, chunk.residual, chunk.rows.count),
+      workspace);
+  gemm_.forward(stream, {chunk.rows.count, hidden_, layer.expanded()}, normed,
+                weights + layer.expansion().weight.offset,
+                vector_of(weights, layer.expansion().bias), nullptr, chunk.gate_up,
                 workspace + space_.gemm.count());
 }
 
-/// SwiGLU, down projection and residual of a chunk.
+/// Activation, down projection and residual of a chunk.
 void CudaTemplates::contract(cudaStream_t stream, const std::uint16_t* weights,
                              const MlpChunk& chunk, std::byte* next_input, std::byte* workspace) {
-  std::byte* activation = workspace + space_.activation.count();
-  cuda::swiglu(stream, {chunk.gate_up, chunk.gate_up + intermediate_, 2 * intermediate_},
-               chunk.rows.count, intermediate_, bf16(activation));
-  gemm_.forward(stream, {chunk.rows.count, intermediate_, hidden_}, activation,
-                weights + slots_.down.weight.offset, vector_of(weights, slots_.down.bias),
-                chunk.residual, bf16(next_input) + chunk.rows.first * hidden_,
-                workspace + space_.gemm.count());
+  const CudaLayer& layer = chunk.layer;
+  const std::int64_t width = layer.shape.intermediate;
+  std::uint16_t* activation = bf16(workspace + space_.activation.count());
+  cuda::activate(stream, layer.shape.activation, rows_of(layer, chunk.gate_up), chunk.rows.count,
+                 width, activation);
+  multiply_onto_stream(stream, weights,
+                       {.size = {chunk.rows.count, width, hidden_},
+                        .x = activation,
+                        .projection = layer.slots.down,
+                        .norm = layer.slots.norm_after_mlp,
+                        .stream = chunk.residual,
+                        .output = chunk.output,
+                        .next = bf16(next_input) + chunk.rows.first * hidden_},
+                       workspace);
+}
+
+void CudaTemplates::rebuild_output(cudaStream_t stream, const std::uint16_t* weights,
+                                   const MlpChunk& chunk, std::byte* workspace) {
+  const CudaLayer& layer = chunk.layer;
+  if (!layer.slots.norm_after_mlp.exists()) return;
+  const std::int64_t width = layer.shape.intermediate;
+  std::uint16_t* activation = bf16(workspace + space_.activation.count());
+  cuda::activate(stream, layer.shape.activation, rows_of(layer, chunk.gate_up), chunk.rows.count,
+                 width, activation);
+  gemm_.forward(stream, {chunk.rows.count, width, hidden_}, activation,
+                weights + layer.slots.down.weight.offset, vector_of(weights, layer.slots.down.bias),
+                nullptr, chunk.output, workspace + space_.gemm.count());
 }
 
 void CudaTemplates::feed_forward(cudaStream_t stream, const std::uint16_t* weights,
                                  const CudaRecord& record, Span span, std::byte* next_input,
                                  std::byte* workspace) {
-  if (job_.model.experts) {
+  if (layer_of(record).shape.experts) {
     project_router(stream, weights, record, span, workspace);
     expand_experts(stream, weights, record, span, workspace);
     return contract_experts(stream, weights, record, span, next_input, workspace);
@@ -66,22 +106,27 @@ void CudaTemplates::feed_forward(cudaStream_t stream, const std::uint16_t* weigh
 
 void CudaTemplates::rebuild_mlp(cudaStream_t stream, const std::uint16_t* weights,
                                 const CudaRecord& record, std::byte* workspace) {
-  if (job_.model.experts) {
+  if (layer_of(record).shape.experts) {
     project_router(stream, weights, record, all_tokens(), workspace);
     return expand_experts(stream, weights, record, all_tokens(), workspace);
   }
   if (job_.chunks_mlp()) return;  // The backward pass rebuilds it chunk by chunk.
-  expand(stream, weights, mlp_chunk(record, all_tokens(), workspace), workspace);
+  const MlpChunk chunk = mlp_chunk(record, all_tokens(), workspace);
+  expand(stream, weights, chunk, workspace);
+  rebuild_output(stream, weights, chunk, workspace);
 }
 
 void CudaTemplates::backward_mlp(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
                                  cuda::Into into, const CudaRecord& record, std::uint16_t* d_stream,
                                  std::byte* workspace) {
-  if (job_.model.experts) {
+  if (layer_of(record).shape.experts) {
     return backward_experts(stream, weights, gradient, into, record, d_stream, workspace);
   }
   for_mlp_chunks(record, tokens_, workspace, [&](const MlpChunk& chunk) {
-    if (job_.chunks_mlp()) expand(stream, weights, chunk, workspace);
+    if (job_.chunks_mlp()) {
+      expand(stream, weights, chunk, workspace);
+      rebuild_output(stream, weights, chunk, workspace);
+    }
     backward_chunk(stream, weights, gradient, chunk.rows.first == 0 ? into : cuda::Into::accumulate,
                    chunk, d_stream + chunk.rows.first * hidden_, workspace);
   });
@@ -90,34 +135,38 @@ void CudaTemplates::backward_mlp(cudaStream_t stream, const std::uint16_t* weigh
 void CudaTemplates::backward_chunk(cudaStream_t stream, const std::uint16_t* weights,
                                    float* gradient, cuda::Into into, const MlpChunk& chunk,
                                    std::uint16_t* d_stream, std::byte* workspace) {
+  const CudaLayer& layer = chunk.layer;
+  const BlockSlots& slots = layer.slots;
   const bool first = into == cuda::Into::overwrite;
-  const std::int64_t tokens = chunk.rows.count;
-  const NormInput norm = post_norm(weights, chunk.residual, tokens);
+  const std::int64_t tokens = chunk.rows.count, width = layer.shape.intermediate;
+  const CudaGemm::Size in{tokens, hidden_, layer.expanded()}, out{tokens, width, hidden_};
+  const Projection& expansion = layer.expansion();
   std::byte* gemm = workspace + space_.gemm.count();
-  std::byte* normed = workspace + space_.normed.count();
-  std::byte* d_normed = workspace + space_.d_normed.count();
   std::uint16_t* activation = bf16(workspace + space_.activation.count());
   std::uint16_t* d_gate_up = bf16(workspace + space_.d_gate_up.count());
 
-  gemm_.input_gradient(stream, {tokens, intermediate_, hidden_}, d_stream,
-                       weights + slots_.down.weight.offset, activation, gemm);
-  cuda::swiglu_backward(stream, {chunk.gate_up, chunk.gate_up + intermediate_, 2 * intermediate_},
-                        activation, tokens, intermediate_,
-                        {.d_gate = d_gate_up,
-                         .d_up = d_gate_up + intermediate_,
-                         .stride = 2 * intermediate_,
-                         .activation = activation});
-  gemm_.weight_gradient(stream, {tokens, intermediate_, hidden_}, d_stream, activation,
-                        gradient + slots_.down.weight.offset, first, gemm);
-  bias_gradient(stream, slots_.down.bias, d_stream, tokens, hidden_, gradient, into, workspace);
-  if (!job_.chunks_mlp()) normalize(stream, norm, workspace);
-  gemm_.weight_gradient(stream, {tokens, hidden_, 2 * intermediate_}, d_gate_up, normed,
-                        gradient + slots_.gate.weight.offset, first, gemm);
-  bias_gradient(stream, slots_.gate.bias, d_gate_up, tokens, 2 * intermediate_, gradient, into,
+  const std::uint16_t* d =
+      branch_gradient(stream, norm_input(weights, slots.norm_after_mlp, chunk.output, tokens),
+                      slots.norm_after_mlp, d_stream, gradient, into, workspace);
+  gemm_.input_gradient(stream, out, d, weights + slots.down.weight.offset, activation, gemm);
+  cuda::activate_backward(stream, layer.shape.activation, rows_of(layer, chunk.gate_up), activation,
+                          tokens, width,
+                          {.d_gate = d_gate_up,
+                           .d_up = layer.gated() ? d_gate_up + width : d_gate_up,
+                           .stride = layer.expanded(),
+                           .activation = activation});
+  gemm_.weight_gradient(stream, out, d, activation, gradient + slots.down.weight.offset, first,
+                        gemm);
+  bias_gradient(stream, slots.down.bias, d, tokens, hidden_, gradient, into, workspace);
+  const NormInput norm = norm_input(weights, slots.norm_before_mlp, chunk.residual, tokens);
+  const std::uint16_t* normed = normalize(stream, norm, workspace);
+  gemm_.weight_gradient(stream, in, d_gate_up, normed, gradient + expansion.weight.offset, first,
+                        gemm);
+  bias_gradient(stream, expansion.bias, d_gate_up, tokens, layer.expanded(), gradient, into,
                 workspace);
-  gemm_.input_gradient(stream, {tokens, hidden_, 2 * intermediate_}, d_gate_up,
-                       weights + slots_.gate.weight.offset, d_normed, gemm);
-  add_norm_backward(stream, norm, slots_.norm_before_mlp, gradient, into, d_stream, workspace);
+  gemm_.input_gradient(stream, in, d_gate_up, weights + expansion.weight.offset,
+                       workspace + space_.d_normed.count(), gemm);
+  add_norm_backward(stream, norm, slots.norm_before_mlp, gradient, into, d_stream, workspace);
 }
 
 }  // namespace sluice::engine

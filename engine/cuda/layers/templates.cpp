@@ -1,18 +1,19 @@
 #include "engine/cuda/layers/templates.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
 #include <utility>
 
 #include "engine/cuda/kernels/bias.hpp"
-#include "engine/cuda/kernels/documents.hpp"
 #include "engine/cuda/kernels/embedding.hpp"
 #include "engine/cuda/kernels/norm.hpp"
-#include "engine/cuda/kernels/rope.hpp"
+#include "engine/cuda/kernels/rotary.hpp"
+#include "engine/cuda/kernels/sinks.hpp"
 #include "engine/cuda/layers/views.hpp"
 #include "engine/cuda/runtime/check.hpp"
 #include "engine/host/rope.hpp"
 #include "planner/models/support.hpp"
+#include "planner/scratch/tiled_attention.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -30,13 +31,6 @@ void CudaTemplates::require_computable(const planner::Job& job) {
     throw BadRequest(
         "compute: the cuda backend computes in bf16 (fp32 accumulation): use compute=bf16");
   }
-  if (job.attention == planner::AttentionSpan::document &&
-      planner::attention_shape(job).window.has_value()) {
-    throw BadRequest(
-        "packing: the cuda backend keeps attention inside documents only without a sliding window: "
-        "use packing=off or stream, or seq_len of at most the window, " +
-        std::to_string(*planner::attention_shape(job).window));
-  }
   if (job.model.hidden > cuda::kMostNormWidth) {
     throw BadRequest("model.hidden_size: the cuda backend computes rows of up to " +
                      std::to_string(cuda::kMostNormWidth) + " columns, and the model has " +
@@ -47,23 +41,22 @@ void CudaTemplates::require_computable(const planner::Job& job) {
                      ", which the cuda backend does not compute: use --backend host");
   }
   require_computable_experts(job.model);
-  for (std::size_t unit = 0; unit < planner::unit_count(job.model); ++unit) {
-    const planner::UnitTensors tensors = planner::unit_tensors(job.model, unit);
-    if (tensors.parameters() != tensors.padded_size) {
-      throw BadRequest("model: the cuda backend needs tensor sizes that are multiples of " +
-                       std::to_string(planner::kTensorAlign) + " elements; " +
-                       planner::unit_name(job.model, unit) + " has others");
-    }
-  }
+  require_whole_tensors(job.model);
 }
 
-/// RoPE tables on the device: the only memory outside the arenas besides the libraries' own.
+/// RoPE tables on the device, one behind the other: the only memory outside the arenas besides the
+/// libraries' own.
 struct CudaTemplates::Tables {
   explicit Tables(const planner::Job& job) {
-    RopeTableValues tables =
-        rope_table_values(job.model.rotary.front(), job.model.head_dim, job.seq_len);
-    std::vector<float> values = std::move(tables.cos);
-    values.insert(values.end(), tables.sin.begin(), tables.sin.end());
+    std::vector<float> values;
+    std::vector<std::size_t> places;
+    for (const planner::RotaryTable& table : job.model.rotary) {
+      const RopeTableValues each = rope_table_values(table, job.model.head_dim, job.seq_len);
+      for (const std::vector<float>* half : {&each.cos, &each.sin}) {
+        places.push_back(values.size());
+        values.insert(values.end(), half->begin(), half->end());
+      }
+    }
     check(Bytes(static_cast<std::int64_t>(values.size() * sizeof(float))) ==
               planner::rope_table_bytes(job),
           "RoPE tables take what the planner counts");
@@ -71,45 +64,113 @@ struct CudaTemplates::Tables {
     check_cuda(
         cudaMemcpy(memory, values.data(), values.size() * sizeof(float), cudaMemcpyHostToDevice),
         "RoPE tables");
-    view = {.cos = static_cast<const float*>(memory),
-            .sin = static_cast<const float*>(memory) + values.size() / 2};
+    const auto* first = static_cast<const float*>(memory);
+    for (std::size_t i = 0; i < places.size(); i += 2) {
+      views.push_back({.cos = first + places[i], .sin = first + places[i + 1]});
+    }
   }
   ~Tables() { cudaFree(memory); }
   Tables(const Tables&) = delete;
   Tables& operator=(const Tables&) = delete;
   void* memory = nullptr;
-  cuda::RopeTables view;
+  std::vector<cuda::RopeTables> views;  ///< The tables, as the model numbers them.
 };
+
+namespace {
+
+float embedding_factor(const planner::Scales& scales) {
+  const auto factor = static_cast<float>(scales.embedding);
+  if (!scales.embedding_rounded) return factor;
+  // To the nearest bf16, ties to even.
+  const auto bits = std::bit_cast<std::uint32_t>(factor);
+  return std::bit_cast<float>((bits + 0x7fffU + ((bits >> 16) & 1U)) & 0xffff0000U);
+}
+
+cuda::LogitChange logit_change(const planner::Scales& scales) {
+  return {.factor = static_cast<float>(scales.logits),
+          .bound = static_cast<float>(scales.logits_softcap.value_or(0))};
+}
+
+}  // namespace
 
 CudaTemplates::CudaTemplates(const planner::Job& job, std::optional<GemmTable> gemm)
     : job_(checked(job)),
       layout_(planner::block_record(job)),
       space_(planner::cuda_workspace(job)),
-      slots_(block_slots(job.model)),
       ends_(end_slots(job.model)),
       tokens_(job.micro_tokens()),
       hidden_(job.model.hidden),
       query_(job.model.heads * job.model.head_dim),
       key_(job.model.kv_heads * job.model.head_dim),
       qkv_(query_ + 2 * key_),
-      intermediate_(job.model.intermediate),
+      embedding_factor_(embedding_factor(job.model.scales)),
+      residual_factor_(static_cast<float>(job.model.scales.residual)),
+      logit_change_(logit_change(job.model.scales)),
       gemm_(std::move(gemm)),
       tables_(std::make_unique<Tables>(job)) {
-  if (!job.sequence_chunk) attention_.emplace(cudnn_, planner::attention_shape(job));
-  check(slots_.k.weight.offset == slots_.q.weight.offset + slots_.q.weight.size() &&
-            slots_.v.weight.offset == slots_.k.weight.offset + slots_.k.weight.size() &&
-            slots_.up.weight.offset == slots_.gate.weight.offset + slots_.gate.weight.size() &&
-            slots_.experts.up.weight.offset ==
-                slots_.experts.gate.weight.offset + slots_.experts.gate.weight.size(),
+  make_layers();
+}
+
+/// The attention of layers of one kind; kinds of equal shapes share it.
+const CudaAttention* CudaTemplates::attention_of(const planner::Job& uniform) {
+  if (uniform.sequence_chunk) return nullptr;
+  const planner::AttentionShape shape = planner::attention_shape(uniform);
+  const auto found =
+      std::ranges::find(attentions_, shape, [](const auto& each) { return each.first; });
+  if (found != attentions_.end()) return found->second.get();
+  attentions_.emplace_back(shape, std::make_unique<CudaAttention>(cudnn_, shape));
+  const CudaAttention* made = attentions_.back().second.get();
+  check(std::max(made->forward_workspace(), made->backward_workspace()) <=
+            planner::attention_scratch(shape),
+        "attention's workspace is within its bound");
+  return made;
+}
+
+void CudaTemplates::make_layers() {
+  const bool documents = job_.attention == planner::AttentionSpan::document;
+  for (std::size_t kind = 0; kind < job_.model.kinds.size(); ++kind) {
+    planner::Job uniform = job_;
+    uniform.model = planner::uniform_shape(job_.model, kind);
+    const planner::LayerKind& of = uniform.model.kinds.front();
+    CudaLayer layer{.shape = uniform.model, .slots = block_slots(uniform.model), .tables = {}};
+    if (of.rotary) {
+      const planner::RotaryTable& table = job_.model.rotary[*of.rotary];
+      layer.tables = tables_->views[*of.rotary];
+      layer.pairs = table.rotated.value_or(job_.model.head_dim) / 2;
+    }
+    if (documents && of.window && *of.window < job_.seq_len) layer.window_in_documents = of.window;
+    // Kinds without a layer have no attention either.
+    if (planner::layers_of_kind(job_.model, kind) > 0) layer.attention = attention_of(uniform);
+    layer.unwritten = unwritten_ranges(uniform.model);
+    check_layer(layer);
+    layers_.push_back(std::move(layer));
+  }
+}
+
+void CudaTemplates::check_layer(const CudaLayer& layer) const {
+  const BlockSlots& slots = layer.slots;
+  const auto follows = [](const Slot& one, const Slot& other) {
+    return !one.exists() || other.offset == one.offset + one.size();
+  };
+  check(follows(slots.q.weight, slots.k.weight) && follows(slots.k.weight, slots.v.weight) &&
+            follows(slots.q.bias, slots.k.bias) && follows(slots.k.bias, slots.v.bias) &&
+            follows(slots.gate.weight, slots.up.weight) &&
+            follows(slots.gate.bias, slots.up.bias) &&
+            follows(slots.experts.gate.weight, slots.experts.up.weight) &&
+            follows(slots.experts.gate.bias, slots.experts.up.bias),
         "q, k, v and gate, up are adjacent");
-  check(
-      !attention_ || std::max(attention_->forward_workspace(), attention_->backward_workspace()) <=
-                         planner::attention_workspace_bound(planner::attention_shape(job)),
-      "attention's workspace is within its bound");
-  const cuda::RopeShape rope = rope_shape(all_tokens(), nullptr);
-  check(std::max(
-            {cuda::norm_backward_workspace(tokens_, hidden_), cuda::rope_backward_workspace(rope),
-             cuda::column_sum_workspace(tokens_, std::max({qkv_, 2 * intermediate_, hidden_}))}) <=
+  const std::int64_t experts = layer.shape.experts ? layer.shape.experts->count : 0;
+  const cuda::RopeShape heads = rope_shape(all_tokens(), nullptr);
+  const std::int64_t wide = 2 * layer.shape.intermediate;
+  const Bytes turning =
+      layer.turns_generally(job_.seq_len)
+          ? cuda::rotary_backward_workspace({.heads = heads, .norm = layer.shape.head_norm})
+          : cuda::rope_backward_workspace(heads);
+  check(std::max({cuda::norm_backward_workspace(tokens_, hidden_), turning,
+                  cuda::sinks_workspace(
+                      {job_.micro_batch, job_.seq_len, job_.model.heads, job_.model.head_dim}),
+                  cuda::column_sum_workspace(
+                      tokens_, std::max({qkv_, wide, hidden_, planner::router_row(experts)}))}) <=
             space_.gemm - space_.partials,
         "partial sums are within their bound");
 }
@@ -125,85 +186,25 @@ cuda::RopeShape CudaTemplates::rope_shape(Span span, const std::int32_t* starts)
           .starts = starts};
 }
 
-cuda::RopeTables CudaTemplates::rope_tables(std::int64_t first) const {
-  const std::int64_t offset = first * job_.model.head_dim / 2;
-  return {.cos = tables_->view.cos + offset, .sin = tables_->view.sin + offset};
-}
-
 std::string CudaTemplates::numerics() const {
+  std::string attention;
+  for (const auto& [shape, each] : attentions_) {
+    attention += (attention.empty() ? "" : " and ") + each->engines();
+  }
   return gemm_.numerics(gemm_keys(job_)) + ", cudnn " + std::to_string(cudnn_.version()) +
-         ", attention " + (attention_ ? attention_->engines() : "over kept keys") + ", kernels 1" +
+         ", attention " + (attention.empty() ? "over kept keys" : attention) + ", kernels 1" +
          (job_.model.experts ? ", experts 1" : "");
 }
 
 void CudaTemplates::embed_forward(cudaStream_t stream, const std::uint16_t* weights,
                                   const std::int32_t* tokens, std::int64_t count,
                                   std::byte* output) const {
-  cuda::embed(stream, weights + ends_.embedding.offset, tokens, count, hidden_, bf16(output));
+  cuda::embed(stream, weights + ends_.embedding.offset, tokens, count, hidden_, bf16(output),
+              embedding_factor_);
   if (counts_bytes() > 0) {
     check_cuda(cudaMemsetAsync(output + layout_.counts.count(), 0, 2 * counts_bytes(), stream),
                "routes and probabilities");
   }
-}
-
-const std::int32_t* CudaTemplates::find_documents(cudaStream_t stream, const CudaRecord& record,
-                                                  std::byte* workspace) const {
-  if (record.documents == nullptr) return nullptr;
-  auto* starts = reinterpret_cast<std::int32_t*>(workspace + space_.starts.count());
-  cuda::document_starts(stream, record.documents, job_.micro_batch, job_.seq_len, starts);
-  return starts;
-}
-
-void CudaTemplates::rotate(cudaStream_t stream, const std::uint16_t* weights,
-                           const CudaRecord& record, Span span, const std::int32_t* starts,
-                           std::byte* rotated) const {
-  const std::uint16_t* raw = bf16(record.at(layout_.q));
-  std::uint16_t* turned = bf16(rotated);
-  const cuda::HeadNorms norms{.q = vector_of(weights, slots_.q_norm),
-                              .k = vector_of(weights, slots_.k_norm),
-                              .eps = static_cast<float>(job_.model.rms_eps)};
-  cuda::HeadScales scales;
-  if (job_.model.head_norm == planner::HeadNorm::per_head) {
-    scales = {.q = fp32(record.at(layout_.q_rstd)), .k = fp32(record.at(layout_.k_rstd))};
-  }
-  cuda::rope_forward(stream, rope_shape(span, starts), rope_tables(span.first), norms,
-                     {raw, raw + query_, qkv_, qkv_}, {turned, turned + query_, qkv_, qkv_},
-                     scales);
-  check_cuda(cudaMemcpy2DAsync(
-                 turned + query_ + key_, 2 * static_cast<std::size_t>(qkv_), raw + query_ + key_,
-                 2 * static_cast<std::size_t>(qkv_), 2 * static_cast<std::size_t>(key_),
-                 static_cast<std::size_t>(span.count), cudaMemcpyDeviceToDevice, stream),
-             "values beside rotated queries and keys");
-}
-
-/// Norm and projection to q, k, v.
-void CudaTemplates::project_qkv(cudaStream_t stream, const std::uint16_t* weights,
-                                const CudaRecord& record, Span span, std::byte* workspace) {
-  normalize(stream, {bf16(record.input), weights + slots_.norm_before_attention.offset, span.count},
-            workspace);
-  gemm_.forward(stream, {span.count, hidden_, qkv_}, workspace + space_.normed.count(),
-                weights + slots_.q.weight.offset, vector_of(weights, slots_.q.bias), nullptr,
-                record.at(layout_.q), workspace + space_.gemm.count());
-}
-
-/// Norm, q, k, v, RoPE and attention: writes the record from q to lse.
-void CudaTemplates::attend(cudaStream_t stream, const std::uint16_t* weights,
-                           const CudaRecord& record, std::byte* workspace) {
-  std::byte* rotated = workspace + space_.rotated.count();
-  const std::int32_t* starts = find_documents(stream, record, workspace);
-  project_qkv(stream, weights, record, all_tokens(), workspace);
-  rotate(stream, weights, record, all_tokens(), starts, rotated);
-  attention_->forward(stream, bf16(rotated), bf16(rotated) + query_, bf16(rotated) + query_ + key_,
-                      record.at(layout_.attention), fp32(record.at(layout_.lse)),
-                      workspace + space_.attention.count(), starts);
-}
-
-/// Adds the o projection to the residual stream.
-void CudaTemplates::project_out(cudaStream_t stream, const std::uint16_t* weights,
-                                const CudaRecord& record, Span span, std::byte* workspace) {
-  gemm_.forward(stream, {span.count, query_, hidden_}, record.at(layout_.attention),
-                weights + slots_.o.weight.offset, vector_of(weights, slots_.o.bias), record.input,
-                record.at(layout_.residual), workspace + space_.gemm.count());
 }
 
 void CudaTemplates::block_forward(cudaStream_t stream, const std::uint16_t* weights,
@@ -228,7 +229,7 @@ void CudaTemplates::embed_backward(cudaStream_t stream, const std::int32_t* toke
                                    const std::byte* stream_gradient, float* gradient,
                                    cuda::Into into) const {
   cuda::embed_backward(stream, tokens, bf16(stream_gradient), tokens_, hidden_, job_.model.vocab,
-                       gradient + ends_.embedding.offset, into);
+                       gradient + ends_.embedding.offset, into, embedding_factor_);
 }
 
 }  // namespace sluice::engine

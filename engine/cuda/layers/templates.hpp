@@ -7,12 +7,16 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "engine/cuda/attention/attention.hpp"
 #include "engine/cuda/kernels/into.hpp"
+#include "engine/cuda/kernels/loss.hpp"
 #include "engine/cuda/kernels/norm.hpp"
 #include "engine/cuda/kernels/rope.hpp"
+#include "engine/cuda/kernels/routes.hpp"
+#include "engine/cuda/layers/layer_kind.hpp"
 #include "engine/cuda/products/gemm.hpp"
 #include "engine/host/unit_slots.hpp"
 #include "planner/graph/record.hpp"
@@ -70,10 +74,10 @@ struct CudaLossArguments {
 /// stay valid until the stream has passed. Calls on one object must not overlap.
 class CudaTemplates {
  public:
-  /// Throws BadRequest for what the backend does not compute (fp32 compute, documents under a
-  /// sliding window, too large rows or experts, sizes that are not multiples of 32),
-  /// EnvironmentError if a library fails. `gemm`: algorithms of the job's matrix products
-  /// (ensure_gemm_table); the library's first suggestions without it.
+  /// Throws BadRequest for what the backend does not compute (fp32 compute, too large rows or
+  /// experts, sizes that are not multiples of 32), EnvironmentError if a library fails. `gemm`:
+  /// algorithms of the job's matrix products (ensure_gemm_table); the library's first suggestions
+  /// without it.
   explicit CudaTemplates(const planner::Job& job, std::optional<GemmTable> gemm = std::nullopt);
   ~CudaTemplates();
   /// Throws the BadRequest that the constructor would throw for `job`; needs no GPU.
@@ -133,36 +137,48 @@ class CudaTemplates {
     std::int64_t first, count;
   };
   [[nodiscard]] Span all_tokens() const { return {0, tokens_}; }
+  [[nodiscard]] const CudaLayer& layer_of(const CudaRecord& record) const {
+    return layers_[planner::kind_index(job_.model, record.layer)];
+  }
+  void make_layers();
+  [[nodiscard]] const CudaAttention* attention_of(const planner::Job& uniform);
+  void check_layer(const CudaLayer& layer) const;
   [[nodiscard]] cuda::RopeShape rope_shape(Span span, const std::int32_t* starts) const;
-  [[nodiscard]] cuda::RopeTables rope_tables(std::int64_t first) const;
-  /// Computes the position of the first token of each token's document into the workspace, int32
-  /// [T], and returns its address; null if attention does not stay within documents.
-  const std::int32_t* find_documents(cudaStream_t stream, const CudaRecord& record,
-                                     std::byte* workspace) const;
+  /// Positions, int32 [T] in the workspace; null if attention does not stay within documents.
+  struct Documents {
+    const std::int32_t* starts = nullptr;      ///< First token of each token's document.
+    const std::int32_t* first_keys = nullptr;  ///< First key that each token sees.
+  };
+  [[nodiscard]] Documents find_documents(cudaStream_t stream, const CudaRecord& record,
+                                         std::byte* workspace) const;
   /// First half of block_extend: everything up to the residual stream after attention.
   void extend(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
               const CudaKeptKeys& kept, std::byte* workspace);
 
   // Defined in engine/cuda/layers/block_parts.cpp.
-  /// What an RMSNorm reads: `rows` rows of the residual stream, and the norm's weight.
+  /// What an RMSNorm reads: `rows` rows, and the norm's weight, null for no norm.
   struct NormInput {
     const std::uint16_t* x;
     const std::uint16_t* weight;
     std::int64_t rows;
   };
-  [[nodiscard]] NormInput post_norm(const std::uint16_t* weights, const std::uint16_t* residual,
-                                    std::int64_t rows) const {
-    return {residual, weights + slots_.norm_before_mlp.offset, rows};
+  [[nodiscard]] static NormInput norm_input(const std::uint16_t* weights, const Slot& norm,
+                                            const std::uint16_t* x, std::int64_t rows);
+  [[nodiscard]] cuda::NormFactor norm_factor() const {
+    return job_.model.norms.one_plus_weight ? cuda::NormFactor::one_plus_weight
+                                            : cuda::NormFactor::weight;
   }
   /// Computes an RMSNorm; its result and reciprocal RMS go to `normed` and `rstd` in the workspace.
-  void normalize(cudaStream_t stream, const NormInput& norm, std::byte* workspace) const;
+  /// Returns the result, which is x itself without a norm.
+  const std::uint16_t* normalize(cudaStream_t stream, const NormInput& norm,
+                                 std::byte* workspace) const;
   /// Backward pass of an RMSNorm, from the gradient of its result, `d_normed`, and its `rstd`, both
   /// in the workspace.
   void normalize_backward(cudaStream_t stream, const NormInput& norm,
                           const cuda::NormGradients& gradients, std::byte* workspace) const;
   /// Backward pass of an RMSNorm of the residual stream, whose gradient is added to `d_stream`.
   /// `weight`: place of the norm's weight in the block's parameters, and of its gradient in
-  /// `gradient`.
+  /// `gradient`. Without a norm the gradient of its result is added as it is.
   void add_norm_backward(cudaStream_t stream, const NormInput& norm, const Slot& weight,
                          float* gradient, cuda::Into into, std::uint16_t* d_stream,
                          std::byte* workspace) const;
@@ -172,8 +188,40 @@ class CudaTemplates {
                      std::int64_t tokens, std::int64_t columns, float* gradient, cuda::Into into,
                      std::byte* workspace) const;
 
+  // Defined in engine/cuda/layers/branches.cpp: a sublayer's output on its way into the residual
+  // stream, through a norm and a factor if the model has them.
+  [[nodiscard]] bool changes_branch(const Slot& norm) const {
+    return norm.exists() || residual_factor_ != 1;
+  }
+  /// The last product of a sublayer, and where its result goes.
+  struct BranchProduct {
+    CudaGemm::Size size;
+    const void* x;
+    const Projection& projection;
+    const Slot& norm;             ///< Norm of the result.
+    const std::uint16_t* stream;  ///< Residual stream that it joins.
+    std::uint16_t* output;        ///< Place of the result, where it does not just join.
+    std::uint16_t* next;          ///< Residual stream behind.
+  };
+  void multiply_onto_stream(cudaStream_t stream, const std::uint16_t* weights,
+                            const BranchProduct& product, std::byte* workspace);
+  /// Place of a sublayer's output: `kept` of the record where a norm follows, whose backward pass
+  /// reads it, else scratch.
+  [[nodiscard]] std::uint16_t* branch_output(const CudaRecord& record, const Slot& norm, Bytes kept,
+                                             std::byte* workspace) const;
+  /// Gradient of the sublayer's `output`, from d, that of the residual stream: d itself, or rows in
+  /// the workspace.
+  [[nodiscard]] const std::uint16_t* branch_gradient(cudaStream_t stream, const NormInput& output,
+                                                     const Slot& norm, const std::uint16_t* d,
+                                                     float* gradient, cuda::Into into,
+                                                     std::byte* workspace) const;
+
+  // Defined in engine/cuda/layers/attention_half.cpp.
   void project_qkv(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
                    Span span, std::byte* workspace);
+  /// Attention's output as the o projection takes it: times its gate if there is one.
+  [[nodiscard]] const std::uint16_t* gated_attention(cudaStream_t stream, const CudaRecord& record,
+                                                     std::int64_t rows, std::byte* workspace) const;
   void attend(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
               std::byte* workspace);
   void project_out(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
@@ -191,19 +239,51 @@ class CudaTemplates {
   void backward_experts(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
                         cuda::Into into, const CudaRecord& record, std::uint16_t* d_stream,
                         std::byte* workspace);
+  void backward_router(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
+                       cuda::Into into, const CudaRecord& record, const float* counts,
+                       std::byte* workspace) const;
   /// Size in bytes of one of the two sums, fp32 [experts], that lie behind the tokens of the
   /// residual stream and that blocks add to for load balancing: numbers of routes, and
   /// probabilities. Zero if there is no load-balancing loss.
   [[nodiscard]] std::size_t counts_bytes() const;
+  [[nodiscard]] cuda::RouteShape route_shape(const CudaLayer& layer, const std::uint16_t* weights,
+                                             std::int64_t tokens) const;
+
+  // Defined in engine/cuda/layers/shared_expert.cpp: the expert that all tokens pass through, whose
+  // rows of gate and up lie behind those of all routes.
+  void expand_shared(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
+                     std::int64_t tokens, std::byte* workspace);
+  /// Result of the shared expert in the workspace; null without one.
+  [[nodiscard]] const std::uint16_t* contract_shared(cudaStream_t stream,
+                                                     const std::uint16_t* weights,
+                                                     const CudaRecord& record, std::int64_t tokens,
+                                                     std::byte* workspace);
+  /// Backward pass of the shared expert from d, the gradient of its result; returns the gradient of
+  /// its input in the workspace, null without such an expert.
+  [[nodiscard]] const std::uint16_t* backward_shared(cudaStream_t stream,
+                                                     const std::uint16_t* weights, float* gradient,
+                                                     cuda::Into into, const CudaRecord& record,
+                                                     const std::uint16_t* d, std::byte* workspace);
+  void switch_shares(cudaStream_t stream, const std::uint16_t* weights, const CudaLayer& layer,
+                     std::int64_t tokens, std::byte* workspace) const;
+  void backward_switch(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
+                       cuda::Into into, const CudaLayer& layer, std::byte* workspace) const;
+
+  // Defined in engine/cuda/layers/rotation.cpp.
   void rotate(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
               Span span, const std::int32_t* starts, std::byte* rotated) const;
+  void rotate_backward(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
+                       cuda::Into into, const CudaRecord& record, const std::int32_t* starts,
+                       std::byte* workspace) const;
 
   // Defined in engine/cuda/layers/mlp.cpp.
   /// Tokens that the MLP computes at one time (Job::mlp_chunk), and where their values lie.
   struct MlpChunk {
+    const CudaLayer& layer;
     Span rows;  ///< Range of these tokens among those of the call.
     const std::uint16_t* residual;
     std::uint16_t* gate_up;
+    std::uint16_t* output;  ///< Output of the MLP, where a norm follows it.
   };
   [[nodiscard]] MlpChunk mlp_chunk(const CudaRecord& record, Span rows, std::byte* workspace) const;
   template <class Body>
@@ -213,6 +293,9 @@ class CudaTemplates {
               std::byte* workspace);
   void contract(cudaStream_t stream, const std::uint16_t* weights, const MlpChunk& chunk,
                 std::byte* next_input, std::byte* workspace);
+  /// Computes a chunk's output again where a norm's backward pass reads it.
+  void rebuild_output(cudaStream_t stream, const std::uint16_t* weights, const MlpChunk& chunk,
+                      std::byte* workspace);
   /// Computes the next block's input, next_input, from the residual stream after attention, by the
   /// MLP or by experts.
   void feed_forward(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
@@ -225,22 +308,32 @@ class CudaTemplates {
   void backward_mlp(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
                     cuda::Into into, const CudaRecord& record, std::uint16_t* d_stream,
                     std::byte* workspace);
+  // Defined in engine/cuda/layers/block_backward.cpp.
   void backward_attention(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
                           cuda::Into into, const CudaRecord& record, std::uint16_t* d_stream,
                           std::byte* workspace);
+  void backward_out(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
+                    cuda::Into into, const CudaRecord& record, const std::uint16_t* d_stream,
+                    std::byte* workspace);
+  void backward_qkv(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
+                    cuda::Into into, const CudaRecord& record, std::uint16_t* d_stream,
+                    std::byte* workspace);
 
   planner::Job job_;
   planner::BlockRecord layout_;
   planner::CudaWorkspace space_;
-  BlockSlots slots_;
   EndSlots ends_;
-  std::int64_t tokens_, hidden_, query_, key_, qkv_, intermediate_;
+  std::int64_t tokens_, hidden_, query_, key_, qkv_;
+  float embedding_factor_;  ///< Factor of the embedding's rows.
+  float residual_factor_;   ///< Factor of what joins the residual stream.
+  cuda::LogitChange logit_change_;
   CudaGemm gemm_;
   Cudnn cudnn_;
-  /// Attention of whole sequences; none for jobs that compute sequences part by part
-  /// (Job::sequence_chunk).
-  std::optional<CudaAttention> attention_;
+  /// Attentions of whole sequences, each of another shape; none for jobs that compute sequences
+  /// part by part (Job::sequence_chunk).
+  std::vector<std::pair<planner::AttentionShape, std::unique_ptr<CudaAttention>>> attentions_;
   std::unique_ptr<Tables> tables_;
+  std::vector<CudaLayer> layers_;  ///< Kinds of layers, as the model numbers them.
 };
 
 }  // namespace sluice::engine

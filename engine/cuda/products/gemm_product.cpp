@@ -70,26 +70,52 @@ Bytes output_element(GemmProduct product) {
   return Bytes(product == GemmProduct::weight_gradient ? 4 : 2);
 }
 
+namespace {
+
+/// Adds the products of a block of `uniform`, a model whose layers are of one kind: q, k and v
+/// together, o onto the residual stream, gate and up together, down onto the residual stream. What
+/// a norm or a factor stands behind joins the stream in a kernel of its own. Products of routed
+/// experts do not use the library (docs/design/moe.md).
+void add_block(const planner::Job& job, const planner::ModelShape& uniform,
+               std::set<GemmKey>& keys) {
+  const BlockSlots slots = block_slots(uniform);
+  const std::int64_t tokens = job.micro_tokens(), hidden = uniform.hidden;
+  const std::int64_t query = uniform.heads * uniform.head_dim;
+  const std::int64_t qkv = query + 2 * uniform.kv_heads * uniform.head_dim;
+  const bool scales = uniform.scales.residual != 1;
+  const auto joins = [&](const Slot& norm) { return !norm.exists() && !scales; };
+  add_products({tokens, hidden, qkv, slots.q.bias.exists(), false}, keys);
+  if (uniform.attention_gate) add_products({tokens, hidden, query, false, false}, keys);
+  add_products({tokens, query, hidden, slots.o.bias.exists(), joins(slots.norm_after_attention)},
+               keys);
+  if (uniform.experts) {
+    const std::int64_t shared = uniform.experts->shared_intermediate;
+    if (shared == 0) return;
+    add_products({tokens, hidden, 2 * shared, false, false}, keys);
+    add_products({tokens, shared, hidden, false, false}, keys);
+    return;
+  }
+  const std::int64_t wide = (planner::has_gate(uniform.activation) ? 2 : 1) * uniform.intermediate;
+  for (const std::int64_t count : chunk_sizes(tokens, job.mlp_tokens())) {
+    const bool adds = joins(slots.norm_after_mlp), bias = slots.down.bias.exists();
+    add_products({count, hidden, wide, slots.up.bias.exists(), false}, keys);
+    add_products({count, uniform.intermediate, hidden, bias, adds}, keys);
+  }
+}
+
+}  // namespace
+
 std::vector<GemmKey> gemm_keys(const planner::Job& job) {
   const planner::ModelShape& shape = job.model;
-  const BlockSlots slots = block_slots(shape);
-  const std::int64_t tokens = job.micro_tokens(), hidden = shape.hidden;
-  const std::int64_t query = shape.heads * shape.head_dim;
-  const std::int64_t qkv = query + 2 * shape.kv_heads * shape.head_dim;
+  const std::int64_t tokens = job.micro_tokens();
   std::set<GemmKey> keys;
-  // A block's products: q k v together, o onto the residual stream, gate and up together, down onto
-  // the residual stream. Products of experts do not use the library (docs/design/moe.md).
-  add_products({tokens, hidden, qkv, slots.q.bias.exists(), false}, keys);
-  add_products({tokens, query, hidden, slots.o.bias.exists(), true}, keys);
-  if (!shape.experts) {
-    for (const std::int64_t count : chunk_sizes(tokens, job.mlp_tokens())) {
-      add_products({count, hidden, 2 * shape.intermediate, slots.gate.bias.exists(), false}, keys);
-      add_products({count, shape.intermediate, hidden, slots.down.bias.exists(), true}, keys);
-    }
+  for (std::size_t kind = 0; kind < shape.kinds.size(); ++kind) {
+    if (planner::layers_of_kind(shape, kind) == 0) continue;
+    add_block(job, planner::uniform_shape(shape, kind), keys);
   }
   // The head's products.
   for (const std::int64_t count : chunk_sizes(tokens, std::min(job.loss_chunk, tokens))) {
-    add_products({count, hidden, shape.vocab, false, false}, keys);
+    add_products({count, shape.hidden, shape.vocab, false, false}, keys);
   }
   return {keys.begin(), keys.end()};
 }

@@ -62,13 +62,18 @@ float* BlockStep::gradient(std::size_t unit) const {
 
 engine::CudaRecord BlockStep::record(std::size_t block) const {
   std::byte* const whole = at(places_.records[block]);
-  return {.input = whole, .record = whole, .full = nullptr, .kept = layout_.all_bytes};
+  return {.input = whole,
+          .record = whole,
+          .full = nullptr,
+          .kept = layout_.all_bytes,
+          .layer = static_cast<std::int64_t>(block)};
 }
 
 void BlockStep::fill_norms(cudaStream_t stream) const {
   constexpr std::uint16_t kOne = 0x3F80;
   const std::vector<std::uint16_t> ones(static_cast<std::size_t>(job_.model.hidden), kOne);
   const auto fill = [&](std::size_t unit, const engine::Slot& norm) {
+    if (!norm.exists()) return;
     check_cuda(cudaMemcpyAsync(at(places_.weights[unit]) + 2 * norm.offset, ones.data(),
                                2 * ones.size(), cudaMemcpyHostToDevice, stream),
                "weights of norms");

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "engine/cuda/attention/attention.hpp"
+#include "engine/cuda/kernels/activation.hpp"
 #include "engine/cuda/kernels/adamw.hpp"
 #include "engine/cuda/kernels/norm.hpp"
-#include "engine/cuda/kernels/swiglu.hpp"
 #include "engine/cuda/layers/templates.hpp"
 #include "engine/cuda/runtime/check.hpp"
 #include "engine/cuda/runtime/shared_memory.hpp"
@@ -137,7 +137,8 @@ std::vector<Fact> measure_memory_kernels(Seconds budget_each) {
   const DeviceMemory rstd = allocate_device(Bytes(4 * kTokens));
   const engine::cuda::GateUp in{halves(gate_up), halves(gate_up, kWidth), 2 * kWidth};
   const auto swiglu = [&](cudaStream_t stream) {
-    engine::cuda::swiglu(stream, in, kTokens, kWidth, halves(activation));
+    engine::cuda::activate(stream, planner::Activation::silu, in, kTokens, kWidth,
+                           halves(activation));
   };
   const auto norm = [&](cudaStream_t stream) {
     engine::cuda::rms_norm(stream, halves(x), halves(weight), 1e-6F, kTokens, kHidden, halves(out),

@@ -234,23 +234,24 @@ TEST(Families, MinistralsQueriesGrowWithTheirPosition) {
   EXPECT_REFUSED((validate(job), 0), "seq_len: 16385");
 }
 
-TEST(Support, TheHostComputesWhatCudaIsRefused) {
-  for (const char* family : {"gpt_oss", "gemma3_text", "olmo2", "arcee", "phi3", "granite"}) {
-    EXPECT_EQ(unsupported_by_host(small(family, 7)), std::nullopt) << family;
+TEST(Support, BothBackendsComputeEveryFamily) {
+  for (const FamilyReader* reader : family_readers()) {
+    const ModelShape shape = small(reader->family.model_type, 7);
+    EXPECT_EQ(unsupported_by_host(shape), std::nullopt) << reader->family.model_type;
+    EXPECT_EQ(unsupported_by_cuda(shape), std::nullopt) << reader->family.model_type;
   }
-  EXPECT_REFUSED((require_computed_by_cuda(small("gpt_oss", 2)), 0),
-                 "gpt_oss has attention sinks, which the cuda backend does not compute");
 }
 
 TEST(Support, NamesThePartThatIsMissing) {
-  for (const char* family : {"llama", "mistral", "qwen2", "qwen3", "qwen3_moe", "mixtral"}) {
-    EXPECT_EQ(unsupported_by_cuda(small(family, 2)), std::nullopt) << family;
-    EXPECT_EQ(unsupported_by_host(small(family, 2)), std::nullopt) << family;
-  }
-  EXPECT_EQ(unsupported_by_cuda(small("gpt_oss", 2)), "attention sinks");
-  EXPECT_EQ(unsupported_by_cuda(small("gemma3_text", 7)), "layers of several kinds");
-  EXPECT_EQ(unsupported_by_cuda(small("olmo2", 2)), "norms after sublayers");
-  EXPECT_EQ(unsupported_by_cuda(small("arcee", 2)), "an activation other than silu");
+  ModelShape delta = small("llama", 2);
+  delta.kinds.front().mixer = Mixer::gated_delta_net;
+  EXPECT_EQ(unsupported_by_cuda(delta), "gated delta net layers");
+  EXPECT_REFUSED((require_computed_by_cuda(delta), 0),
+                 "llama has gated delta net layers, which the cuda backend does not compute");
+  ModelShape sandwiched = small("gpt_oss", 2);
+  sandwiched.norms.after_mlp = true;
+  EXPECT_EQ(unsupported_by_cuda(sandwiched),
+            "experts between other norms than one before both sublayers");
 }
 
 }  // namespace

@@ -130,15 +130,6 @@ TEST(ChoosePlan, RefusesAFileForAnotherJobAndWhatIsOnlyPredicted) {
                  "predicted and not executed in this version");
 }
 
-TEST(ChoosePlan, RefusesToRunOnCudaWhatTheHostAloneComputes) {
-  const ScratchFolder folder;
-  RunConfig run = run_on_h200();
-  run.model = "gpt-oss-20b";
-  EXPECT_REFUSED(
-      (void)choose_plan(resolved(run, Store(folder.path())), {.executable = true}),
-      "gpt_oss has attention sinks, which the cuda backend does not compute; use --backend host");
-}
-
 TEST(ChoosePlan, AStepLooksForAPlanWhateverFileTheRunNames) {
   RunConfig run = run_on_h200();
   run.plan = "/nonexistent/plan.json";

@@ -2,10 +2,13 @@
 // roundings to bf16, and its bits from run to run. Needs a CUDA device.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdio>
 #include <optional>
 
 #include "engine/cuda/attention/attention.hpp"
+#include "engine/optimizer/master_weights.hpp"
+#include "planner/scratch/tiled_attention.hpp"
 #include "tests/engine/cuda/attention/attention_run.hpp"
 
 namespace sluice::engine {
@@ -100,7 +103,64 @@ TEST_P(CudaAttentionTest, BlocksOfQueriesAddUpTheirGradientsOfKeys) {
   expect_parts_agree(*cudnn_, shape, limit);
 }
 
+// A bound far above all scores changes none.
+TEST_P(CudaAttentionTest, TilesOfScoresAgreeWithDoublePrecisionAndRepeatTheirBits) {
+  AttentionShape shape = GetParam();
+  shape.softcap = 1e4;
+  ASSERT_TRUE(planner::computed_in_tiles(shape));
+  const AttentionInputs inputs(shape);
+  const CudaAttention attention(*cudnn_, shape);
+  const AttentionResults results = run(attention, shape, inputs);
+  expect_agreement(results, shape, inputs);
+  expect_untouched(results.out, shape.out_row, shape.heads * shape.head_dim);
+  expect_untouched(results.d_qkv, shape.qkv_row,
+                   (shape.heads + 2 * shape.kv_heads) * shape.head_dim);
+  EXPECT_TRUE(run(attention, shape, inputs) == results) << "a second run differs";
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, CudaAttentionTest, testing::ValuesIn(attention_shapes()),
+                         attention_shape_name);
+
+class TilesOfScores : public CudaAttentionTest {};
+
+// Blocks of queries and runs of groups; cuDNN's kernels give what is expected.
+TEST_P(TilesOfScores, OfManyBlocksAgreesWithTheLibrary) {
+  const AttentionShape shape = GetParam();
+  AttentionShape tiled = shape;
+  tiled.softcap = 1e4;
+  EXPECT_GT(planner::tiled_attention_blocks(tiled).size(), 1u);
+  const AttentionInputs inputs(shape);
+  const AttentionResults expected = run(CudaAttention(*cudnn_, shape), shape, inputs);
+  const AttentionResults results = run(CudaAttention(*cudnn_, tiled), tiled, inputs);
+  const auto error = [](const std::vector<Bf16>& a, const std::vector<Bf16>& b) {
+    double difference = 0, size = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const double x = bf16_to_float(a[i]), y = bf16_to_float(b[i]);
+      difference += (x - y) * (x - y);
+      size += y * y;
+    }
+    return std::sqrt(difference / size);
+  };
+  EXPECT_LT(error(results.out, expected.out), 0.01);
+  EXPECT_LT(error(results.d_qkv, expected.d_qkv), 0.01);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, TilesOfScores,
+                         testing::Values(AttentionShape{.sequences = 2,
+                                                        .length = 4000,
+                                                        .heads = 8,
+                                                        .kv_heads = 2,
+                                                        .head_dim = 64,
+                                                        .qkv_row = 768,
+                                                        .out_row = 512},
+                                         AttentionShape{.sequences = 1,
+                                                        .length = 6000,
+                                                        .heads = 8,
+                                                        .kv_heads = 8,
+                                                        .head_dim = 128,
+                                                        .qkv_row = 3072,
+                                                        .out_row = 1024,
+                                                        .window = 1000}),
                          attention_shape_name);
 
 }  // namespace

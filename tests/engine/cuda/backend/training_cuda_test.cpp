@@ -1,6 +1,7 @@
 // Whole steps on a CUDA device: plans never change results, and the loss follows the host
 // backend's.
 #include <cmath>
+#include <optional>
 
 #include "engine/cuda/backend/cuda_device.hpp"
 #include "engine/host/host_device.hpp"
@@ -189,6 +190,88 @@ TEST_F(CudaTraining, TheLossFollowsTheHostBackends) {
     EXPECT_NEAR(on_device.losses[step], on_host.losses[step], 0.01 * on_host.losses[step]) << step;
   }
   EXPECT_NEAR(on_device.norms.front(), on_host.norms.front(), 0.02 * on_host.norms.front());
+}
+
+/// A job of three layers with every part of the block descriptor among them.
+struct PartsJob {
+  const char* name;
+  void (*set)(planner::ModelShape& shape);
+};
+
+/// Four norms that multiply by 1 + weight, two kinds of layers, bounds and factors, a tied head.
+void bounded(planner::ModelShape& shape) {
+  shape.norms = {.after_attention = true, .after_mlp = true, .one_plus_weight = true};
+  shape.head_norm = planner::HeadNorm::per_head;
+  shape.activation = planner::Activation::gelu_tanh;
+  shape.scales = {.embedding = 11.3,
+                  .embedding_rounded = true,
+                  .attention = 0.1,
+                  .residual = 0.5,
+                  .attention_softcap = 20,
+                  .logits_softcap = 10};
+  shape.tied_head = true;
+  shape.rotary.push_back(planner::RotaryTable{.theta = 1e6, .rotated = 32});
+  shape.kinds = {planner::LayerKind{.window = 24}, planner::LayerKind{.rotary = 1}};
+  shape.kind_of_layer = {0, 1, 0};
+}
+
+/// gpt_oss: sinks, windows in every other layer, biased experts.
+void sunk(planner::ModelShape& shape) {
+  shape.o_bias = shape.mlp_bias = true;
+  shape.attention_sinks = true;
+  shape.activation = planner::Activation::clamped_swiglu;
+  shape.experts =
+      planner::Experts{.count = 8, .active = 2, .intermediate = 160, .router_bias = true};
+  shape.kinds = {planner::LayerKind{.window = 24}, planner::LayerKind{}};
+  shape.kind_of_layer = {0, 1, 0};
+}
+
+/// glm4_moe: a dense layer first, then grouped sigmoids with a correction, and a shared expert.
+void grouped(planner::ModelShape& shape) {
+  shape.head_norm = planner::HeadNorm::full_width;
+  shape.experts = planner::Experts{.count = 8,
+                                   .active = 2,
+                                   .intermediate = 160,
+                                   .score = planner::RouterScore::sigmoid,
+                                   .correction_bias = true,
+                                   .groups = 4,
+                                   .active_groups = 2,
+                                   .scaling = 1.5,
+                                   .shared_intermediate = 96,
+                                   .shared_gate = true};
+  shape.kinds = {planner::LayerKind{.dense_intermediate = 416},
+                 planner::LayerKind{.rotary = std::nullopt}};
+  shape.kind_of_layer = {0, 1, 1};
+}
+
+constexpr PartsJob kPartsJobs[] = {{"bounded", bounded}, {"sunk", sunk}, {"grouped", grouped}};
+
+planner::Job job_of(const PartsJob& parts) {
+  planner::Job job = training_job();
+  parts.set(job.model);
+  return job;
+}
+
+TEST_F(CudaTraining, RandomPlansOfEveryPartOfABlockGiveTheBitsOfThePlainPlan) {
+  for (const PartsJob& parts : kPartsJobs) {
+    SCOPED_TRACE(parts.name);
+    expect_plans_give_equal_bits(job_of(parts), 5);
+  }
+}
+
+TEST_F(CudaTraining, TheLossOfEveryPartOfABlockFollowsTheHostBackends) {
+  for (const PartsJob& parts : kPartsJobs) {
+    SCOPED_TRACE(parts.name);
+    const planner::Job job = job_of(parts);
+    const planner::Plan plan = planner::uniform_plan(job, planner::UnitPlan{}, 2);
+    const Outcome on_device = train_on_cuda(job, plan, 8);
+    const Outcome on_host = train_on_host(job, plan, 8);
+    for (std::size_t step = 0; step < on_host.losses.size(); ++step) {
+      EXPECT_NEAR(on_device.losses[step], on_host.losses[step], 0.02 * on_host.losses[step])
+          << step;
+    }
+    EXPECT_NEAR(on_device.norms.front(), on_host.norms.front(), 0.03 * on_host.norms.front());
+  }
 }
 
 TEST_F(CudaTraining, AnArenaBeyondItsCapacityIsRefused) {

@@ -236,7 +236,7 @@ TEST_F(RouteKernels, SumsOfATokensRowsAgreeWithDouble) {
     const DeviceRoutes routes(shape);
     const DeviceArray<std::uint16_t> in(rows), start(base), out(shape.tokens * width);
     route(stream_, logits.data(), shape, routes.arrays());
-    combine_rows(stream_, in.data(), shape, routes.arrays(), start.data(), width, out.data());
+    combine_rows(stream_, in.data(), shape, routes.arrays(), {start.data()}, width, out.data());
     finish();
     const auto row = routes.row.values();
     std::vector<double> expected;
@@ -264,9 +264,10 @@ TEST_F(RouteKernels, WeightedActivationsAndTheirGradientsAgreeWithDouble) {
     const DeviceArray<std::uint16_t> in(gate_up), activation(rows * width), gradient(d);
     const DeviceArray<std::uint16_t> d_gate_up(2 * rows * width);
     const DeviceArray<float> weights(share), d_share(rows);
-    weighted_swiglu(stream_, in.data(), weights.data(), rows, width, activation.data());
-    weighted_swiglu_backward(stream_, in.data(), weights.data(), rows, width, gradient.data(),
-                             d_gate_up.data(), d_share.data());
+    weighted_activation(stream_, planner::Activation::silu, in.data(), weights.data(), rows, width,
+                        activation.data());
+    weighted_activation_backward(stream_, planner::Activation::silu, in.data(), weights.data(),
+                                 rows, width, gradient.data(), d_gate_up.data(), d_share.data());
     finish();
     EXPECT_TRUE(activation.intact() && gradient.intact() && d_gate_up.intact() && d_share.intact());
     std::vector<double> forward, backward(gate_up.size()), shares;

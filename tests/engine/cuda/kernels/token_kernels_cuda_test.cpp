@@ -1,8 +1,8 @@
 // SwiGLU, embedding, documents and cross-entropy against plain loops in double.
+#include "engine/cuda/kernels/activation.hpp"
 #include "engine/cuda/kernels/documents.hpp"
 #include "engine/cuda/kernels/embedding.hpp"
 #include "engine/cuda/kernels/loss.hpp"
-#include "engine/cuda/kernels/swiglu.hpp"
 #include "tests/engine/cuda/kernel_test.hpp"
 
 namespace sluice::engine::cuda::testing {
@@ -32,17 +32,17 @@ TEST_F(SwigluKernel, BothPassesAgreeWithDoubleAndShareTheActivation) {
     }
     const DeviceArray<std::uint16_t> in(packed), d_act(d), activation(tokens * width);
     const GateUp gate_up{in.data(), in.data() + width, 2 * width};
-    swiglu(stream_, gate_up, tokens, width, activation.data());
+    activate(stream_, planner::Activation::silu, gate_up, tokens, width, activation.data());
     finish();
     expect_close(activation.values(), act, kOneRounding, 1e-6, "activation");
     Halves before;
     for (int run = 0; run < 2; ++run) {
       const DeviceArray<std::uint16_t> out(tokens * 2 * width), again(tokens * width);
-      swiglu_backward(stream_, gate_up, d_act.data(), tokens, width,
-                      {.d_gate = out.data(),
-                       .d_up = out.data() + width,
-                       .stride = 2 * width,
-                       .activation = again.data()});
+      activate_backward(stream_, planner::Activation::silu, gate_up, d_act.data(), tokens, width,
+                        {.d_gate = out.data(),
+                         .d_up = out.data() + width,
+                         .stride = 2 * width,
+                         .activation = again.data()});
       finish();
       EXPECT_EQ(again.values(), activation.values());
       if (run == 1) {
@@ -81,9 +81,9 @@ TEST_F(SwigluKernel, RowsBeyondElement2To31AreComputedLikeOthers) {
   const auto backward = [&](const DeviceArray<std::uint16_t>& gate_up,
                             const std::uint16_t* d_activation, std::int64_t tokens,
                             std::uint16_t* out, std::uint16_t* activation) {
-    swiglu_backward(
-        stream_, {gate_up.data(), gate_up.data() + kWidth, 2 * kWidth}, d_activation, tokens,
-        kWidth,
+    activate_backward(
+        stream_, planner::Activation::silu, {gate_up.data(), gate_up.data() + kWidth, 2 * kWidth},
+        d_activation, tokens, kWidth,
         {.d_gate = out, .d_up = out + kWidth, .stride = 2 * kWidth, .activation = activation});
   };
   backward(one_in, one_d.data(), 1, one_out.data(), one_act.data());

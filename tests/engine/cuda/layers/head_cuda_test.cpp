@@ -4,7 +4,11 @@
 namespace sluice::engine {
 namespace {
 
-class CudaHeadTest : public TemplatesTest {};
+class CudaHeadTest : public TemplatesTest {
+ protected:
+  /// Compares the head's loss and gradients with the host's, in fp32.
+  void expect_agreement(const planner::ModelShape& shape);
+};
 
 TEST_F(CudaHeadTest, LogitsOfARowAgreeWithDouble) {
   planner::Job job = small_job(planner::Family::llama, planner::ComputeType::bf16);
@@ -39,9 +43,10 @@ TEST_F(CudaHeadTest, LogitsOfARowAgreeWithDouble) {
   cuda::testing::expect_close(logits, expected, cuda::testing::kOneRounding, 0.1, "logits");
 }
 
-TEST_F(CudaHeadTest, TheLossAndItsGradientsAgreeWithTheHost) {
-  const planner::Job job = small_job(planner::Family::llama, planner::ComputeType::bf16);
-  const planner::Job reference = small_job(planner::Family::llama, planner::ComputeType::fp32);
+void CudaHeadTest::expect_agreement(const planner::ModelShape& shape) {
+  planner::Job job = small_job(planner::Family::llama, planner::ComputeType::bf16);
+  planner::Job reference = small_job(planner::Family::llama, planner::ComputeType::fp32);
+  job.model = reference.model = shape;
   const std::int64_t tokens = job.micro_tokens(), elements = tokens * job.model.hidden;
   RandomValues random(11);
   const Halves x = random.halves(elements);
@@ -90,6 +95,43 @@ TEST_F(CudaHeadTest, TheLossAndItsGradientsAgreeWithTheHost) {
   EXPECT_EQ(sum.values()[0], sum_only.values()[0]);
   EXPECT_LT(relative_error(doubles(d_weight.values()), doubles(gradient)), 0.02);
   EXPECT_LT(relative_error(doubles(d_stream.values()), doubles(stream_gradient)), 0.02);
+}
+
+TEST_F(CudaHeadTest, TheLossAndItsGradientsAgreeWithTheHost) {
+  planner::ModelShape shape = small_job(planner::Family::llama, planner::ComputeType::bf16).model;
+  expect_agreement(shape);
+  shape.norms.one_plus_weight = true;
+  shape.scales.logits = 0.25;
+  expect_agreement(shape);
+  shape.scales.logits_softcap = 1.5;
+  expect_agreement(shape);
+}
+
+TEST_F(CudaHeadTest, AnEmbeddingTimesItsFactorHasTheHostsBits) {
+  planner::Job job = small_job(planner::Family::llama, planner::ComputeType::bf16);
+  job.model.scales.embedding = 15.9;
+  job.model.scales.embedding_rounded = true;
+  const std::int64_t tokens = job.micro_tokens(), elements = tokens * job.model.hidden;
+  RandomValues random(13);
+  const std::vector<std::int32_t> ids = random.below(tokens, static_cast<int>(job.model.vocab));
+  const Halves high = weights(job, 0), d = random.halves(elements, 0.01F);
+  const HostTemplates host(job);
+  Halves expected(static_cast<std::size_t>(elements));
+  std::vector<float> gradient(high.size());
+  host.embed_forward({high.data()}, ids.data(), reinterpret_cast<std::byte*>(expected.data()));
+  host.embed_backward(ids.data(), reinterpret_cast<const std::byte*>(d.data()), gradient.data(),
+                      true);
+  CudaTemplates templates(job);
+  const DeviceArray<std::uint16_t> weight(high), d_out(d), out(elements);
+  const DeviceArray<std::int32_t> id(ids);
+  const DeviceArray<float> d_weight(static_cast<std::int64_t>(high.size()));
+  templates.embed_forward(stream_, weight.data(), id.data(), tokens,
+                          reinterpret_cast<std::byte*>(out.data()));
+  templates.embed_backward(stream_, id.data(), reinterpret_cast<const std::byte*>(d_out.data()),
+                           d_weight.data(), cuda::Into::overwrite);
+  finish();
+  EXPECT_EQ(out.values(), expected);
+  EXPECT_EQ(d_weight.values(), gradient);
 }
 
 }  // namespace

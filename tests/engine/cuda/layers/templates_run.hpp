@@ -62,20 +62,24 @@ std::vector<double> doubles(const std::vector<T>& values) {
   return result;
 }
 
+/// bf16 weights of a unit. The low halves are zero, so that fp32 computes with the same values.
+inline Halves test_weights(const planner::Job& job, std::size_t unit) {
+  Halves high = testing::InitialUnit(job.model, unit, 7).high;
+  for (const planner::TensorSpec& tensor : planner::unit_tensors(job.model, unit).tensors) {
+    if (tensor.rows != 1 || tensor.role == planner::TensorRole::shared_switch) continue;
+    RandomValues random(static_cast<unsigned>(tensor.offset) + 5);
+    // What multiplies is near 1; sinks are too.
+    const bool near_zero = tensor.name.ends_with("bias") || (job.model.norms.one_plus_weight &&
+                                                             tensor.name.ends_with("norm.weight"));
+    const Halves values = random.halves(tensor.size(), 0.1F, near_zero ? 0.0F : 1.0F);
+    std::copy(values.begin(), values.end(), high.begin() + tensor.offset);
+  }
+  return high;
+}
+
 class TemplatesTest : public cuda::testing::KernelTest {
  protected:
-  /// bf16 weights of a unit. The low halves are zero, so that fp32 computes with the same values.
-  Halves weights(const planner::Job& job, std::size_t unit) {
-    Halves high = testing::InitialUnit(job.model, unit, 7).high;
-    for (const planner::TensorSpec& tensor : planner::unit_tensors(job.model, unit).tensors) {
-      if (tensor.rows != 1) continue;
-      RandomValues random(static_cast<unsigned>(tensor.offset) + 5);
-      const bool bias = tensor.name.ends_with("bias");
-      const Halves values = random.halves(tensor.size(), 0.1F, bias ? 0.0F : 1.0F);
-      std::copy(values.begin(), values.end(), high.begin() + tensor.offset);
-    }
-    return high;
-  }
+  Halves weights(const planner::Job& job, std::size_t unit) { return test_weights(job, unit); }
 };
 
 /// Base of tests that run once for each model family.

@@ -1,14 +1,11 @@
-#include "engine/cuda/kernels/swiglu.hpp"
-#include "engine/cuda/kernels/vector.cuh"
+#include "engine/cuda/kernels/activation.hpp"
+#include "engine/cuda/kernels/activations.cuh"
 #include "sim/error.hpp"
 
 namespace sluice::engine::cuda {
 namespace {
 
 constexpr int kThreads = 128;
-
-/// 1 / (1 + exp(-x)) with an error below 2^-21, while results are rounded to 2^-9.
-__device__ float sigmoid(float x) { return __fdividef(1.0f, 1.0f + __expf(-x)); }
 
 /// Work of a thread: one vector of columns in `Rows` rows.
 struct Place {
@@ -22,7 +19,7 @@ __device__ Place place(unsigned column_blocks) {
       (static_cast<std::int64_t>(blockIdx.x % column_blocks) * kThreads + threadIdx.x) * kVector};
 }
 
-template <int Rows>
+template <class Function, int Rows>
 __global__ void __launch_bounds__(kThreads)
     gate_forward(GateUp in, std::int64_t tokens, std::int64_t width, unsigned column_blocks,
                  std::uint16_t* activation) {
@@ -32,7 +29,8 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
     if (row + r >= tokens) break;
-    gate[r] = load(in.gate, (row + r) * in.stride + column);
+    gate[r] = make_uint4(0, 0, 0, 0);
+    if (Function::kGated) gate[r] = load(in.gate, (row + r) * in.stride + column);
     up[r] = load(in.up, (row + r) * in.stride + column);
   }
 #pragma unroll
@@ -42,23 +40,24 @@ __global__ void __launch_bounds__(kThreads)
     const Eight u = Eight::unpack(up[r]);
 #pragma unroll
     for (int i = 0; i < kVector; ++i) {
-      g.value[i] = g.value[i] * sigmoid(g.value[i]) * u.value[i];
+      g.value[i] = Function::of(g.value[i], u.value[i]);
     }
     store(activation, (row + r) * width + column, g.packed());
   }
 }
 
-template <int Rows>
+template <class Function, int Rows>
 __global__ void __launch_bounds__(kThreads)
     gate_backward(GateUp in, const std::uint16_t* d_activation, std::int64_t tokens,
-                  std::int64_t width, unsigned column_blocks, SwigluGradients out) {
+                  std::int64_t width, unsigned column_blocks, ActivationGradients out) {
   const auto [row, column] = place<Rows>(column_blocks);
   if (column >= width) return;
   uint4 gate[Rows], up[Rows], d_act[Rows];
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
     if (row + r >= tokens) break;
-    gate[r] = load(in.gate, (row + r) * in.stride + column);
+    gate[r] = make_uint4(0, 0, 0, 0);
+    if (Function::kGated) gate[r] = load(in.gate, (row + r) * in.stride + column);
     up[r] = load(in.up, (row + r) * in.stride + column);
     d_act[r] = load(d_activation, (row + r) * width + column);
   }
@@ -71,14 +70,12 @@ __global__ void __launch_bounds__(kThreads)
     Eight d_gate, d_up, activation;
 #pragma unroll
     for (int i = 0; i < kVector; ++i) {
-      const float x = g.value[i];
-      const float s = sigmoid(x);
-      const float silu = x * s;
-      d_gate.value[i] = d.value[i] * u.value[i] * (s * fmaf(x, 1.0f - s, 1.0f));
-      d_up.value[i] = d.value[i] * silu;
-      activation.value[i] = silu * u.value[i];
+      const ActivationSlopes slopes = Function::slopes(g.value[i], u.value[i], d.value[i]);
+      d_gate.value[i] = slopes.d_gate;
+      d_up.value[i] = slopes.d_up;
+      activation.value[i] = slopes.value;
     }
-    store(out.d_gate, (row + r) * out.stride + column, d_gate.packed());
+    if (Function::kGated) store(out.d_gate, (row + r) * out.stride + column, d_gate.packed());
     store(out.d_up, (row + r) * out.stride + column, d_up.packed());
     if (out.activation != nullptr) {
       store(out.activation, (row + r) * width + column, activation.packed());
@@ -95,20 +92,23 @@ void check_matrices(const GateUp& in, std::int64_t tokens, std::int64_t width) {
 
 }  // namespace
 
-void swiglu(CUstream_st* stream, const GateUp& in, std::int64_t tokens, std::int64_t width,
-            std::uint16_t* activation) {
+void activate(CUstream_st* stream, planner::Activation function, const GateUp& in,
+              std::int64_t tokens, std::int64_t width, std::uint16_t* activation) {
   check_matrices(in, tokens, width);
   check(aligned(activation), "the activation is 16-byte aligned");
   constexpr int kRows = 2;
   const std::int64_t column_blocks = ceil_div(width / kVector, kThreads);
-  gate_forward<kRows>
-      <<<static_cast<unsigned>(column_blocks * ceil_div(tokens, kRows)), kThreads, 0, stream>>>(
-          in, tokens, width, static_cast<unsigned>(column_blocks), activation);
-  check_launch("swiglu");
+  const auto blocks = static_cast<unsigned>(column_blocks * ceil_div(tokens, kRows));
+  with_activation(function, [&](auto chosen) {
+    gate_forward<decltype(chosen), kRows><<<blocks, kThreads, 0, stream>>>(
+        in, tokens, width, static_cast<unsigned>(column_blocks), activation);
+  });
+  check_launch("activate");
 }
 
-void swiglu_backward(CUstream_st* stream, const GateUp& in, const std::uint16_t* d_activation,
-                     std::int64_t tokens, std::int64_t width, const SwigluGradients& gradients) {
+void activate_backward(CUstream_st* stream, planner::Activation function, const GateUp& in,
+                       const std::uint16_t* d_activation, std::int64_t tokens, std::int64_t width,
+                       const ActivationGradients& gradients) {
   check_matrices(in, tokens, width);
   check(gradients.stride % kVector == 0 && gradients.stride >= width,
         "the row stride of gate's and up's gradients is a multiple of 8");
@@ -116,10 +116,12 @@ void swiglu_backward(CUstream_st* stream, const GateUp& in, const std::uint16_t*
         "the gradients of gate and up are 16-byte aligned");
   constexpr int kRows = 2;
   const std::int64_t column_blocks = ceil_div(width / kVector, kThreads);
-  gate_backward<kRows>
-      <<<static_cast<unsigned>(column_blocks * ceil_div(tokens, kRows)), kThreads, 0, stream>>>(
-          in, d_activation, tokens, width, static_cast<unsigned>(column_blocks), gradients);
-  check_launch("swiglu_backward");
+  const auto blocks = static_cast<unsigned>(column_blocks * ceil_div(tokens, kRows));
+  with_activation(function, [&](auto chosen) {
+    gate_backward<decltype(chosen), kRows><<<blocks, kThreads, 0, stream>>>(
+        in, d_activation, tokens, width, static_cast<unsigned>(column_blocks), gradients);
+  });
+  check_launch("activate_backward");
 }
 
 }  // namespace sluice::engine::cuda

@@ -1,0 +1,67 @@
+#include "engine/cuda/layers/layer_kind.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "sim/error.hpp"
+
+namespace sluice::engine {
+namespace {
+
+using planner::TensorRole;
+
+/// Whether kernels take a tensor of this role alone, whatever its size is.
+bool stands_alone(TensorRole role) {
+  return role == TensorRole::sinks || role == TensorRole::router_bias ||
+         role == TensorRole::correction_bias;
+}
+
+}  // namespace
+
+bool CudaLayer::turns_generally(std::int64_t seq_len) const {
+  const std::int64_t parts = shape.head_dim / 16;
+  const bool whole = 2 * pairs == shape.head_dim && shape.head_dim % 16 == 0;
+  switch (shape.head_norm) {
+    case planner::HeadNorm::full_width:
+    case planner::HeadNorm::per_head_weightless:
+      return true;
+    case planner::HeadNorm::per_head:
+      if (shape.norms.one_plus_weight || parts > 32 ||
+          !std::has_single_bit(static_cast<std::uint64_t>(parts))) {
+        return true;
+      }
+      break;
+    case planner::HeadNorm::none:
+      break;
+  }
+  const planner::Scales& scales = shape.scales;
+  return !whole || (scales.query_growth != 0 && seq_len > scales.query_growth_from);
+}
+
+std::vector<UnwrittenRange> unwritten_ranges(const planner::ModelShape& uniform) {
+  const planner::UnitTensors unit = planner::unit_tensors(uniform, 1);
+  std::vector<UnwrittenRange> ranges;
+  for (std::size_t i = 0; i < unit.tensors.size(); ++i) {
+    const planner::TensorSpec& tensor = unit.tensors[i];
+    const std::int64_t next =
+        i + 1 < unit.tensors.size() ? unit.tensors[i + 1].offset : unit.padded_size;
+    const std::int64_t first = tensor.frozen ? tensor.offset : tensor.offset + tensor.size();
+    if (first < next) ranges.push_back({first, next - first});
+  }
+  return ranges;
+}
+
+void require_whole_tensors(const planner::ModelShape& shape) {
+  for (std::size_t unit = 0; unit < planner::unit_count(shape); ++unit) {
+    const planner::UnitTensors tensors = planner::unit_tensors(shape, unit);
+    const bool whole = std::ranges::all_of(tensors.tensors, [](const planner::TensorSpec& tensor) {
+      return tensor.size() % planner::kTensorAlign == 0 || stands_alone(tensor.role);
+    });
+    if (whole) continue;
+    throw BadRequest("model: the cuda backend needs tensor sizes that are multiples of " +
+                     std::to_string(planner::kTensorAlign) + " elements; " +
+                     planner::unit_name(shape, unit) + " has others");
+  }
+}
+
+}  // namespace sluice::engine

@@ -1,0 +1,191 @@
+// Blocks of every kind of layer of families beyond llama's, and of shapes that have the parts that
+// no family has alone, against the host backend.
+#include <optional>
+
+#include "planner/models/unit_classes.hpp"
+#include "sim/error.hpp"
+#include "tests/engine/cuda/layers/block_agreement.hpp"
+#include "tests/engine/cuda/layers/templates_run.hpp"
+
+namespace sluice::engine {
+namespace {
+
+/// A small model of a family: what its config.json says beyond sizes.
+struct SmallModel {
+  const char* name;
+  const char* family;
+  int layers;
+  const char* more;
+};
+
+planner::ModelShape shape_of(const SmallModel& model) {
+  const std::string more = model.more;
+  const auto unless_said = [&](const std::string& key, int value) {
+    const bool said = more.find("\"" + key + "\"") != std::string::npos;
+    return said ? std::string() : ", \"" + key + "\": " + std::to_string(value);
+  };
+  planner::ModelShape shape = planner::shape_from_config(
+      std::string(R"({"model_type": ")") + model.family + R"(", "hidden_size": 256)" +
+          unless_said("intermediate_size", 704) + unless_said("head_dim", 64) +
+          unless_said("num_attention_heads", 4) + unless_said("num_key_value_heads", 2) +
+          R"(, "vocab_size": 1024, "num_hidden_layers": )" + std::to_string(model.layers) +
+          (more.empty() ? "" : ", " + more) + "}",
+      "config.json");
+  shape.init_std = 0.05;
+  return shape;
+}
+
+/// Two sequences of 128 tokens.
+planner::Job job_of(planner::ModelShape shape) {
+  planner::Job job = small_job(planner::Family::llama, planner::ComputeType::bf16);
+  job.model = std::move(shape);
+  return job;
+}
+
+constexpr const char* kMixture = R"("num_experts_per_tok": 2, "moe_intermediate_size": 352)";
+
+const std::string kGlmMixture =
+    std::string(kMixture) +
+    R"(, "n_routed_experts": 8, "n_group": 4, "topk_group": 2, "routed_scaling_factor": 1.5,
+       "use_qk_norm": true, "attention_bias": true)";
+const std::string kQwenMixture =
+    std::string(kMixture) +
+    R"(, "num_experts": 8, "shared_expert_intermediate_size": 416, "mlp_only_layers": [1])";
+
+const std::vector<SmallModel>& small_models() {
+  static const std::vector<SmallModel> models = {
+      {"gpt_oss", "gpt_oss", 2,
+       R"("num_local_experts": 8, "num_experts_per_tok": 2, "intermediate_size": 352,
+          "sliding_window": 40)"},
+      {"gemma3", "gemma3_text", 6, R"("sliding_window": 40, "query_pre_attn_scalar": 50)"},
+      {"gemma3_heads_of_256", "gemma3_text", 6,
+       R"("sliding_window": 40, "head_dim": 256, "num_key_value_heads": 1)"},
+      {"gemma2", "gemma2", 2,
+       R"("sliding_window": 40, "attn_logit_softcapping": 2.0, "query_pre_attn_scalar": 16)"},
+      {"olmo2", "olmo2", 1, ""},
+      {"olmo3", "olmo3", 4, R"("sliding_window": 40)"},
+      {"glm4", "glm4", 1, ""},
+      {"granite", "granite", 1,
+       R"("attention_multiplier": 0.05, "residual_multiplier": 0.25, "embedding_multiplier": 12,
+          "logits_scaling": 4)"},
+      {"arcee", "arcee", 1, ""},
+      {"smollm3", "smollm3", 4, ""},
+      {"phi3_partial", "phi3", 1, R"("partial_rotary_factor": 0.75)"},
+      {"ministral", "ministral", 2, R"("sliding_window": 40)"},
+      {"ministral3", "ministral3", 1, ""},
+      {"seed_oss", "seed_oss", 1, ""},
+      {"ernie4_5", "ernie4_5", 1, ""},
+      {"qwen2_moe", "qwen2_moe", 2, kQwenMixture.c_str()},
+      {"glm4_moe", "glm4_moe", 2, kGlmMixture.c_str()},
+  };
+  return models;
+}
+
+class CudaFamilies : public TemplatesTest, public ::testing::WithParamInterface<SmallModel> {
+ protected:
+  /// Compares one block of each kind.
+  void expect_every_kind_agrees(const planner::Job& job) {
+    for (const planner::BlockClass& each : planner::block_classes(job.model)) {
+      SCOPED_TRACE(each.unit);
+      std::printf("  %s\n", planner::unit_name(job.model, each.unit).c_str());
+      expect_block_agrees(stream_, job, each.unit);
+    }
+  }
+};
+
+TEST_P(CudaFamilies, BlocksOfEveryKindAgreeWithTheHost) {
+  expect_every_kind_agrees(job_of(shape_of(GetParam())));
+}
+
+TEST_P(CudaFamilies, BlocksOfDocumentsAgreeWithTheHost) {
+  planner::Job job = job_of(shape_of(GetParam()));
+  job.attention = planner::AttentionSpan::document;
+  expect_every_kind_agrees(job);
+}
+
+TEST_P(CudaFamilies, SequencesInPartsAgreeWithTheWhole) {
+  const planner::Job job = job_of(shape_of(GetParam()));
+  for (const planner::BlockClass& each : planner::block_classes(job.model)) {
+    SCOPED_TRACE(each.unit);
+    expect_sequence_parts_agree(stream_, job, each.unit);
+  }
+}
+
+TEST_P(CudaFamilies, MlpsInChunksAgreeWithTheHost) {
+  planner::Job job = job_of(shape_of(GetParam()));
+  job.mlp_chunk = 96;  // 256 tokens make chunks of 96, 96 and 64.
+  if (!job.chunks_mlp()) GTEST_SKIP() << "experts are not computed in chunks";
+  expect_block_agrees(stream_, job, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, CudaFamilies, ::testing::ValuesIn(small_models()),
+                         [](const auto& model) { return std::string(model.param.name); });
+
+TEST(CudaFamilyShapes, AreComputableWithoutAskingAGpu) {
+  for (const SmallModel& model : small_models()) {
+    planner::Job job = job_of(shape_of(model));
+    EXPECT_NO_THROW(CudaTemplates::require_computable(job)) << model.name;
+    job.attention = planner::AttentionSpan::document;
+    EXPECT_NO_THROW(CudaTemplates::require_computable(job)) << model.name;
+  }
+}
+
+class CudaBlockParts : public CudaFamilies {
+ protected:
+  static planner::ModelShape plain() {
+    return small_job(planner::Family::llama, planner::ComputeType::bf16).model;
+  }
+};
+
+TEST_F(CudaBlockParts, GatesOnAttentionsOutputAgreeWithTheHost) {
+  planner::ModelShape shape = plain();
+  shape.attention_gate = true;
+  shape.head_norm = planner::HeadNorm::per_head;
+  shape.norms.one_plus_weight = true;
+  shape.rotary.front().rotated = 16;
+  expect_every_kind_agrees(job_of(shape));
+}
+
+TEST_F(CudaBlockParts, NormsOfHeadsWithoutWeightsAgreeWithTheHost) {
+  planner::ModelShape shape = plain();
+  shape.head_norm = planner::HeadNorm::per_head_weightless;
+  shape.scales.attention = 0.15;
+  expect_every_kind_agrees(job_of(shape));
+}
+
+TEST_F(CudaBlockParts, HeadsOfAnyEvenSizeAgreeWithTheHost) {
+  planner::ModelShape shape = plain();
+  shape.head_norm = planner::HeadNorm::per_head;
+  shape.head_dim = 96;
+  expect_every_kind_agrees(job_of(shape));
+}
+
+TEST_F(CudaBlockParts, FactorsOfExpertsAndTheirSharedOneAgreeWithTheHost) {
+  planner::ModelShape shape = plain();
+  shape.scales.residual = 0.7;
+  shape.experts = planner::Experts{.count = 8,
+                                   .active = 2,
+                                   .intermediate = 352,
+                                   .normalized = false,
+                                   .shared_intermediate = 160};
+  shape.intermediate = 704;
+  expect_every_kind_agrees(job_of(shape));
+}
+
+TEST_F(CudaBlockParts, LongSequencesOfWideHeadsAgreeWithTheHost) {
+  // Several tiles of queries and keys, the last of them short, with and without a window.
+  for (const auto window : {std::optional<std::int64_t>(), std::optional<std::int64_t>(150)}) {
+    planner::ModelShape shape = plain();
+    shape.head_dim = 256;
+    shape.kv_heads = 1;
+    shape.heads = 2;
+    shape.kinds.front().window = window;
+    planner::Job job = job_of(shape);
+    job.seq_len = 456;
+    job.batch_size = job.micro_batch = 1;
+    expect_every_kind_agrees(job);
+  }
+}
+
+}  // namespace
+}  // namespace sluice::engine
