@@ -110,7 +110,7 @@ Findings examine_gpus(const std::optional<NvidiaDriver>& driver, CudaBackend bac
   } else {
     findings.push_back(
         {"cuda backend", Verdict::warn, built,
-         "pip install the wheel with CUDA (sluice-*+cu13-*.whl); in a clone, cmake --preset "
+         "pip install the wheel with CUDA (sluice_train_cu13-*.whl); in a clone, cmake --preset "
          "release-cuda && cmake --build build"});
   }
   return findings;

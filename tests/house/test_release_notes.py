@@ -32,7 +32,7 @@ def test_this_version_has_notes_with_every_line_of_its_section():
     lines = text.split(f"\n## {VERSION}\n")[1].split("\n## ")[0].splitlines()
     assert done.stdout.startswith(f"# Sluice {VERSION}\n")
     assert [line for line in lines if line.startswith("- ") and line not in done.stdout] == []
-    assert f"pip install sluice-{VERSION}-" in done.stdout
+    assert f"pip install sluice_train-{VERSION}-" in done.stdout
 
 
 def test_it_has_the_opening_the_groups_and_no_older_version(tree):

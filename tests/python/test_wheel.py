@@ -34,7 +34,7 @@ def wheel(tmp_path_factory):
         ],
         check=True,
     )  # fmt: skip
-    (file,) = folder.glob("sluice-*.whl")
+    (file,) = folder.glob("sluice_train-*.whl")
     return file
 
 
@@ -61,10 +61,10 @@ def said(environment, *words, cwd):
 def test_it_holds_the_package_and_the_program_and_states_what_they_need(wheel):
     from sluice import _core
 
-    assert wheel.name.startswith(f"sluice-{VERSION}-")
+    assert wheel.name.startswith(f"sluice_train-{VERSION}-")
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
-        metadata = archive.read(f"sluice-{VERSION}.dist-info/METADATA").decode()
+        metadata = archive.read(f"sluice_train-{VERSION}.dist-info/METADATA").decode()
         program = archive.getinfo("sluice_program/bin/sluice")
     package = {f"sluice/{path.name}" for path in (REPOSITORY / "python" / "sluice").iterdir() if path.is_file()}
     assert package | {f"sluice/{pathlib.Path(_core.__file__).name}", "sluice_program/__init__.py"} <= names

@@ -24,7 +24,7 @@ export PATH=/usr/bin:/bin HOME=/place SLUICE_HOME=/place/store LC_ALL=C.UTF-8
 for tool in cc gcc cmake; do if command -v $tool; then exit 9; fi; done
 mkdir -p /place && cd /place
 python3 -m venv bare
-bare/bin/pip install --quiet --no-index --find-links /wheels sluice
+bare/bin/pip install --quiet --no-index --find-links /wheels sluice-train
 PATH=/place/bare/bin:$PATH
 sluice predict --model llama-3.1-8b --machine rtx-4090 --seq-len 1024 --batch-size 32 --ram "4x64 GiB DDR5-5600" | grep throughput
 sluice doctor --deep | grep "training (host)"
@@ -35,7 +35,7 @@ sluice generate run --prompt "the " --max-new-tokens 4 --backend host > generate
 python -c "import sluice; print('columns', sluice.predict('qwen2.5-1.5b', 'h200', seq_len=256, batch_size=1).trace().to_frame().columns[0])"
 python -m sluice.track run --to tensorboard --once 2>&1 | grep -i tensorboard
 sluice completion bash | grep -q complete
-bare/bin/pip uninstall --quiet --yes sluice
+bare/bin/pip uninstall --quiet --yes sluice-train
 find bare -name '*sluice*' > left.txt
 if [ -s left.txt ]; then cat left.txt; exit 8; fi
 echo nothing is left
@@ -57,11 +57,11 @@ def debian(tmp_path):
 
 
 def test_it_predicts_trains_and_leaves_nothing(debian):
-    (wheel,) = (debian / "wheels").glob("sluice-*.whl")
+    (wheel,) = (debian / "wheels").glob("sluice_train-*.whl")
     assert "manylinux_2_36_x86_64" in wheel.name
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    assert any(name.startswith("sluice.libs/libopenblas") for name in names)
+    assert any(name.startswith("sluice_train.libs/libopenblas") for name in names)
     assert any(name.endswith("licenses/libraries/libopenblas0-pthread.txt") for name in names)
     # Namespaces of its own: neither mounts nor processes are left, and the network is not there.
     script = debian / "script.sh"
