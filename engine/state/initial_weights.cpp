@@ -57,8 +57,8 @@ class PieceBuffers {
       : threads_(std::clamp<std::size_t>(
             std::min<std::size_t>(std::thread::hardware_concurrency(), pieces.size()), 1,
             kStateBytes / kPieceBytes)),
-        memory_(state.memory_to_read_into(
-            Bytes(static_cast<std::int64_t>(threads_ * kPieceBytes)))) {}
+        memory_(
+            state.memory_to_read_into(Bytes(static_cast<std::int64_t>(threads_ * kPieceBytes)))) {}
   [[nodiscard]] std::size_t size() const { return threads_; }
   struct Halves {
     std::span<std::uint16_t> high, low;
