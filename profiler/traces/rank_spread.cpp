@@ -88,9 +88,11 @@ std::string spread_text(const RankSpread& spread) {
   for (const RankTimes& each : spread.ranks) compute.push_back(each.compute);
   std::ranges::sort(compute);
   const auto text = [](Duration time) { return planner::format_seconds(to_seconds(time)); };
+  const std::size_t ranks = compute.size();
+  const Duration median = (compute[(ranks - 1) / 2] + compute[ranks / 2]) / 2;
   return fmt::format("compute {} to {} (median {}) a step; rank {} is last, {} after the first",
-                     text(compute.front()), text(compute.back()), text(compute[compute.size() / 2]),
-                     spread.last, text(spread.ranks[static_cast<std::size_t>(spread.last)].late));
+                     text(compute.front()), text(compute.back()), text(median), spread.last,
+                     text(spread.ranks[static_cast<std::size_t>(spread.last)].late));
 }
 
 }  // namespace sluice::profiler
