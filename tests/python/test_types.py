@@ -70,7 +70,7 @@ def found(holder):
     for name, value in vars(holder).items():
         if isinstance(value, type) and value.__module__.startswith("sluice._"):
             names[name] = found(value)
-        elif name.startswith("__") and name not in ("__init__", "__len__"):
+        elif name.startswith("_pybind11") or (name.startswith("__") and name not in ("__init__", "__len__")):
             continue
         elif callable(value):
             names[name] = said_by_pybind(value)
