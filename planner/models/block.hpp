@@ -88,7 +88,7 @@ struct RotaryTable {
 /// What mixes tokens in a layer.
 enum class Mixer {
   attention,
-  gated_delta_net,  ///< A linear recurrence (qwen3_next).
+  gated_delta_net,  ///< A linear recurrence, of the sizes in ModelShape::delta_net (qwen3_next).
 };
 
 /// What distinguishes layers of one model. Layers of one kind have tensors of the same sizes and

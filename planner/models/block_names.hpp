@@ -44,6 +44,13 @@ struct BlockNames {
   /// Name of the one tensor whose rows are those of gate and up; empty where each is its own.
   std::string_view fused_gate_up{};
   ExpertNames experts{};
+  /// Name of the one tensor of a gated delta net that has each key head's rows of q, k, v and of
+  /// the output's gate, one head behind the other; empty where q, k and v share a tensor and the
+  /// gate has its own.
+  std::string_view fused_delta{};
+  /// Name of the one tensor that has each key head's learning rates and decays; empty where they
+  /// are two tensors.
+  std::string_view fused_delta_rates{};
   friend bool operator==(const BlockNames&, const BlockNames&) = default;
 };
 

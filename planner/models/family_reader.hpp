@@ -60,5 +60,8 @@ struct FamilyReader {
 [[nodiscard]] const FamilyReader& cwm_reader();
 [[nodiscard]] const FamilyReader& exaone4_reader();
 [[nodiscard]] const FamilyReader& minimax_m2_reader();
+[[nodiscard]] const FamilyReader& qwen3_next_reader();
+[[nodiscard]] const FamilyReader& qwen3_5_reader();
+[[nodiscard]] const FamilyReader& qwen3_5_moe_reader();
 
 }  // namespace sluice::planner

@@ -89,6 +89,12 @@ void add_router(CanonicalText& text, const Experts& experts) {
 /// stated before there was a choice keep their hash.
 void add_block(CanonicalText& text, const ModelShape& shape) {
   const ModelShape plain;
+  if (const auto& net = shape.delta_net) {
+    text.add("delta_key_heads", net->key_heads)
+        .add("delta_value_heads", net->value_heads)
+        .add("delta_key_dim", net->key_dim)
+        .add("delta_value_dim", net->value_dim);
+  }
   if (shape.attention_sinks) text.add("sinks", true);
   if (shape.attention_gate) text.add("attention_gate", true);
   if (shape.activation != plain.activation) text.add("activation", to_string(shape.activation));

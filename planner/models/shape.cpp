@@ -24,11 +24,20 @@ void require_positive(double value, const std::string& where, const std::string&
   require_in_shape(std::isfinite(value) && value > 0, where, field, "must be a positive number");
 }
 
+/// Rows of the matrices that a block's mixer of tokens multiplies a token by, and columns of the
+/// last of them.
+std::int64_t mixer_outputs(const ModelShape& uniform) {
+  if (is_linear(uniform.kinds.front())) {
+    const DeltaNet& net = *uniform.delta_net;
+    return net.channels() + 2 * net.values() + 2 * net.value_heads;
+  }
+  return uniform.head_dim * ((uniform.attention_gate ? 3 : 2) * uniform.heads +
+                             2 * uniform.kv_heads);  // q, o and a gate; k and v.
+}
+
 /// Parameters of one block of `uniform` that take part in a matrix product for each token.
 std::int64_t block_matmul_parameters(const ModelShape& uniform) {
-  const std::int64_t attention = uniform.hidden * uniform.head_dim *
-                                 ((uniform.attention_gate ? 3 : 2) * uniform.heads +
-                                  2 * uniform.kv_heads);  // q, o and a gate; k and v.
+  const std::int64_t attention = uniform.hidden * mixer_outputs(uniform);
   const std::int64_t matrices = has_gate(uniform.activation) ? 3 : 2;
   std::int64_t mlp = matrices * uniform.hidden * uniform.intermediate;
   if (const auto& experts = uniform.experts) {
@@ -36,6 +45,17 @@ std::int64_t block_matmul_parameters(const ModelShape& uniform) {
            matrices * uniform.hidden * experts->shared_intermediate;
   }
   return attention + mlp;
+}
+
+void validate_delta_net(const DeltaNet& net, const std::string& where) {
+  constexpr std::int64_t kMost = 1 << 16;
+  require_size(net.key_heads, kMost, where, "linear_num_key_heads");
+  require_size(net.value_heads, kMost, where, "linear_num_value_heads");
+  require_size(net.key_dim, kMost, where, "linear_key_head_dim");
+  require_size(net.value_dim, kMost, where, "linear_value_head_dim");
+  require_in_shape(net.value_heads % net.key_heads == 0, where, "linear_num_key_heads",
+                   std::to_string(net.key_heads) + " does not divide linear_num_value_heads (" +
+                       std::to_string(net.value_heads) + ")");
 }
 
 }  // namespace
@@ -62,6 +82,12 @@ ModelShape uniform_shape(const ModelShape& shape, std::size_t kind) {
   ModelShape uniform = shape;
   uniform.kinds = {shape.kinds.at(kind)};
   uniform.kind_of_layer.clear();
+  if (is_linear(uniform.kinds.front())) {
+    uniform.head_norm = HeadNorm::none;
+    uniform.attention_gate = uniform.attention_sinks = uniform.qkv_bias = uniform.o_bias = false;
+  } else {
+    uniform.delta_net.reset();
+  }
   if (const auto dense = uniform.kinds.front().dense_intermediate) {
     uniform.experts.reset();
     uniform.intermediate = *dense;
@@ -97,9 +123,16 @@ std::int64_t matmul_parameters(const ModelShape& shape) {
 }
 
 Flops model_flops_per_token(const ModelShape& shape, std::int64_t seq_len) {
-  const auto attention = static_cast<double>(shape.layers * shape.heads * shape.head_dim) *
-                         static_cast<double>(seq_len);
-  return Flops(6.0 * static_cast<double>(matmul_parameters(shape)) + 6.0 * attention);
+  std::int64_t linear = 0;
+  for (std::size_t kind = 0; kind < shape.kinds.size(); ++kind) {
+    if (is_linear(shape.kinds[kind])) linear += layers_of_kind(shape, kind);
+  }
+  const auto attention =
+      static_cast<double>((shape.layers - linear) * shape.heads * shape.head_dim) *
+      static_cast<double>(seq_len);
+  const double rule =
+      linear == 0 ? 0 : static_cast<double>(linear) * delta_rule_flops(*shape.delta_net);
+  return Flops(6.0 * static_cast<double>(matmul_parameters(shape)) + 6.0 * attention + 3.0 * rule);
 }
 
 void validate(const ModelShape& shape, const std::string& where) {
@@ -132,6 +165,7 @@ void validate(const ModelShape& shape, const std::string& where) {
   }
   require_in_shape(std::isfinite(shape.init_std) && shape.init_std >= 0, where, "initializer_range",
                    "must be a number of at least 0");
+  if (shape.delta_net) validate_delta_net(*shape.delta_net, where);
   for (const LayerKind& kind : shape.kinds) {
     require_in_shape(!kind.window || *kind.window >= 1, where, "sliding_window",
                      "must be at least 1, or null");

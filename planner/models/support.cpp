@@ -48,7 +48,8 @@ constexpr ComputedParts kHost{.layer_kinds = true,
                               .interleaved_rotary = true,
                               .biased_experts = true,
                               .sigmoid_router = true,
-                              .shared_experts = true};
+                              .shared_experts = true,
+                              .delta_net = true};
 constexpr ComputedParts kCuda{};
 
 struct Part {

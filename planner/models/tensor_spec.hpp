@@ -21,6 +21,13 @@ enum class TensorRole {
   q_norm,
   k_norm,
   sinks,
+  delta_gate,       ///< Projection whose silu multiplies a gated delta net's output.
+  delta_beta,       ///< Projection of a token to learning rates, one for every value head.
+  delta_decay,      ///< Projection of a token to decays, one for every value head.
+  delta_conv,       ///< Weights of the convolution over q, k and v, [channels, taps].
+  delta_log_rate,   ///< Logarithm of each value head's rate of decay.
+  delta_time_bias,  ///< Bias of each value head's decay.
+  delta_norm,       ///< Weight of the norm of each value head's output.
   o,
   o_bias,
   norm_after_attention,
@@ -58,6 +65,7 @@ enum class TensorRole {
     case TensorRole::norm_after_mlp:
     case TensorRole::q_norm:
     case TensorRole::k_norm:
+    case TensorRole::delta_norm:
     case TensorRole::final_norm:
       return true;
     default:
@@ -95,7 +103,8 @@ struct TensorSpec {
   std::int64_t cols;
   std::int64_t
       offset;  ///< Elements from the start of the unit's vector; a multiple of kTensorAlign.
-  /// Whether weight decay applies: true for matrices and sinks, false for norms and biases.
+  /// Whether weight decay applies: true for matrices, sinks and rates of decay, false for norms
+  /// and biases.
   bool decays;
   TensorRole role = TensorRole::embedding;
   /// Place in a larger tensor of the checkpoint; none where the checkpoint has a tensor `name`.

@@ -3,14 +3,11 @@
 #include <string_view>
 
 #include "planner/models/shape.hpp"
+#include "planner/models/tensor_list.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
 namespace {
-
-std::int64_t padded(std::int64_t elements) {
-  return (elements + kTensorAlign - 1) / kTensorAlign * kTensorAlign;
-}
 
 std::string joined(std::string_view prefix, std::string_view name, std::string_view end) {
   std::string text(prefix);
@@ -18,29 +15,6 @@ std::string joined(std::string_view prefix, std::string_view name, std::string_v
   text += end;
   return text;
 }
-
-/// List of tensors that follow each other in a unit's vector, each aligned. What is added comes
-/// back to be said more of, until the next is added.
-class TensorList {
- public:
-  TensorSpec& matrix(TensorRole role, std::string name, std::int64_t rows, std::int64_t cols) {
-    return add(role, std::move(name), rows, cols, true);
-  }
-  TensorSpec& vector(TensorRole role, std::string name, std::int64_t size) {
-    return add(role, std::move(name), 1, size, false);
-  }
-  [[nodiscard]] UnitTensors take() { return std::move(unit_); }
-
- private:
-  TensorSpec& add(TensorRole role, std::string name, std::int64_t rows, std::int64_t cols,
-                  bool decays) {
-    const std::int64_t offset = unit_.padded_size;
-    unit_.padded_size = padded(offset + rows * cols);
-    unit_.tensors.push_back({std::move(name), rows, cols, offset, decays, role});
-    return unit_.tensors.back();
-  }
-  UnitTensors unit_;
-};
 
 /// Adds the tensors of one block.
 class BlockTensors {
@@ -55,11 +29,11 @@ class BlockTensors {
   [[nodiscard]] UnitTensors take() {
     const NormSlots& norms = shape_.norms;
     norm(norms.before_attention, norm_before_attention, shape_.names.norm_before_attention);
-    add_projections();
-    add_attention_vectors();
-    const std::int64_t query = shape_.heads * shape_.head_dim;
-    list_.matrix(o, prefix_ + "self_attn.o_proj.weight", shape_.hidden, query);
-    if (shape_.o_bias) list_.vector(o_bias, prefix_ + "self_attn.o_proj.bias", shape_.hidden);
+    if (is_linear(kind_)) {
+      add_delta_net(list_, shape_, prefix_);
+    } else {
+      add_attention();
+    }
     norm(norms.after_attention, norm_after_attention, shape_.names.norm_after_attention);
     norm(norms.before_mlp, norm_before_mlp, shape_.names.norm_before_mlp);
     // Before the MLP, so that the vector of a block with experts ends with the last of them.
@@ -89,6 +63,14 @@ class BlockTensors {
     const RotaryTable* table = rotary_table(shape_, kind_);
     if (table == nullptr || !table->interleaved) return;
     tensor.paired = PairedRows{shape_.head_dim, table->rotated.value_or(shape_.head_dim)};
+  }
+
+  void add_attention() {
+    add_projections();
+    add_attention_vectors();
+    const std::int64_t query = shape_.heads * shape_.head_dim;
+    list_.matrix(o, prefix_ + "self_attn.o_proj.weight", shape_.hidden, query);
+    if (shape_.o_bias) list_.vector(o_bias, prefix_ + "self_attn.o_proj.bias", shape_.hidden);
   }
 
   // q, k and v are neighbours, so that where sizes are multiples of kTensorAlign one product may
@@ -311,10 +293,14 @@ std::int64_t unit_padded_size(const ModelShape& shape, std::size_t index) {
   return before_experts(shape, unit.layer) + shape.experts->count * expert_stride(shape);
 }
 
+ExpertRange expert_range(const ModelShape& shape, std::int64_t layer) {
+  return {before_experts(shape, layer), expert_stride(shape)};
+}
+
 ExpertRange expert_range(const ModelShape& shape) {
   for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
     if (!routes(shape, layer_kind(shape, layer))) continue;
-    return {before_experts(shape, layer), expert_stride(shape)};
+    return expert_range(shape, layer);
   }
   throw std::logic_error("contract broken: a layer has experts");
 }

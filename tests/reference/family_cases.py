@@ -31,6 +31,17 @@ _YARN = {
     "beta_slow": 1.0,
 }
 
+# One gated delta net, one layer of gated attention.
+_HYBRID = {
+    "head_dim": 4,
+    "partial_rotary_factor": 0.5,
+    "linear_num_key_heads": 2,
+    "linear_num_value_heads": 4,
+    "linear_key_head_dim": 4,
+    "linear_value_head_dim": 3,
+    "layer_types": ["linear_attention", "full_attention"],
+}
+
 
 def _case(model_type, architecture, **changes):
     fields = {"model_type": model_type, "architectures": [architecture], **_BASE, **changes}
@@ -145,6 +156,19 @@ CASES = {
         decoder_sparse_step=1,
         mlp_only_layers=[],
     ),
+    "qwen3_next": _case(
+        "qwen3_next",
+        "Qwen3NextForCausalLM",
+        **_HYBRID,
+        num_experts=3,
+        num_experts_per_tok=2,
+        moe_intermediate_size=4,
+        shared_expert_intermediate_size=6,
+        norm_topk_prob=True,
+        decoder_sparse_step=1,
+        mlp_only_layers=[],
+    ),
+    "qwen3_5": _case("qwen3_5_text", "Qwen3_5ForCausalLM", **_HYBRID, tie_word_embeddings=True),
     "gpt_oss": _case(
         "gpt_oss",
         "GptOssForCausalLM",
@@ -181,7 +205,8 @@ CASES = {
 def weight_of(config, name, shape, generator):
     """Values large enough that every non-linearity matters; factors of norms near 1."""
     values = 0.3 * generator.standard_normal(shape)
-    if len(shape) == 1 and "norm" in name and not config["model_type"].startswith("gemma"):
+    one_plus = config["model_type"].startswith(("gemma", "qwen3_next", "qwen3_5"))
+    if len(shape) == 1 and "norm" in name and (not one_plus or "linear_attn" in name):
         values = 1 + values
     if config["model_type"] == "gpt_oss" and "gate_up_proj" in name:
         values = 12 * values  # Beyond the bounds of gate and up.
