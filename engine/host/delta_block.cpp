@@ -8,8 +8,7 @@
 namespace sluice::engine {
 
 DocumentBounds BlockRun::document_bounds(std::int64_t first_token) const {
-  auto* bounds =
-      reinterpret_cast<std::int64_t*>(workspace_.data + space_.delta.bounds.count());
+  auto* bounds = reinterpret_cast<std::int64_t*>(workspace_.data + space_.delta.bounds.count());
   std::size_t count = 0;
   for (std::int64_t i = 0; i < job_.seq_len; ++i) {
     const bool begins = record_.documents != nullptr && record_.documents[first_token + i] < 0;
@@ -90,7 +89,8 @@ void BlockRun::mix_backward(float* gradient) {
         job_.seq_len, net.value_heads, delta_decay(), scratch(space.decay), scratch(space.beta),
         d_decay, d_beta, d_decay, d_beta,
         {gradient + slots_.delta.log_rate.offset, gradient + slots_.delta.time_bias.offset});
-    float* d_inputs = scratch(space.mixed);  // The convolution's outputs were read for the last time.
+    float* d_inputs =
+        scratch(space.mixed);  // The convolution's outputs were read for the last time.
     delta_conv_backward(job_.compute, bounds, net.channels(), scratch(space.inputs),
                         scratch(space.conv), scratch(space.d_mixed), scratch(space.rule), d_inputs,
                         gradient + slots_.delta.conv.offset);

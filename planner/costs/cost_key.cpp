@@ -83,6 +83,13 @@ std::string block_signature(const ModelShape& m) {
             std::to_string(net.value_heads) + "." + std::to_string(net.key_dim) + "." +
             std::to_string(net.value_dim);
   }
+  if (const auto& latent = m.latent) {
+    text += ".latent" + std::to_string(latent->query_rank.value_or(0)) + "." +
+            std::to_string(latent->rank) + "." + std::to_string(latent->rotated) + "." +
+            std::to_string(latent->value);
+  }
+  if (m.value_norm) text += ".vn";
+  if (kind.values_are_keys) text += ".kv";
   if (const RotaryTable* table = rotary_table(m, kind); table != nullptr && table->rotated) {
     text += ".r" + std::to_string(*table->rotated);
   }

@@ -12,6 +12,7 @@
 #include "planner/costs/cost.hpp"
 #include "planner/costs/delta_work.hpp"
 #include "planner/costs/eager_work.hpp"
+#include "planner/costs/latent_work.hpp"
 #include "planner/models/support.hpp"
 #include "planner/models/unit_classes.hpp"
 #include "planner/scratch/cuda_workspace.hpp"
@@ -19,6 +20,20 @@
 
 namespace sluice::planner {
 namespace {
+
+/// Width of what the o projection multiplies.
+std::int64_t output_width(const ModelShape& shape) {
+  if (is_linear(shape.kinds.front())) return shape.delta_net->values();
+  return shape.heads * (shape.latent ? shape.latent->value : shape.head_dim);
+}
+
+/// Products that make q, k and v of `tokens` tokens, and a gate of attention's output.
+std::vector<Gemm> attention_projections(const ModelShape& shape, std::int64_t tokens) {
+  if (shape.latent) return latent_projections(shape, tokens);
+  const std::int64_t query = shape.heads * shape.head_dim, key = shape.kv_heads * shape.head_dim;
+  return {{tokens, query, shape.hidden, shape.attention_gate ? 2 : 1},
+          {tokens, key, shape.hidden, shape.kinds.front().values_are_keys ? 1 : 2}};
+}
 
 /// Sizes of one block and one micro-batch.
 struct MicroBatchSizes {
@@ -28,8 +43,7 @@ struct MicroBatchSizes {
   explicit MicroBatchSizes(const Job& job)
       : tokens(job.micro_tokens()),
         hidden(job.model.hidden),
-        query(is_linear(job.model.kinds.front()) ? job.model.delta_net->values()
-                                                 : job.model.heads * job.model.head_dim),
+        query(output_width(job.model)),
         key_value(job.model.kv_heads * job.model.head_dim),
         intermediate(job.model.intermediate),
         element(job.compute_element().count()) {}
@@ -49,6 +63,8 @@ AttentionWork attention_of(const Job& job, bool backward, std::int64_t position)
   work.heads = job.model.heads;
   work.kv_heads = job.model.kv_heads;
   work.head_dim = job.model.head_dim;
+  // Products of q and k have one size, those with v another.
+  if (const auto& latent = job.model.latent) work.head_dim = (work.head_dim + latent->value) / 2;
   work.backward = backward;
   work.window = job.model.kinds.front().window;
   work.library = job.attention_library != AttentionLibrary::cudnn ? job.attention_library
@@ -71,8 +87,7 @@ void add_attention_half(Work& work, const Job& job, const MicroBatchSizes& s,
     work.kernels += 4;
     return;
   }
-  work.gemms.push_back({s.tokens, s.query, s.hidden, job.model.attention_gate ? 2 : 1});
-  work.gemms.push_back({s.tokens, s.key_value, s.hidden, 2});
+  for (const Gemm& g : attention_projections(job.model, s.tokens)) work.gemms.push_back(g);
   work.attention.push_back(attention_of(job, false, position));
   work.streamed += s.streams(s.hidden, job.model.norms.before_attention ? 2 : 0) +
                    s.streams(s.query + s.key_value, 2) +
@@ -207,9 +222,7 @@ Work block_backward(const Job& job, const MicroBatchSizes& s, std::int64_t posit
   if (linear) {
     for (const Gemm& g : delta_projections(job.model, s.tokens)) add_backward_of(work, job, g);
   } else {
-    const std::int64_t queries = job.model.attention_gate ? 2 : 1;
-    add_backward_of(work, job, {s.tokens, s.query, s.hidden, queries});  // q and a gate
-    add_backward_of(work, job, {s.tokens, s.key_value, s.hidden, 2});    // k, v
+    for (const Gemm& g : attention_projections(job.model, s.tokens)) add_backward_of(work, job, g);
   }
   add_router(work, job, s);
   if (linear) {

@@ -83,6 +83,16 @@ struct MixerWidths {
   std::int64_t rates = 0;  ///< Value heads of a gated delta net.
 };
 
+/// Widths of latent attention: with queries lie the narrow projections that all are made of.
+MixerWidths latent_widths(const ModelShape& shape) {
+  const LatentAttention& latent = *shape.latent;
+  const std::int64_t query = shape.heads * shape.head_dim, value = shape.heads * latent.value;
+  return {.query = query + latent.query_rank.value_or(0) + latent.rank + latent.rotated,
+          .key = query,
+          .value = value,
+          .output = value};
+}
+
 MixerWidths mixer_widths(const ModelShape& shape, const LayerKind& kind) {
   if (is_linear(kind)) {
     const DeltaNet& net = *shape.delta_net;
@@ -93,10 +103,12 @@ MixerWidths mixer_widths(const ModelShape& shape, const LayerKind& kind) {
             .gate = net.values(),
             .rates = net.value_heads};
   }
-  const std::int64_t query = shape.heads * shape.head_dim, key = shape.kv_heads * shape.head_dim;
+  const std::int64_t dim = kind.head_dim.value_or(shape.head_dim);
+  const std::int64_t query = shape.heads * dim, key = kind.kv_heads.value_or(shape.kv_heads) * dim;
+  if (shape.latent) return latent_widths(shape);
   return {.query = query,
           .key = key,
-          .value = key,
+          .value = kind.values_are_keys ? 0 : key,
           .output = query,
           .gate = shape.attention_gate ? query : 0};
 }
@@ -202,7 +214,11 @@ Bytes kept_bytes(const Job& job, std::int64_t layer) {
     const DeltaNet& net = *shape.delta_net;
     return Bytes(4 * ((kDeltaTaps - 1) * net.channels() + net.state()));
   }
-  return job.compute_element() * (2 * job.seq_len * shape.kv_heads * shape.head_dim);
+  if (const auto& latent = shape.latent) {
+    return job.compute_element() * (job.seq_len * (latent->rank + latent->rotated));
+  }
+  const ModelShape uniform = uniform_shape(shape, kind_index(shape, layer));
+  return job.compute_element() * (2 * job.seq_len * uniform.kv_heads * uniform.head_dim);
 }
 
 Bytes stream_bytes(const Job& job) { return block_record(job).input_bytes; }

@@ -99,7 +99,8 @@ struct BlockRecord {
 [[nodiscard]] BlockRecord block_record(const Job& job, std::size_t kind = 0);
 
 /// Bytes that a sequence keeps for the tokens behind it at the layer `layer`: keys, then values, of
-/// seq_len tokens, of the compute type; or of a gated delta net, in fp32, the last inputs of its
+/// seq_len tokens, of the compute type; or of latent attention what these
+/// are made of; or of a gated delta net, in fp32, the last inputs of its
 /// convolution [kDeltaTaps - 1, channels], then its state.
 [[nodiscard]] Bytes kept_bytes(const Job& job, std::int64_t layer);
 

@@ -10,6 +10,8 @@ struct ExpertNames {
   std::string_view router = "mlp.gate";  ///< Name of the router in a block, without ".weight".
   /// Name of the bias by which experts are chosen, if there is one.
   std::string_view correction_bias = "mlp.gate.e_score_correction_bias";
+  /// Whether a checkpoint has that bias as a matrix of one row.
+  bool correction_row = false;
   std::string_view experts = "mlp.experts.";  ///< Prefix before an expert's number.
   /// Names of an expert's three projections, behind the expert's number and a dot.
   std::string_view gate = "gate_proj", up = "up_proj", down = "down_proj";

@@ -60,16 +60,15 @@ void add_delta_net(TensorList& list, const ModelShape& shape, const std::string&
   } else {
     add_by_heads(list, shape, own, prefix + std::string(names.fused_delta) + ".weight");
   }
-  const std::string rates =
-      names.fused_delta_rates.empty()
-          ? std::string()
-          : prefix + std::string(names.fused_delta_rates) + ".weight";
+  const std::string rates = names.fused_delta_rates.empty()
+                                ? std::string()
+                                : prefix + std::string(names.fused_delta_rates) + ".weight";
   const std::int64_t served = net.value_heads / net.key_heads;
-  TensorSpec& beta = list.matrix(delta_beta, own + "in_proj_b.weight", net.value_heads,
-                                 shape.hidden);
+  TensorSpec& beta =
+      list.matrix(delta_beta, own + "in_proj_b.weight", net.value_heads, shape.hidden);
   if (!rates.empty()) place_heads(beta, rates, 0, served, 2 * served);
-  TensorSpec& decay = list.matrix(delta_decay, own + "in_proj_a.weight", net.value_heads,
-                                  shape.hidden);
+  TensorSpec& decay =
+      list.matrix(delta_decay, own + "in_proj_a.weight", net.value_heads, shape.hidden);
   if (!rates.empty()) place_heads(decay, rates, served, served, 2 * served);
   list.matrix(delta_conv, own + "conv1d.weight", net.channels(), kDeltaTaps);
   // transformers decays it: its name speaks of no norm and no bias.

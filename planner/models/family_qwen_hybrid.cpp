@@ -57,9 +57,8 @@ void read_hybrid(const JsonObject& config, ModelShape& shape) {
                              .value_dim = integer_or(config, "linear_value_head_dim", 128)};
   std::vector<LayerKind> layers;
   for (const bool linear : linear_layers(config, shape)) {
-    layers.push_back(linear
-                         ? LayerKind{.rotary = std::nullopt, .mixer = Mixer::gated_delta_net}
-                         : LayerKind{});
+    layers.push_back(linear ? LayerKind{.rotary = std::nullopt, .mixer = Mixer::gated_delta_net}
+                            : LayerKind{});
   }
   set_layers(shape, layers);
   read_rope(config, shape);

@@ -63,5 +63,10 @@ struct FamilyReader {
 [[nodiscard]] const FamilyReader& qwen3_next_reader();
 [[nodiscard]] const FamilyReader& qwen3_5_reader();
 [[nodiscard]] const FamilyReader& qwen3_5_moe_reader();
+[[nodiscard]] const FamilyReader& ernie4_5_moe_reader();
+[[nodiscard]] const FamilyReader& deepseek_v2_reader();
+[[nodiscard]] const FamilyReader& deepseek_v3_reader();
+[[nodiscard]] const FamilyReader& glm4_moe_lite_reader();
+[[nodiscard]] const FamilyReader& gemma4_reader();
 
 }  // namespace sluice::planner

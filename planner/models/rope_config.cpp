@@ -274,6 +274,7 @@ nlohmann::ordered_json rope_parameters_json(const ModelShape& shape) {
 nlohmann::ordered_json rope_json(const RopeScaling& scaling) {
   switch (scaling.kind) {
     case RopeScaling::Kind::none:
+    case RopeScaling::Kind::proportional:  // Its reader writes it.
       break;
     case RopeScaling::Kind::linear:
       return {{"rope_type", "linear"}, {"factor", scaling.factor}};

@@ -11,6 +11,7 @@
 #include "planner/models/block_names.hpp"
 #include "planner/models/delta_net.hpp"
 #include "planner/models/experts.hpp"
+#include "planner/models/latent_attention.hpp"
 #include "planner/models/tensor_spec.hpp"
 #include "sim/units.hpp"
 
@@ -66,6 +67,11 @@ struct ModelShape {
   /// Index in `kinds` of each layer; empty where all layers are of the first kind.
   std::vector<std::uint8_t> kind_of_layer;
   std::optional<Experts> experts;
+  /// Sizes of latent attention, where all layers have it; kv_heads is `heads` then.
+  std::optional<LatentAttention> latent;
+  bool value_norm = false;  ///< Whether each head of v is normed, without a weight (gemma4).
+  bool layer_factor =
+      false;  ///< Whether a buffer of one element multiplies a layer's output (gemma4).
   std::optional<DeltaNet> delta_net;  ///< Sizes of layers of Mixer::gated_delta_net.
   BlockNames names;
   double init_std = 0.02;

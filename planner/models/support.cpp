@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "sim/error.hpp"
 
@@ -30,6 +31,11 @@ struct ComputedParts {
   bool sigmoid_router = false;      ///< Scores by sigmoid, biased choices, groups and a factor.
   bool shared_experts = false;      ///< An expert that every token passes through.
   bool delta_net = false;           ///< Layers of Mixer::gated_delta_net.
+  bool latent = false;              ///< Latent attention.
+  bool value_norm = false;          ///< Norms of v, and values that are keys.
+  bool head_sizes = false;          ///< Heads of several sizes in one model.
+  bool proportional = false;        ///< Part of a head turned with frequencies of the whole.
+  bool layer_factor = false;        ///< Factors of layers' outputs.
 };
 
 constexpr ComputedParts kHost{.layer_kinds = true,
@@ -70,6 +76,18 @@ std::optional<std::string> first_missing(const ModelShape& shape, const Computed
   const bool delta = any_kind([](const LayerKind& k) { return k.mixer != Mixer::attention; });
   const std::array parts = {
       Part{delta && !computed.delta_net, "gated delta net layers"},
+      Part{shape.latent && !computed.latent, "latent attention"},
+      Part{any_kind([](const LayerKind& k) { return k.kv_heads || k.head_dim; }) &&
+               !computed.head_sizes,
+           "heads of several sizes"},
+      Part{(shape.value_norm || any_kind(&LayerKind::values_are_keys)) && !computed.value_norm,
+           "normed values"},
+      Part{any_table([](const RotaryTable& t) {
+             return t.scaling.kind == RopeScaling::Kind::proportional;
+           }) &&
+               !computed.proportional,
+           "proportional rotary embeddings"},
+      Part{shape.layer_factor && !computed.layer_factor, "factors of layers"},
       Part{shape.attention_sinks && !computed.sinks, "attention sinks"},
       Part{shape.kinds.size() > 1 && !computed.layer_kinds, "layers of several kinds"},
       Part{!usual_norms && !computed.norm_slots, "norms after sublayers"},

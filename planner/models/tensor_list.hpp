@@ -41,4 +41,7 @@ class TensorList {
 /// `prefix` is the block's, such as "model.layers.3.".
 void add_delta_net(TensorList& list, const ModelShape& shape, const std::string& prefix);
 
+/// Adds the tensors of latent attention, likewise.
+void add_latent_attention(TensorList& list, const ModelShape& shape, const std::string& prefix);
+
 }  // namespace sluice::planner

@@ -21,6 +21,12 @@ enum class TensorRole {
   q_norm,
   k_norm,
   sinks,
+  q_latent,  ///< Projection of which latent attention makes queries.
+  q_latent_norm,
+  kv_latent,  ///< Projection of which it makes keys and values, and keys that turn.
+  kv_latent_norm,
+  kv_expansion,     ///< Product that makes keys and values of it.
+  layer_factor,     ///< Factor of a layer's output, a buffer.
   delta_gate,       ///< Projection whose silu multiplies a gated delta net's output.
   delta_beta,       ///< Projection of a token to learning rates, one for every value head.
   delta_decay,      ///< Projection of a token to decays, one for every value head.
@@ -66,6 +72,8 @@ enum class TensorRole {
     case TensorRole::q_norm:
     case TensorRole::k_norm:
     case TensorRole::delta_norm:
+    case TensorRole::q_latent_norm:
+    case TensorRole::kv_latent_norm:
     case TensorRole::final_norm:
       return true;
     default:
@@ -112,6 +120,8 @@ struct TensorSpec {
   /// Order of rows in the checkpoint; none where it is that of memory. Applies to elements of a
   /// vector likewise, and before `on_disk`.
   std::optional<PairedRows> paired{};
+  /// Whether a checkpoint has the vector as a matrix of one row.
+  bool is_row = false;
   /// Whether training leaves the tensor as it is: it has no gradient.
   bool frozen = false;
   [[nodiscard]] std::int64_t size() const { return rows * cols; }

@@ -22,8 +22,8 @@ class BlockTensors {
   using enum TensorRole;
 
   BlockTensors(const ModelShape& shape, std::int64_t layer)
-      : shape_(shape),
-        kind_(layer_kind(shape, layer)),
+      : shape_(uniform_shape(shape, kind_index(shape, layer))),
+        kind_(shape_.kinds.front()),
         prefix_("model.layers." + std::to_string(layer) + ".") {}
 
   [[nodiscard]] UnitTensors take() {
@@ -31,17 +31,20 @@ class BlockTensors {
     norm(norms.before_attention, norm_before_attention, shape_.names.norm_before_attention);
     if (is_linear(kind_)) {
       add_delta_net(list_, shape_, prefix_);
+    } else if (shape_.latent) {
+      add_latent_attention(list_, shape_, prefix_);
     } else {
       add_attention();
     }
     norm(norms.after_attention, norm_after_attention, shape_.names.norm_after_attention);
     norm(norms.before_mlp, norm_before_mlp, shape_.names.norm_before_mlp);
+    if (shape_.layer_factor) list_.vector(layer_factor, prefix_ + "layer_scalar", 1).frozen = true;
     // Before the MLP, so that the vector of a block with experts ends with the last of them.
     norm(norms.after_mlp, norm_after_mlp, shape_.names.norm_after_mlp);
     if (routes(shape_, kind_)) {
       add_experts();
     } else {
-      add_mlp(kind_.dense_intermediate.value_or(shape_.intermediate));
+      add_mlp(shape_.intermediate);
     }
     return list_.take();
   }
@@ -90,8 +93,10 @@ class BlockTensors {
     TensorSpec& keys = list_.matrix(k, attention + "k_proj.weight", key, shape_.hidden);
     place(keys, fused, ".weight", query, key);
     pair_rows(keys);
-    place(list_.matrix(v, attention + "v_proj.weight", key, shape_.hidden), fused, ".weight",
-          query + key, key);
+    if (!kind_.values_are_keys) {
+      place(list_.matrix(v, attention + "v_proj.weight", key, shape_.hidden), fused, ".weight",
+            query + key, key);
+    }
     if (shape_.attention_gate) {
       list_.matrix(attention_gate, attention + "gate_proj.weight", query, shape_.hidden).on_disk = {
           .name = attention + "q_proj.weight",
@@ -158,8 +163,10 @@ class BlockTensors {
       list_.vector(router_bias, joined(prefix_, names.router, ".bias"), experts.count);
     }
     if (experts.correction_bias) {
-      list_.vector(correction_bias, joined(prefix_, names.correction_bias, ""), experts.count)
-          .frozen = true;
+      TensorSpec& bias =
+          list_.vector(correction_bias, joined(prefix_, names.correction_bias, ""), experts.count);
+      bias.frozen = true;
+      bias.is_row = names.correction_row;
     }
     if (experts.shared_intermediate > 0) add_shared_expert();
     for (std::int64_t i = 0; i < experts.count; ++i) add_expert(i);
@@ -214,7 +221,7 @@ class BlockTensors {
     }
   }
 
-  const ModelShape& shape_;
+  const ModelShape shape_;  ///< The model whose layers are all of this layer's kind.
   const LayerKind& kind_;
   std::string prefix_;
   TensorList list_;

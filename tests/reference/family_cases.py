@@ -107,6 +107,7 @@ CASES = {
         rope_parameters={
             "rope_theta": 10000.0,
             **_YARN,
+            "original_max_position_embeddings": 4,
             "mscale": 1.0,
             "mscale_all_dim": 1.0,
             "llama_4_scaling_beta": 0.1,
@@ -143,6 +144,20 @@ CASES = {
     ),
     "ernie4_5": _case(
         "ernie4_5", "Ernie4_5ForCausalLM", head_dim=6, use_bias=False, tie_word_embeddings=True
+    ),
+    "ernie4_5_moe": _case(
+        "ernie4_5_moe",
+        "Ernie4_5_MoeForCausalLM",
+        num_hidden_layers=2,
+        use_bias=False,
+        moe_num_experts=3,
+        moe_k=2,
+        moe_intermediate_size=4,
+        moe_num_shared_experts=1,
+        moe_layer_start_index=1,
+        moe_layer_end_index=1,
+        moe_layer_interval=1,
+        tie_word_embeddings=True,
     ),
     "arcee": _case("arcee", "ArceeForCausalLM", head_dim=4, hidden_act="relu2"),
     "qwen2_moe": _case(
