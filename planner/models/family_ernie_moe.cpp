@@ -11,7 +11,7 @@ namespace {
 using nlohmann::ordered_json;
 using sim::JsonObject;
 
-/// transformers takes either name of these keys.
+/// The value of a key that transformers takes by either of two names.
 std::int64_t either(const JsonObject& config, const char* own, const char* usual,
                     std::int64_t otherwise) {
   const auto one = config.find_integer(own), other = config.find_integer(usual);

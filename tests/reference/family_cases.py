@@ -33,6 +33,7 @@ _YARN = {
 
 # One gated delta net, one layer of gated attention.
 _HYBRID = {
+    "hidden_size": 12,
     "head_dim": 4,
     "partial_rotary_factor": 0.5,
     "linear_num_key_heads": 2,
