@@ -141,8 +141,9 @@ void read_deepseek_v2(const JsonObject& config, ModelShape& shape) {
   read_routed(config, shape, {.count = 64, .active = 6, .intermediate = 1407, .normalized = false},
               2, 0);
   if (shape.experts->groups > 1) {
-    config.fail("n_group", "above 1 is not supported in this family, whose groups are chosen by "
-                           "their best expert");
+    config.fail("n_group",
+                "above 1 is not supported in this family, whose groups are chosen by "
+                "their best expert");
   }
 }
 
@@ -177,9 +178,7 @@ void read_glm4_moe_lite(const JsonObject& config, ModelShape& shape) {
 const FamilyReader& deepseek_v2_reader() {
   static const FamilyReader reader{{"deepseek_v2"},
                                    "DeepseekV2ForCausalLM",
-                                   {.vocab_size = 102400,
-                                    .head_dim = 64,
-                                    .num_experts = 64},
+                                   {.vocab_size = 102400, .head_dim = 64, .num_experts = 64},
                                    read_deepseek_v2,
                                    write_routed};
   return reader;

@@ -83,13 +83,13 @@ void read_gemma4(const JsonObject& config, ModelShape& shape) {
        sliding_layers(config, shape, [](std::int64_t layer) { return (layer + 1) % 6 != 0; })) {
     layers.push_back({.window = window});
     if (slides) continue;
-    layers.back() = {.rotary = 1, .kv_heads = global_keys, .head_dim = global_head,
-                     .values_are_keys = keys};
+    layers.back() = {
+        .rotary = 1, .kv_heads = global_keys, .head_dim = global_head, .values_are_keys = keys};
   }
   // The class makes the last one see everything.
   if (!layers.empty()) {
-    layers.back() = {.rotary = 1, .kv_heads = global_keys, .head_dim = global_head,
-                     .values_are_keys = keys};
+    layers.back() = {
+        .rotary = 1, .kv_heads = global_keys, .head_dim = global_head, .values_are_keys = keys};
   }
   set_layers(shape, layers);
   read_tables(config, shape, global_head);
@@ -103,8 +103,7 @@ void write_gemma4(const ModelShape& shape, ordered_json& json) {
   json.erase("rope_theta");
   json.erase("rope_scaling");
   json["rope_parameters"] = {
-      {"sliding_attention",
-       {{"rope_type", "default"}, {"rope_theta", shape.rotary.at(0).theta}}},
+      {"sliding_attention", {{"rope_type", "default"}, {"rope_theta", shape.rotary.at(0).theta}}},
       {"full_attention",
        {{"rope_type", "proportional"},
         {"partial_rotary_factor", share},
