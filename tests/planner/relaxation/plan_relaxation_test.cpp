@@ -95,8 +95,9 @@ TEST(PlanRelaxation, IsNoMoreThanStepsOfModelsWithLayersOfSeveralKinds) {
     job.model.kind_of_layer.push_back(static_cast<std::uint8_t>(layer % 3));
   }
   int compared = 0;
-  for (const ResolvedMachine& machine : uneven_machines()) {
-    const Predictor predictor(job, machine, {});
+  const std::vector<ResolvedMachine> machines = uneven_machines();
+  for (std::size_t i = 0; i < machines.size(); i += 3) {
+    const Predictor predictor(job, machines[i], {});
     const PlanRelaxation relaxation(predictor, {});
     std::vector<RelaxedPart> parts;
     for (const std::int64_t rounds : relaxation.rounds()) {
@@ -105,16 +106,16 @@ TEST(PlanRelaxation, IsNoMoreThanStepsOfModelsWithLayersOfSeveralKinds) {
       const RelaxedPlan relaxed = relaxation.solve(node);
       if (relaxed.feasible) parts.push_back({node, relaxed});
     }
-    const Seconds proven = ProvenBound(relaxation, parts).improve(50);
+    const Seconds proven = ProvenBound(relaxation, parts).improve(10);
     EXPECT_GT(proven.count(), 0);
-    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
       const Seconds step = to_seconds(predictor.score(random_plan(job, seed)).step);
       if (step.count() == 0) continue;
       EXPECT_LE(proven.count(), step.count() * (1 + 1e-9)) << seed;
       ++compared;
     }
   }
-  EXPECT_GT(compared, 20);
+  EXPECT_GT(compared, 10);
 }
 
 TEST(PlanRelaxation, WhereNothingIsLeftToSplitBlocksAreWhole) {
