@@ -71,7 +71,7 @@ FAMILIES = {
     "qwen3_next": {**COMMON, **HYBRID, "num_experts": 12, "moe_intermediate_size": 24, "norm_topk_prob": False,
                    "shared_expert_intermediate_size": 40, **EXPERTS},
     "qwen3_5_text": {**COMMON, **HYBRID},
-    "ernie4_5_moe": {**{key: value for key, value in COMMON.items() if key != "head_dim"}, "moe_num_experts": 12,
+    "ernie4_5_moe": {**{key: value for key, value in COMMON.items() if key != "head_dim"}, "moe_num_experts": 12, "hidden_size": 640,
                      "moe_k": 3, "moe_intermediate_size": 24, "moe_num_shared_experts": 3,
                      "tie_word_embeddings": False},
 }  # fmt: skip
