@@ -72,6 +72,7 @@ FAMILIES = {
                    "shared_expert_intermediate_size": 40, **EXPERTS},
     "qwen3_5_text": {**COMMON, **HYBRID},
     "ernie4_5_moe": {**{key: value for key, value in COMMON.items() if key != "head_dim"}, "moe_num_experts": 12, "hidden_size": 640,
+                     "num_key_value_heads": 2,
                      "moe_k": 3, "moe_intermediate_size": 24, "moe_num_shared_experts": 3,
                      "tie_word_embeddings": False},
 }  # fmt: skip
