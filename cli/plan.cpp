@@ -15,6 +15,7 @@
 #include "cli/words/parse_run.hpp"
 #include "planner/explanation/plan_run.hpp"
 #include "planner/files/whole_file.hpp"
+#include "planner/models/support.hpp"
 #include "planner/policies/policy_changes.hpp"
 #include "planner/requests/kept_answer.hpp"
 #include "planner/requests/prediction_json.hpp"
@@ -92,6 +93,11 @@ std::string tables(const PlanReport& report, const planner::Request& run,
                    const planner::RunConfig& asked) {
   const planner::Prediction& prediction = report.planned.best.prediction;
   std::string text = prediction_table(prediction, run.job(), run.machine().profile.name);
+  if (run.predictor.costs().profile().device == planner::DeviceKind::cuda) {
+    if (const auto part = planner::unsupported_by_cuda(run.job().model)) {
+      text += "training     by the host alone: the cuda backend does not compute " + *part + "\n";
+    }
+  }
   text += plan_table(prediction.plan, run.job());
   for (const std::string& change : planner::policy_changes(run.config, run.job())) {
     text += "policy       states " + change + "\n";

@@ -36,6 +36,8 @@ std::string rope_text(const planner::RotaryTable& table) {
     case RopeScaling::Kind::longrope:
       return text + fmt::format(", longrope scaling (from {} positions, attention factor {:.6g})",
                                 rope.original_max_positions, rope.attention_factor);
+    case RopeScaling::Kind::proportional:
+      return text + ", with the frequencies of the whole head";
   }
   return text;
 }
@@ -48,7 +50,14 @@ std::string kinds_text(const ModelShape& shape) {
     text += fmt::format("{}{} layers with {}", kind == 0 ? "" : "; ", layers_of_kind(shape, kind),
                         each.window ? fmt::format("a window of {} tokens", *each.window)
                                     : std::string("no window"));
-    if (!each.rotary) text += " and no positions";
+    if (planner::is_linear(each)) {
+      text += " (gated delta nets)";
+    } else if (!each.rotary) {
+      text += " and no positions";
+    }
+    if (each.head_dim) text += fmt::format(", head_dim {}", *each.head_dim);
+    if (each.kv_heads) text += fmt::format(", {} heads of keys", *each.kv_heads);
+    if (each.values_are_keys) text += ", values that are keys";
     if (each.dense_intermediate) text += fmt::format(", feed-forward {}", *each.dense_intermediate);
     if (each.rotary && shape.rotary.size() > 1) {
       text += ", rope " + rope_text(shape.rotary[*each.rotary]);
@@ -75,6 +84,15 @@ std::string attention_text(const ModelShape& shape) {
     text += window ? fmt::format(", a window of {} tokens", *window) : std::string(", no window");
   }
   if (shape.head_norm != HeadNorm::none) text += ", norms on q and k";
+  if (const auto& latent = shape.latent) {
+    text += fmt::format(", made of {} elements (keys) and {} (queries), values of {}",
+                        latent->rank + latent->rotated, latent->query_rank.value_or(shape.hidden),
+                        latent->value);
+  }
+  if (const auto& net = shape.delta_net) {
+    text += fmt::format("; gated delta nets of {} heads of {} and {} of {}", net->key_heads,
+                        net->key_dim, net->value_heads, net->value_dim);
+  }
   if (shape.qkv_bias) text += shape.o_bias ? ", biases" : ", biases on q, k and v";
   return text;
 }

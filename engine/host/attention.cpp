@@ -116,6 +116,7 @@ void BlockRun::attend_tile(std::int64_t first_token, std::int64_t head, std::int
 }
 
 void BlockRun::attend() {
+  if (slots_.delta.exist()) return mix();
   const std::int64_t group = shape_.heads / shape_.kv_heads;
   for (std::int64_t sequence = 0; sequence < job_.micro_batch; ++sequence) {
     const std::int64_t first = sequence * job_.seq_len;
@@ -188,6 +189,7 @@ void BlockRun::attend_tile_backward(std::int64_t first_token, std::int64_t head,
 }
 
 void BlockRun::attention_backward(float* gradient) {
+  if (slots_.delta.exist()) return mix_backward(gradient);
   const std::int64_t group = shape_.heads / shape_.kv_heads;
   const auto key_bytes = static_cast<std::size_t>(4 * job_.micro_tokens() * key_width_);
   std::memset(scratch(space_.d_key), 0, key_bytes);

@@ -14,7 +14,8 @@ float* BlockRun::gate_shares(Tile tile) const {
   return shares;
 }
 
-const float* BlockRun::gated_attention(Tile tile) const {
+const float* BlockRun::gated_attention(Tile tile) {
+  if (slots_.delta.exist()) return normed_mix(tile);
   const std::int64_t n = tile.count * query_width_;
   float* attention = scratch(space_.input);
   const std::byte* stored = row(offsets_.attention, tile.begin, query_width_);
@@ -27,7 +28,8 @@ const float* BlockRun::gated_attention(Tile tile) const {
 }
 
 // y = a s, s = sigmoid(g):  da = dy s, dg = dy a s (1 - s).
-void BlockRun::attention_gate_backward(Tile tile) const {
+void BlockRun::attention_gate_backward(Tile tile, float* gradient) {
+  if (slots_.delta.exist()) return normed_mix_backward(tile, gradient);
   if (!slots_.attention_gate.weight.exists()) return;
   const std::int64_t n = tile.count * query_width_;
   float* d = scratch(space_.d_query) + tile.begin * query_width_;

@@ -47,8 +47,10 @@ void BlockRun::output_backward(float* gradient, const std::byte* stream_gradient
     const float* attention = gated_attention(tile);
     project_backward(slots_.o, dy, attention, tile.count, gradient);
     multiply_transposed(dy, tile.count, matrix(slots_.o.weight), scratch(space_.panel),
-                        Into::overwrite, scratch(space_.d_query) + tile.begin * query_width_);
-    attention_gate_backward(tile);
+                        Into::overwrite,
+                        scratch(slots_.delta.exist() ? space_.d_linear : space_.d_query) +
+                            tile.begin * query_width_);
+    attention_gate_backward(tile, gradient);
   });
 }
 
@@ -68,6 +70,10 @@ void BlockRun::qkv_backward(float* gradient, std::byte* stream_gradient) {
     one(slots_.v, space_.d_value, Into::accumulate);
     if (slots_.attention_gate.weight.exists()) {
       one(slots_.attention_gate, space_.d_attention_gate, Into::accumulate);
+    }
+    if (slots_.delta.exist()) {
+      one(slots_.delta.beta, space_.d_beta, Into::accumulate);
+      one(slots_.delta.decay, space_.d_decay, Into::accumulate);
     }
     std::byte* stream = row(stream_gradient, tile.begin, hidden);
     const float* dy = values(stream, tile.count * hidden, scratch(space_.incoming));

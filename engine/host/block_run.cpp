@@ -28,7 +28,7 @@ BlockRun::BlockRun(const HostTemplates& templates, Weights weights, RecordView r
     : job_(templates.job_),
       layer_(templates.layer(record.layer)),
       shape_(layer_.shape),
-      offsets_(templates.record_),
+      offsets_(layer_.record),
       space_(templates.block_space_),
       slots_(layer_.slots),
       weights_(weights),
@@ -40,7 +40,7 @@ BlockRun::BlockRun(const HostTemplates& templates, Weights weights, RecordView r
       tokens_(tokens),
       element_(templates.job_.compute_element().count()),
       eps_(static_cast<float>(shape_.rms_eps)),
-      query_width_(shape_.heads * shape_.head_dim),
+      query_width_(slots_.o.weight.cols),
       key_width_(shape_.kv_heads * shape_.head_dim),
       score_scale_(static_cast<float>(planner::attention_scale(shape_))),
       residual_factor_(static_cast<float>(shape_.scales.residual)) {
@@ -119,6 +119,10 @@ void BlockRun::project_qkv() {
     one(slots_.k, offsets_.k);
     one(slots_.v, offsets_.v);
     if (slots_.attention_gate.weight.exists()) one(slots_.attention_gate, offsets_.attention_gate);
+    if (slots_.delta.exist()) {
+      one(slots_.delta.beta, offsets_.delta_beta);
+      one(slots_.delta.decay, offsets_.delta_decay);
+    }
     measure_heads(slots_.q_norm, offsets_.q, offsets_.q_rstd, query_width_, tile);
     measure_heads(slots_.k_norm, offsets_.k, offsets_.k_rstd, key_width_, tile);
   });

@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdint>
 
+#include "engine/host/delta_conv.hpp"
+#include "engine/host/delta_gates.hpp"
 #include "engine/host/elementwise.hpp"
 #include "engine/host/gemm.hpp"
 #include "engine/host/routes.hpp"
@@ -21,7 +23,7 @@ class BlockRun {
   BlockRun(const HostTemplates& templates, Weights weights, RecordView record, Workspace workspace,
            std::int64_t tokens);
 
-  void project_qkv();       ///< Computes q, k and v from x.
+  void project_qkv();       ///< Computes q, k and v, and gates, from x.
   void attend();            ///< Computes attention and lse from q, k and v.
   void project_residual();  ///< Computes residual from x and attention.
   /// Attention and output projection of tokens that continue a sequence: computes their keys and
@@ -206,10 +208,27 @@ class BlockRun {
   /// Sigmoids of a tile's gates on attention's output, in the scratch tensor `wide`.
   [[nodiscard]] float* gate_shares(Tile tile) const;
   /// A tile of the o projection's input: attention, times the sigmoids of its gates if it has any.
-  [[nodiscard]] const float* gated_attention(Tile tile) const;
+  [[nodiscard]] const float* gated_attention(Tile tile);
   /// Turns d_query of a tile from the gradient of gated attention into that of attention, and
   /// computes the gates' gradient.
-  void attention_gate_backward(Tile tile) const;
+  void attention_gate_backward(Tile tile, float* gradient);
+
+  /// Counterparts of attend, attention_backward and attend_kept for a gated delta net, whose output
+  /// is the record's `attention`.
+  void mix();
+  void mix_backward(float* gradient);
+  void mix_kept(const KeptKeys& kept);
+  /// Counterparts of gated_attention and attention_gate_backward for a gated delta net.
+  const float* normed_mix(Tile tile);
+  void normed_mix_backward(Tile tile, float* gradient);
+  /// Documents of the sequence that begins at `first_token`; in scratch memory.
+  [[nodiscard]] DocumentBounds document_bounds(std::int64_t first_token) const;
+  /// Copies q, k and v of `count` tokens from `first_token` on to the scratch tensor `inputs`, and
+  /// what their rates and decays are made of to `beta` and `decay`.
+  void load_mixer(std::int64_t first_token, std::int64_t count) const;
+  /// Writes the convolution's weights and the parameters of decays to scratch memory.
+  void load_mixer_weights() const;
+  [[nodiscard]] DeltaDecay delta_decay() const;
 
   void load_keys(std::int64_t first_token, std::int64_t kv_head);
   void load_query(std::int64_t token, std::int64_t begin, std::int64_t count, std::int64_t head);
@@ -266,9 +285,10 @@ class BlockRun {
   const ActivationKernels& activation_;
   const PlainKernels& plain_;
   std::int64_t tokens_;
-  std::int64_t element_;  ///< Size of an element of the compute type in bytes.
-  float eps_;             ///< Added to the mean square in norms.
-  std::int64_t query_width_, key_width_;
+  std::int64_t element_;      ///< Size of an element of the compute type in bytes.
+  float eps_;                 ///< Added to the mean square in norms.
+  std::int64_t query_width_;  ///< Number of columns of the o projection.
+  std::int64_t key_width_;
   float score_scale_, residual_factor_;
   /// First position of the document that each query of the current tile belongs to.
   std::array<std::int64_t, planner::kQueryTile> starts_{};

@@ -10,10 +10,6 @@
 namespace sluice::engine {
 namespace {
 
-std::vector<float> sized(std::int64_t count) {
-  return std::vector<float>(static_cast<std::size_t>(count));
-}
-
 MatrixView view(const float* data, std::int64_t stride) {
   return {const_cast<float*>(data), stride};
 }
@@ -55,18 +51,24 @@ void solve_transposed(const float* lower, std::int64_t n, std::int64_t cols, flo
 
 }  // namespace
 
-DeltaChunk::DeltaChunk(std::int64_t key_dim, std::int64_t value_dim)
+DeltaChunk::DeltaChunk(std::int64_t key_dim, std::int64_t value_dim, float* memory)
     : key_dim_(key_dim), value_dim_(value_dim) {
-  const std::int64_t n = kDeltaChunk, square = n * n;
-  for (auto* each : {&q, &k, &d_q, &d_k}) *each = sized(n * key_dim);
-  for (auto* each : {&v, &d_v, &read_, &new_, &d_new_}) *each = sized(n * value_dim);
+  const std::int64_t n = kDeltaChunk;
+  float* next = memory;
+  const auto take = [&next](std::int64_t count) {
+    const std::span<float> taken(next, static_cast<std::size_t>(count));
+    next += count;
+    return taken;
+  };
+  for (auto* each : {&q, &k, &d_q, &d_k}) *each = take(n * key_dim);
+  for (auto* each : {&v, &d_v, &read_, &new_, &d_new_}) *each = take(n * value_dim);
   for (auto* each : {&g, &beta, &d_g, &d_beta, &sum_, &from_start_, &to_end_, &d_sum_}) {
-    *each = sized(n);
+    *each = take(n);
   }
   for (auto* each : {&pair_, &kk_, &qk_, &system_, &attention_, &d_system_, &d_attention_}) {
-    *each = sized(square);
+    *each = take(n * n);
   }
-  scaled_ = sized(n * std::max(key_dim, value_dim));
+  scaled_ = take(n * std::max(key_dim, value_dim));
 }
 
 void DeltaChunk::prepare(const float* state) {
@@ -111,7 +113,17 @@ void DeltaChunk::forward(float* state, float* o) {
           view(state, value_dim_), Into::overwrite, view(o, value_dim_));
   product(n, value_dim_, n, Transpose::none, view(attention_.data(), n),
           view(new_.data(), value_dim_), Into::accumulate, view(o, value_dim_));
-  // S := exp(gamma_n) S + (diag(L) K)^T N.
+  move_state(state);
+}
+
+void DeltaChunk::advance(float* state) {
+  prepare(state);
+  move_state(state);
+}
+
+// S := exp(gamma_n) S + (diag(L) K)^T N.
+void DeltaChunk::move_state(float* state) {
+  const std::int64_t n = tokens;
   for (std::int64_t i = 0; i < key_dim_ * value_dim_; ++i) state[i] *= from_start_[n - 1];
   scale_rows(to_end_.data(), k.data(), n, key_dim_, scaled_.data());
   product(key_dim_, value_dim_, n, Transpose::left, view(scaled_.data(), key_dim_),
@@ -131,8 +143,8 @@ void DeltaChunk::backward(const float* state, const float* d_o, float* d_state) 
 
 void DeltaChunk::backward_outputs(const float* state, const float* d_o, float* d_state) {
   const std::int64_t n = tokens, last = n - 1;
-  const auto keys = [&](std::vector<float>& x) { return view(x.data(), key_dim_); };
-  const auto values = [&](std::vector<float>& x) { return view(x.data(), value_dim_); };
+  const auto keys = [&](std::span<float> x) { return view(x.data(), key_dim_); };
+  const auto values = [&](std::span<float> x) { return view(x.data(), value_dim_); };
   // dN = P^T dO + diag(L) K dS'.
   product(n, value_dim_, key_dim_, Transpose::none, keys(k), view(d_state, value_dim_),
           Into::overwrite, values(d_new_));

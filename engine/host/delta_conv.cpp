@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "engine/host/elementwise.hpp"
 #include "engine/host/sigmoid.hpp"
@@ -46,20 +45,20 @@ void delta_conv(planner::ComputeType compute, DocumentBounds documents, std::int
 
 void delta_conv_backward(planner::ComputeType compute, DocumentBounds documents,
                          std::int64_t channels, const float* x, const float* weight,
-                         const float* d_y, float* d_x, float* d_weight) {
+                         const float* d_y, float* scratch, float* d_x, float* d_weight) {
   std::fill_n(d_x, documents.back() * channels, 0.0F);
-  std::vector<float> sum(static_cast<std::size_t>(channels));
+  float* sum = scratch;
   for_tokens(documents, [&](std::int64_t t, std::int64_t present) {
-    add_taps(channels, x + t * channels, weight, present, sum.data());
+    add_taps(channels, x + t * channels, weight, present, sum);
     for (std::int64_t c = 0; c < channels; ++c) {
       // silu'(s) = sigma(s) (1 + s (1 - sigma(s))).
-      const float s = sum[static_cast<std::size_t>(c)], gate = sigmoid(s);
-      sum[static_cast<std::size_t>(c)] = d_y[t * channels + c] * gate * (1 + s * (1 - gate));
+      const float s = sum[c], gate = sigmoid(s);
+      sum[c] = d_y[t * channels + c] * gate * (1 + s * (1 - gate));
     }
     for (std::int64_t tap = kDeltaTaps - present; tap < kDeltaTaps; ++tap) {
       const std::int64_t token = (t + tap - kDeltaTaps + 1) * channels;
       for (std::int64_t c = 0; c < channels; ++c) {
-        const float d = sum[static_cast<std::size_t>(c)];
+        const float d = sum[c];
         d_x[token + c] += weight[c * kDeltaTaps + tap] * d;
         d_weight[c * kDeltaTaps + tap] += d * x[token + c];
       }
@@ -70,13 +69,15 @@ void delta_conv_backward(planner::ComputeType compute, DocumentBounds documents,
 
 void delta_conv_step(planner::ComputeType compute, std::int64_t channels, const float* x,
                      const float* weight, float* window, float* y) {
-  // The window and the token behind it, as the convolution finds them in a document's middle.
-  std::vector<float> tokens(window, window + (kDeltaTaps - 1) * channels);
-  tokens.insert(tokens.end(), x, x + channels);
-  add_taps(channels, tokens.data() + (kDeltaTaps - 1) * channels, weight, kDeltaTaps, y);
+  std::fill_n(y, channels, 0.0F);
+  for (std::int64_t tap = 0; tap < kDeltaTaps; ++tap) {
+    const float* token = tap + 1 < kDeltaTaps ? window + tap * channels : x;
+    for (std::int64_t c = 0; c < channels; ++c) y[c] += weight[c * kDeltaTaps + tap] * token[c];
+  }
   for (std::int64_t c = 0; c < channels; ++c) y[c] *= sigmoid(y[c]);
   elementwise(compute).round(y, channels);
-  std::copy(tokens.begin() + channels, tokens.end(), window);
+  std::copy(window + channels, window + (kDeltaTaps - 1) * channels, window);
+  std::copy_n(x, channels, window + (kDeltaTaps - 2) * channels);
 }
 
 }  // namespace sluice::engine

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "engine/host/delta_chunk.hpp"
 #include "engine/host/elementwise.hpp"
+#include "planner/scratch/workspace.hpp"
 
 namespace sluice::engine {
 namespace {
@@ -16,8 +16,8 @@ constexpr float kLengthEps = 1e-6F;
 struct HeadPlaces {
   HeadPlaces(const DeltaSizes& sizes, std::int64_t head)
       : q(head / (sizes.value_heads / sizes.key_heads) * sizes.key_dim),
-        k(q + sizes.key_heads * sizes.key_dim),
-        v(2 * sizes.key_heads * sizes.key_dim + head * sizes.value_dim) {}
+        k(q + sizes.keys()),
+        v(2 * sizes.keys() + head * sizes.value_dim) {}
   std::int64_t q, k, v;
 };
 
@@ -78,111 +78,129 @@ void store(const DeltaSizes& sizes, const DeltaInputs& inputs, std::int64_t head
   }
 }
 
-/// A chunk of a document.
-struct ChunkPlace {
-  std::int64_t first, tokens;
-  bool begins, ends;  ///< Whether it is the first, and the last, of its document.
+/// Scratch of the rule: one chunk, and matrices of one head.
+struct RuleScratch {
+  RuleScratch(const DeltaSizes& sizes, float* memory)
+      : chunk(sizes.key_dim, sizes.value_dim, memory),
+        state(memory + planner::delta_chunk_floats(sizes)),
+        d_state(state + sizes.key_dim * sizes.value_dim),
+        out(d_state + sizes.key_dim * sizes.value_dim),
+        d_out(out + kDeltaChunk * sizes.value_dim),
+        states(d_out + kDeltaChunk * sizes.value_dim) {}
+  DeltaChunk chunk;
+  float *state, *d_state;  ///< [key_dim, value_dim].
+  float *out, *d_out;      ///< [chunk, value_dim].
+  float* states;           ///< States before the chunks of a document.
 };
 
-std::vector<ChunkPlace> chunk_places(DocumentBounds documents) {
-  std::vector<ChunkPlace> places;
-  for (std::size_t i = 0; i + 1 < documents.size(); ++i) {
-    for (std::int64_t first = documents[i]; first < documents[i + 1]; first += kDeltaChunk) {
-      const std::int64_t tokens = std::min(kDeltaChunk, documents[i + 1] - first);
-      places.push_back({first, tokens, first == documents[i], first + tokens == documents[i + 1]});
-    }
+/// Calls visit(first, tokens) for each chunk of the document [begin, end).
+template <class Visit>
+void for_chunks(std::int64_t begin, std::int64_t end, const Visit& visit) {
+  for (std::int64_t first = begin; first < end; first += kDeltaChunk) {
+    visit(first, std::min(kDeltaChunk, end - first));
   }
-  return places;
+}
+
+/// Rule over one document of one head; the state after it is then in `scratch`.
+void run_document(const DeltaSizes& sizes, const DeltaInputs& inputs, std::int64_t head,
+                  std::int64_t begin, std::int64_t end, RuleScratch& scratch, float* o) {
+  std::fill_n(scratch.state, sizes.key_dim * sizes.value_dim, 0.0F);
+  for_chunks(begin, end, [&](std::int64_t first, std::int64_t tokens) {
+    scratch.chunk.tokens = tokens;
+    load(sizes, inputs, head, first, scratch.chunk);
+    scratch.chunk.forward(scratch.state, scratch.out);
+    for (std::int64_t i = 0; i < tokens; ++i) {
+      std::copy_n(scratch.out + i * sizes.value_dim, sizes.value_dim,
+                  o + ((first + i) * sizes.value_heads + head) * sizes.value_dim);
+    }
+  });
+}
+
+void run_document_backward(const DeltaSizes& sizes, const DeltaInputs& inputs, std::int64_t head,
+                           std::int64_t begin, std::int64_t end, RuleScratch& scratch,
+                           const float* d_o, const DeltaGradients& gradients) {
+  const std::int64_t matrix = sizes.key_dim * sizes.value_dim;
+  std::fill_n(scratch.state, matrix, 0.0F);
+  for_chunks(begin, end, [&](std::int64_t first, std::int64_t tokens) {
+    std::copy_n(scratch.state, matrix, scratch.states + (first - begin) / kDeltaChunk * matrix);
+    if (first + tokens == end) return;
+    scratch.chunk.tokens = tokens;
+    load(sizes, inputs, head, first, scratch.chunk);
+    scratch.chunk.advance(scratch.state);
+  });
+  std::fill_n(scratch.d_state, matrix, 0.0F);
+  const std::int64_t last = (end - begin - 1) / kDeltaChunk;
+  for (std::int64_t c = last; c >= 0; --c) {
+    const std::int64_t first = begin + c * kDeltaChunk;
+    scratch.chunk.tokens = std::min(kDeltaChunk, end - first);
+    load(sizes, inputs, head, first, scratch.chunk);
+    for (std::int64_t i = 0; i < scratch.chunk.tokens; ++i) {
+      std::copy_n(d_o + ((first + i) * sizes.value_heads + head) * sizes.value_dim, sizes.value_dim,
+                  scratch.d_out + i * sizes.value_dim);
+    }
+    scratch.chunk.backward(scratch.states + c * matrix, scratch.d_out, scratch.d_state);
+    store(sizes, inputs, head, first, scratch.chunk, gradients);
+  }
 }
 
 }  // namespace
 
-std::int64_t delta_chunks(DocumentBounds documents) { return std::ssize(chunk_places(documents)); }
-
 void delta_rule(planner::ComputeType compute, const DeltaSizes& sizes, DocumentBounds documents,
-                const DeltaInputs& inputs, float* o, float* states, float* last) {
+                const DeltaInputs& inputs, float* scratch, float* o, float* last) {
   const std::int64_t matrix = sizes.key_dim * sizes.value_dim;
-  const auto places = chunk_places(documents);
-  DeltaChunk chunk(sizes.key_dim, sizes.value_dim);
-  std::vector<float> state(static_cast<std::size_t>(matrix));
-  std::vector<float> out(static_cast<std::size_t>(kDeltaChunk * sizes.value_dim));
+  RuleScratch rule(sizes, scratch);
   for (std::int64_t head = 0; head < sizes.value_heads; ++head) {
-    for (std::size_t c = 0; c < places.size(); ++c) {
-      const ChunkPlace& place = places[c];
-      if (place.begins) std::fill(state.begin(), state.end(), 0.0F);
-      if (states != nullptr) {
-        std::copy(state.begin(), state.end(),
-                  states + static_cast<std::int64_t>(c) * sizes.state() + head * matrix);
-      }
-      chunk.tokens = place.tokens;
-      load(sizes, inputs, head, place.first, chunk);
-      chunk.forward(state.data(), out.data());
-      for (std::int64_t i = 0; i < place.tokens; ++i) {
-        std::copy_n(out.data() + i * sizes.value_dim, sizes.value_dim,
-                    o + ((place.first + i) * sizes.value_heads + head) * sizes.value_dim);
-      }
+    for (std::size_t i = 0; i + 1 < documents.size(); ++i) {
+      run_document(sizes, inputs, head, documents[i], documents[i + 1], rule, o);
     }
-    if (last != nullptr) std::copy(state.begin(), state.end(), last + head * matrix);
+    if (last != nullptr) std::copy_n(rule.state, matrix, last + head * matrix);
   }
-  elementwise(compute).round(o, documents.back() * sizes.value_heads * sizes.value_dim);
+  elementwise(compute).round(o, documents.back() * sizes.values());
 }
 
 void delta_rule_backward(planner::ComputeType compute, const DeltaSizes& sizes,
-                         DocumentBounds documents, const DeltaInputs& inputs, const float* states,
+                         DocumentBounds documents, const DeltaInputs& inputs, float* scratch,
                          const float* d_o, const DeltaGradients& gradients) {
-  const std::int64_t matrix = sizes.key_dim * sizes.value_dim;
-  const auto places = chunk_places(documents);
-  DeltaChunk chunk(sizes.key_dim, sizes.value_dim);
-  std::vector<float> d_state(static_cast<std::size_t>(matrix));
-  std::vector<float> d_out(static_cast<std::size_t>(kDeltaChunk * sizes.value_dim));
+  RuleScratch rule(sizes, scratch);
   std::fill_n(gradients.mixed, documents.back() * sizes.channels(), 0.0F);
   for (std::int64_t head = 0; head < sizes.value_heads; ++head) {
-    for (std::size_t c = places.size(); c-- > 0;) {
-      const ChunkPlace& place = places[c];
-      if (place.ends) std::fill(d_state.begin(), d_state.end(), 0.0F);
-      chunk.tokens = place.tokens;
-      load(sizes, inputs, head, place.first, chunk);
-      for (std::int64_t i = 0; i < place.tokens; ++i) {
-        std::copy_n(d_o + ((place.first + i) * sizes.value_heads + head) * sizes.value_dim,
-                    sizes.value_dim, d_out.data() + i * sizes.value_dim);
-      }
-      chunk.backward(states + static_cast<std::int64_t>(c) * sizes.state() + head * matrix,
-                     d_out.data(), d_state.data());
-      store(sizes, inputs, head, place.first, chunk, gradients);
+    for (std::size_t i = 0; i + 1 < documents.size(); ++i) {
+      run_document_backward(sizes, inputs, head, documents[i], documents[i + 1], rule, d_o,
+                            gradients);
     }
   }
   elementwise(compute).round(gradients.mixed, documents.back() * sizes.channels());
 }
 
 void delta_rule_step(planner::ComputeType compute, const DeltaSizes& sizes,
-                     const DeltaInputs& inputs, float* state, float* o) {
-  std::vector<float> q(static_cast<std::size_t>(sizes.key_dim)), k(q);
-  std::vector<float> added(static_cast<std::size_t>(sizes.value_dim));
+                     const DeltaInputs& inputs, float* state, float* scratch, float* o) {
+  float* q = scratch;
+  float* k = q + sizes.key_dim;
+  float* added = k + sizes.key_dim;
   for (std::int64_t head = 0; head < sizes.value_heads; ++head) {
     const HeadPlaces places(sizes, head);
-    normalise(inputs.mixed + places.q, sizes.key_dim, query_scale(sizes), q.data());
-    normalise(inputs.mixed + places.k, sizes.key_dim, 1, k.data());
+    normalise(inputs.mixed + places.q, sizes.key_dim, query_scale(sizes), q);
+    normalise(inputs.mixed + places.k, sizes.key_dim, 1, k);
     const float decay = std::exp(inputs.g[head]);
     float* s = state + head * sizes.key_dim * sizes.value_dim;
     float* out = o + head * sizes.value_dim;
-    std::fill(added.begin(), added.end(), 0.0F);
+    std::fill_n(added, sizes.value_dim, 0.0F);
     for (std::int64_t r = 0; r < sizes.key_dim; ++r) {
       for (std::int64_t c = 0; c < sizes.value_dim; ++c) {
         s[r * sizes.value_dim + c] *= decay;
-        added[static_cast<std::size_t>(c)] +=
-            s[r * sizes.value_dim + c] * k[static_cast<std::size_t>(r)];
+        added[c] += s[r * sizes.value_dim + c] * k[r];
       }
     }
     for (std::int64_t c = 0; c < sizes.value_dim; ++c) {
-      float& each = added[static_cast<std::size_t>(c)];
+      float& each = added[c];
       each = inputs.beta[head] * (inputs.mixed[places.v + c] - each);
     }
     std::fill_n(out, sizes.value_dim, 0.0F);
     for (std::int64_t r = 0; r < sizes.key_dim; ++r) {
       for (std::int64_t c = 0; c < sizes.value_dim; ++c) {
         float& element = s[r * sizes.value_dim + c];
-        element += k[static_cast<std::size_t>(r)] * added[static_cast<std::size_t>(c)];
-        out[c] += element * q[static_cast<std::size_t>(r)];
+        element += k[r] * added[c];
+        out[c] += element * q[r];
       }
     }
   }

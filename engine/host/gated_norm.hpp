@@ -9,7 +9,8 @@
 namespace sluice::engine {
 
 /// y[r] = weight * x[r] * rstd(x[r]) * silu(z[r]) with rstd(x) = (mean(x^2) + eps)^-1/2. The
-/// tensors x, z and y are [rows, cols] and weight is [cols]; y is rounded to `compute`.
+/// tensors x, z and y are [rows, cols] and weight is [cols]; y, which may be x, is rounded to
+/// `compute`.
 void gated_norm(planner::ComputeType compute, std::int64_t rows, std::int64_t cols, const float* x,
                 const float* z, const float* weight, float eps, float* y);
 

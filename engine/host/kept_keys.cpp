@@ -64,6 +64,7 @@ void BlockRun::attend_kept_tile(const KeptKeys& kept, std::int64_t head, std::in
 }
 
 void BlockRun::attend_kept(const KeptKeys& kept) {
+  if (slots_.delta.exist()) return mix_kept(kept);
   keep_keys(kept);
   const std::int64_t group = shape_.heads / shape_.kv_heads;
   for (std::int64_t kv_head = 0; kv_head < shape_.kv_heads; ++kv_head) {

@@ -40,6 +40,7 @@ HostTemplates::HostTemplates(const planner::Job& job)
     BlockSlots slots = block_slots(shape);
     kinds_.push_back({.shape = std::move(shape),
                       .slots = slots,
+                      .record = planner::block_record(job, i),
                       .rotary = table ? &tables_[*table] : nullptr,
                       .pairs = turning / 2});
   }

@@ -52,9 +52,10 @@ struct Workspace {
   Bytes bytes{0};
 };
 
-/// Keys and values kept for one sequence at one block, and the tokens that a call adds to them.
+/// What one sequence keeps at one block, and the tokens that a call adds to it.
 struct KeptKeys {
-  /// Rotated keys, then values: [seq_len, kv_heads * head_dim] of the compute type each.
+  /// Rotated keys, then values: [seq_len, kv_heads * head_dim] of the compute type each; or what a
+  /// gated delta net keeps (planner::kept_bytes).
   std::byte* data;
   std::int64_t first;  ///< Number of tokens whose keys are kept already.
   std::int64_t count;  ///< Number of tokens in this call, at least one.
@@ -75,10 +76,12 @@ struct LossArguments {
   std::byte* stream_gradient;
 };
 
-/// Arithmetic of the layers of one kind: their shape, places of their tensors, and rotary tables.
+/// Arithmetic of the layers of one kind: their shape, places of their tensors and of their
+/// record's, and rotary tables.
 struct LayerTemplate {
   planner::ModelShape shape;  ///< The model whose layers are all of this kind.
   BlockSlots slots;
+  planner::BlockRecord record;
   const RopeTableValues* rotary;  ///< Cosines and sines; null where the layer has no positions.
   std::int64_t pairs;             ///< Number of pairs of a head's elements that turn.
 };

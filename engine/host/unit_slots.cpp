@@ -48,6 +48,20 @@ ExpertSlots expert_slots(const planner::UnitTensors& unit, const planner::ModelS
   return slots;
 }
 
+DeltaSlots delta_slots(const planner::UnitTensors& unit) {
+  using enum TensorRole;
+  const DeltaSlots slots{.beta = {find(unit, delta_beta), {}},
+                         .decay = {find(unit, delta_decay), {}},
+                         .conv = find(unit, delta_conv),
+                         .log_rate = find(unit, delta_log_rate),
+                         .time_bias = find(unit, delta_time_bias),
+                         .norm = find(unit, delta_norm)};
+  check(slots.beta.weight.exists() && slots.decay.weight.exists() && slots.conv.exists() &&
+            slots.log_rate.exists() && slots.time_bias.exists() && slots.norm.exists(),
+        "a gated delta net has rates, decays, a convolution and a norm");
+  return slots;
+}
+
 }  // namespace
 
 BlockSlots block_slots(const planner::ModelShape& shape) {
@@ -61,7 +75,9 @@ BlockSlots block_slots(const planner::ModelShape& shape) {
   slots.q_norm = find(unit, q_norm);
   slots.k_norm = find(unit, k_norm);
   slots.sinks = find(unit, sinks);
-  slots.attention_gate.weight = find(unit, attention_gate);
+  const bool linear = planner::is_linear(shape.kinds.front());
+  slots.attention_gate.weight = find(unit, linear ? delta_gate : attention_gate);
+  if (linear) slots.delta = delta_slots(unit);
   slots.q = projection(unit, q, q_bias);
   slots.k = projection(unit, k, k_bias);
   slots.v = projection(unit, v, v_bias);

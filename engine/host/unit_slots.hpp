@@ -40,11 +40,23 @@ struct ExpertSlots {
   }
 };
 
+/// Where the tensors of a gated delta net lie that attention does not have.
+struct DeltaSlots {
+  Projection beta, decay;    ///< Projections of a token, [value_heads, hidden].
+  Slot conv;                 ///< Weights of the convolution, [channels, taps].
+  Slot log_rate, time_bias;  ///< Parameters of decays, [1, value_heads].
+  Slot norm;                 ///< Norm of each value head's output, [1, value_dim].
+  [[nodiscard]] bool exist() const { return conv.exists(); }
+};
+
 struct BlockSlots {
   Slot norm_before_attention, norm_after_attention, norm_before_mlp, norm_after_mlp;
   Slot q_norm, k_norm;
-  Slot sinks;                 ///< A logit of each head, [1, heads].
-  Projection attention_gate;  ///< Projection whose sigmoid multiplies attention's output.
+  Slot sinks;  ///< A logit of each head, [1, heads].
+  /// Projection whose sigmoid multiplies attention's output, or whose silu multiplies a gated delta
+  /// net's.
+  Projection attention_gate;
+  DeltaSlots delta;  ///< What a gated delta net has beside q, k, v, o and the gate.
   Projection q, k, v, o, gate, up, down;
   /// Experts' router and matrices; where blocks have experts, gate, up and down are those of an
   /// expert that all tokens pass through, if there is one.

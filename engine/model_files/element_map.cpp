@@ -103,7 +103,9 @@ void gather_columns(const MemoryReader& memory, const ElementMap& map, const Mem
 }  // namespace
 
 bool is_vector(const planner::TensorSpec& tensor) {
-  return tensor.rows == 1 && (!tensor.decays || tensor.role == planner::TensorRole::sinks);
+  const bool by_role = tensor.role == planner::TensorRole::sinks ||
+                       tensor.role == planner::TensorRole::delta_log_rate;
+  return tensor.rows == 1 && (!tensor.decays || by_role);
 }
 
 MemorySizes memory_sizes(const planner::TensorSpec& tensor) {

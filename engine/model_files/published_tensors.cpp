@@ -47,7 +47,10 @@ PublishedTensor joined_tensor(std::size_t unit, const Group& group, StackOrder o
 }  // namespace
 
 std::vector<std::int64_t> own_shape(const planner::TensorSpec& tensor) {
+  if (tensor.is_row) return {1, tensor.cols};
   if (is_vector(tensor)) return {tensor.cols};
+  // A convolution's weights have a dimension of the one input that each output sees.
+  if (tensor.role == planner::TensorRole::delta_conv) return {tensor.rows, 1, tensor.cols};
   return {tensor.rows, tensor.cols};
 }
 

@@ -188,7 +188,12 @@ void fill_with(std::span<std::byte> bytes, float value) {
 
 /// Fills a record, or as much of it as is kept.
 void fill_record(const planner::Job& job, std::span<std::byte> record) {
-  const planner::BlockRecord layout = planner::block_record(job);
+  // Only layers of attention read values that must not be random.
+  const auto& kinds = job.model.kinds;
+  const auto attention = std::ranges::find_if_not(kinds, planner::is_linear);
+  const bool attends = attention != kinds.end();
+  const planner::BlockRecord layout =
+      planner::block_record(job, attends ? static_cast<std::size_t>(attention - kinds.begin()) : 0);
   const auto part = [&](Bytes offset, std::int64_t bytes) {
     const auto begin = std::min(static_cast<std::size_t>(offset.count()), record.size());
     return record.subspan(begin, std::min(static_cast<std::size_t>(bytes), record.size() - begin));
@@ -198,6 +203,7 @@ void fill_record(const planner::Job& job, std::span<std::byte> record) {
   const std::int64_t stream = tokens * job.model.hidden * job.compute_element().count();
   fill_words(part(layout.x, stream), 0, one);
   fill_words(part(layout.residual, stream), 0, one);
+  if (!attends) return;
   const auto scores = static_cast<float>(std::log(static_cast<double>(job.seq_len)) + 1);
   fill_with(part(layout.lse, 4 * tokens * job.model.heads), scores);
   if (job.model.head_norm == planner::HeadNorm::none) return;

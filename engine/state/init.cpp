@@ -38,12 +38,30 @@ struct NormalPair {
   double even, odd;
 };
 
+/// Bits of the element `index` of a stream.
+Block bits_at(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
+  return philox({static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
+                 static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32)},
+                static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
+}
+
+/// Element `index` of a stream of numbers between 0 and 1.
+double uniform_at(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
+  const Block bits = bits_at(seed, stream, index);
+  return uniform(bits[0], bits[1]);
+}
+
+/// Value of all elements of a tensor that is no matrix: norms multiply by 1, a gated delta net's
+/// decays are of one size.
+double first_value(const planner::ModelShape& shape, planner::TensorRole role) {
+  using enum planner::TensorRole;
+  if (role == delta_norm || role == delta_time_bias) return 1;
+  return planner::is_norm(role) && !shape.norms.one_plus_weight ? 1 : 0;
+}
+
 /// Elements 2 * pair and 2 * pair + 1 of a stream, by the Box-Muller transform.
 NormalPair normal_pair(std::uint64_t seed, std::uint64_t stream, std::uint64_t pair) {
-  const Block bits =
-      philox({static_cast<std::uint32_t>(pair), static_cast<std::uint32_t>(pair >> 32),
-              static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32)},
-             static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
+  const Block bits = bits_at(seed, stream, pair);
   const double radius = std::sqrt(-2 * std::log(uniform(bits[0], bits[1])));
   const double angle = 2 * std::numbers::pi * uniform(bits[2], bits[3]);
   return {radius * std::cos(angle), radius * std::sin(angle)};
@@ -78,8 +96,17 @@ void initialize_range(const planner::ModelShape& shape, const planner::TensorSpe
     low[static_cast<std::size_t>(index - first)] = halves.low;
   };
   const std::int64_t end = first + std::ssize(high);
+  if (tensor.role == planner::TensorRole::delta_log_rate) {
+    // Rates between 0.01 and 16, as transformers draws them.
+    const std::uint64_t rates = stream_of(tensor.name);
+    for (std::int64_t i = first; i < end; ++i) {
+      const double share = uniform_at(seed, rates, static_cast<std::uint64_t>(i));
+      set(i, std::log(0.01 + (16 - 0.01) * share));
+    }
+    return;
+  }
   if (!tensor.decays) {
-    const double value = planner::is_norm(tensor.role) && !shape.norms.one_plus_weight ? 1 : 0;
+    const double value = first_value(shape, tensor.role);
     for (std::int64_t i = first; i < end; ++i) set(i, value);
     return;
   }

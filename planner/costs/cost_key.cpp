@@ -77,7 +77,19 @@ std::string block_signature(const ModelShape& m) {
   if (m.scales.attention_softcap) text += ".cap";
   const LayerKind& kind = m.kinds.front();
   if (!kind.rotary) text += ".nope";
-  if (kind.mixer != Mixer::attention) text += std::string(".") + to_string(kind.mixer);
+  if (is_linear(kind)) {
+    const DeltaNet& net = *m.delta_net;
+    text += std::string(".") + to_string(kind.mixer) + std::to_string(net.key_heads) + "." +
+            std::to_string(net.value_heads) + "." + std::to_string(net.key_dim) + "." +
+            std::to_string(net.value_dim);
+  }
+  if (const auto& latent = m.latent) {
+    text += ".latent" + std::to_string(latent->query_rank.value_or(0)) + "." +
+            std::to_string(latent->rank) + "." + std::to_string(latent->rotated) + "." +
+            std::to_string(latent->value);
+  }
+  if (m.value_norm) text += ".vn";
+  if (kind.values_are_keys) text += ".kv";
   if (const RotaryTable* table = rotary_table(m, kind); table != nullptr && table->rotated) {
     text += ".r" + std::to_string(*table->rotated);
   }

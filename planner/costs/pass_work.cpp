@@ -10,7 +10,9 @@
 #include <algorithm>
 
 #include "planner/costs/cost.hpp"
+#include "planner/costs/delta_work.hpp"
 #include "planner/costs/eager_work.hpp"
+#include "planner/costs/latent_work.hpp"
 #include "planner/models/support.hpp"
 #include "planner/models/unit_classes.hpp"
 #include "planner/scratch/cuda_workspace.hpp"
@@ -20,13 +22,29 @@
 namespace sluice::planner {
 namespace {
 
+/// Width of what the o projection multiplies.
+std::int64_t output_width(const ModelShape& shape) {
+  if (is_linear(shape.kinds.front())) return shape.delta_net->values();
+  return shape.heads * (shape.latent ? shape.latent->value : shape.head_dim);
+}
+
+/// Products that make q, k and v of `tokens` tokens, and a gate of attention's output.
+std::vector<Gemm> attention_projections(const ModelShape& shape, std::int64_t tokens) {
+  if (shape.latent) return latent_projections(shape, tokens);
+  const std::int64_t query = shape.heads * shape.head_dim, key = shape.kv_heads * shape.head_dim;
+  return {{tokens, query, shape.hidden, shape.attention_gate ? 2 : 1},
+          {tokens, key, shape.hidden, shape.kinds.front().values_are_keys ? 1 : 2}};
+}
+
 /// Sizes of one block and one micro-batch.
 struct MicroBatchSizes {
-  std::int64_t tokens, hidden, query, key_value, intermediate, element;
+  std::int64_t tokens, hidden;
+  std::int64_t query;  ///< Width of the o projection's input.
+  std::int64_t key_value, intermediate, element;
   explicit MicroBatchSizes(const Job& job)
       : tokens(job.micro_tokens()),
         hidden(job.model.hidden),
-        query(job.model.heads * job.model.head_dim),
+        query(output_width(job.model)),
         key_value(job.model.kv_heads * job.model.head_dim),
         intermediate(job.model.intermediate),
         element(job.compute_element().count()) {}
@@ -46,6 +64,8 @@ AttentionWork attention_of(const Job& job, bool backward, std::int64_t position)
   work.heads = job.model.heads;
   work.kv_heads = job.model.kv_heads;
   work.head_dim = job.model.head_dim;
+  // Products of q and k have one size, those with v another.
+  if (const auto& latent = job.model.latent) work.head_dim = (work.head_dim + latent->value) / 2;
   work.backward = backward;
   work.window = job.model.kinds.front().window;
   work.library = job.attention_library != AttentionLibrary::cudnn ? job.attention_library
@@ -62,8 +82,14 @@ AttentionWork attention_of(const Job& job, bool backward, std::int64_t position)
 /// Adds the norm, the q, k and v products, biases, q/k norms and RoPE, and attention.
 void add_attention_half(Work& work, const Job& job, const MicroBatchSizes& s,
                         std::int64_t position) {
-  work.gemms.push_back({s.tokens, s.query, s.hidden, job.model.attention_gate ? 2 : 1});
-  work.gemms.push_back({s.tokens, s.key_value, s.hidden, 2});
+  if (is_linear(job.model.kinds.front())) {
+    work.streamed += s.streams(s.hidden, job.model.norms.before_attention ? 2 : 0);
+    for (const Gemm& g : delta_projections(job.model, s.tokens)) work.gemms.push_back(g);
+    add_delta_rule(work, *job.model.delta_net, s.tokens, s.element);
+    work.kernels += 4;
+    return;
+  }
+  for (const Gemm& g : attention_projections(job.model, s.tokens)) work.gemms.push_back(g);
   work.attention.push_back(attention_of(job, false, position));
   work.streamed += s.streams(s.hidden, job.model.norms.before_attention ? 2 : 0) +
                    s.streams(s.query + s.key_value, 2) +
@@ -193,14 +219,21 @@ Work block_backward(const Job& job, const MicroBatchSizes& s, std::int64_t posit
   for (const Side side : {Side::out, Side::in}) {
     for (const Gemm& g : feed_forward(job, s, side)) add_backward_of(work, job, g);
   }
-  const std::int64_t queries = job.model.attention_gate ? 2 : 1;
-  for (const Gemm& g : {Gemm{s.tokens, s.hidden, s.query},            // o
-                        Gemm{s.tokens, s.query, s.hidden, queries},   // q and a gate
-                        Gemm{s.tokens, s.key_value, s.hidden, 2}}) {  // k, v
-    add_backward_of(work, job, g);
+  const bool linear = is_linear(job.model.kinds.front());
+  add_backward_of(work, job, {s.tokens, s.hidden, s.query});  // o
+  if (linear) {
+    for (const Gemm& g : delta_projections(job.model, s.tokens)) add_backward_of(work, job, g);
+  } else {
+    for (const Gemm& g : attention_projections(job.model, s.tokens)) add_backward_of(work, job, g);
   }
   add_router(work, job, s);
-  work.attention.push_back(attention_of(job, true, position));
+  if (linear) {
+    add_delta_rule_backward(work, *job.model.delta_net, s.tokens, s.element);
+  } else {
+    work.attention.push_back(attention_of(job, true, position));
+    work.streamed += s.streams(s.query, job.model.attention_gate ? 5 : 0) +
+                     s.streams(s.query + s.key_value, 2);  // RoPE and q/k norms backward
+  }
   const NormSlots& norms = job.model.norms;
   const std::int64_t before = (norms.before_attention ? 1 : 0) + (norms.before_mlp ? 1 : 0);
   const std::int64_t after = (norms.after_attention ? 1 : 0) + (norms.after_mlp ? 1 : 0);
@@ -209,9 +242,7 @@ Work block_backward(const Job& job, const MicroBatchSizes& s, std::int64_t posit
   work.streamed += s.streams(wide, has_gate(job.model.activation) ? 6 : 4) +
                    s.streams(s.hidden, 2 * before)  // outputs of norms before sublayers again
                    // Norms' backward, before sublayers onto the residual's gradient.
-                   + s.streams(s.hidden, 4 * (before + after)) +
-                   s.streams(s.query, job.model.attention_gate ? 5 : 0) +
-                   s.streams(s.query + s.key_value, 2);  // RoPE and q/k norms backward
+                   + s.streams(s.hidden, 4 * (before + after));
   work.kernels += 7;
   return work;
 }
@@ -289,6 +320,11 @@ Work work_of(const Job& job, Pass pass, std::size_t unit, std::int64_t position)
       add_rebuilt_tail(work, job, s);
       return work;
     case Pass::block_recompute_kv:
+      if (is_linear(job.model.kinds.front())) {
+        add_attention_half(work, job, s, position);
+        add_rebuilt_tail(work, job, s);
+        return work;
+      }
       work.attention.push_back(attention_of(job, false, position));
       [[fallthrough]];
     case Pass::block_recompute_attention:

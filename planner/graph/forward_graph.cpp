@@ -66,7 +66,7 @@ class ForwardEmitter {
                        {tensors_.weights(index), Bytes(0), unit.bytes}, plan_.copy_chunk, after);
       return;
     }
-    const Bytes dense = ForwardTensors::kPlaneElement * tensors_.experts->range.first;
+    const Bytes dense = ForwardTensors::kPlaneElement * unit.dense;
     int chunks = 0;
     for (const Bytes start : unit.planes()) {
       chunks +=
@@ -92,11 +92,11 @@ class ForwardEmitter {
     list.push_back(whole(Role::routes, experts.routes, Mode::write));
     list.push_back(whole(Role::workspace, tensors_.workspace, Mode::write));
     writer_.add_compute(place, Pass::block_route, std::move(list), {launch});
-    const Bytes expert = ForwardTensors::kPlaneElement * experts.range.stride;
+    const Bytes expert = ForwardTensors::kPlaneElement * experts.stride;
     const Bytes all = expert * experts.count;
     int plane = 0;
     for (const Bytes start : unit.planes()) {
-      const Bytes first = start + ForwardTensors::kPlaneElement * experts.range.first;
+      const Bytes first = start + ForwardTensors::kPlaneElement * unit.dense;
       writer_.add_selected_copy(
           {TaskKind::load_experts, LaneKind::h2d,
            "load_experts/" + unit.name + "/c" + std::to_string(plane++), 0, number},

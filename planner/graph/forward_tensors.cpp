@@ -32,12 +32,13 @@ void ForwardTensors::add_experts(GraphWriter& writer, const Job& job) {
   const std::int64_t count = job.model.experts->count;
   const TensorIndex chosen =
       writer.add_tensor({Arena::device, "routes", Bytes(4 * (count + 1)), "workspace"});
-  experts = {chosen, expert_range(job.model), count,
+  experts = {chosen, expert_range(job.model).stride, count,
              expected_experts(*job.model.experts, job.micro_tokens())};
   for (std::size_t index = 0; index < units.size(); ++index) {
     if (!units[index].slot) continue;
-    const LayerKind& kind = layer_kind(job.model, unit_at(job.model, index).layer);
-    units[index].routed = routes(job.model, kind);
+    const std::int64_t layer = unit_at(job.model, index).layer;
+    units[index].routed = routes(job.model, layer_kind(job.model, layer));
+    if (units[index].routed) units[index].dense = expert_range(job.model, layer).first;
   }
 }
 
@@ -107,11 +108,10 @@ void ForwardTensors::add_buffers(GraphWriter& writer, const Job& job, ForwardGoa
     return;
   }
   logits = writer.add_tensor({Arena::host, "logits", Bytes(4 * job.model.vocab), "workspace"});
-  const Bytes cache =
-      job.compute_element() * (2 * job.seq_len * job.model.kv_heads * job.model.head_dim);
   for (std::size_t unit = 1; unit + 1 < units.size(); ++unit) {
-    key_values.push_back(writer.add_tensor(
-        {Arena::device, "key_values/" + units[unit].name, cache, "keys and values", true}));
+    key_values.push_back(writer.add_tensor({Arena::device, "key_values/" + units[unit].name,
+                                            kept_bytes(job, unit_at(job.model, unit).layer),
+                                            "keys and values", true}));
   }
 }
 

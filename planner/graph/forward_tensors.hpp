@@ -24,6 +24,7 @@ struct ForwardUnit {
   /// Whether the unit's experts are loaded after its router ran, and of them only those that tokens
   /// go to.
   bool routed = false;
+  std::int64_t dense = 0;  ///< Elements of the unit's weights before the first of its experts.
 
   /// Offset, in bytes from the start of the unit's weights, of each plane: of the high halves and,
   /// for fp32 compute, of the low halves.
@@ -47,13 +48,12 @@ struct ForwardTensors {
   /// Tensors of the keys and values of the context, one for each block; empty unless the goal is
   /// ForwardGoal::next_token.
   std::vector<TensorIndex> key_values;
-  /// Data for loading only the chosen experts: the tensor of routes, where the experts lie in a
-  /// block's weights, how many experts a block has, and how many of them tokens use on average.
+  /// Data for loading only the chosen experts: the tensor of routes, elements of an expert's
+  /// weights, how many experts a block has, and how many of them tokens use on average.
   /// None where blocks are loaded whole.
   struct RoutedExperts {
     TensorIndex routes;
-    ExpertRange range;
-    std::int64_t count, expected;
+    std::int64_t stride, count, expected;
   };
   std::optional<RoutedExperts> experts;
 

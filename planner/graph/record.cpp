@@ -76,14 +76,105 @@ std::int64_t widest_mlp(const ModelShape& shape) {
   return widest;
 }
 
-}  // namespace
+/// Largest widths of the tensors of blocks' mixers of tokens, over all kinds of layers.
+struct MixerWidths {
+  std::int64_t query = 0, key = 0, value = 0, output = 0;
+  std::int64_t gate = 0;   ///< Width of a projection that multiplies the output; 0 for none.
+  std::int64_t rates = 0;  ///< Value heads of a gated delta net.
+};
 
-BlockRecord block_record(const Job& job) {
+/// Widths of latent attention: with queries lie the narrow projections that all are made of.
+MixerWidths latent_widths(const ModelShape& shape) {
+  const LatentAttention& latent = *shape.latent;
+  const std::int64_t query = shape.heads * shape.head_dim, value = shape.heads * latent.value;
+  return {.query = query + latent.query_rank.value_or(0) + latent.rank + latent.rotated,
+          .key = query,
+          .value = value,
+          .output = value};
+}
+
+MixerWidths mixer_widths(const ModelShape& shape, const LayerKind& kind) {
+  if (is_linear(kind)) {
+    const DeltaNet& net = *shape.delta_net;
+    return {.query = net.keys(),
+            .key = net.keys(),
+            .value = net.values(),
+            .output = net.values(),
+            .gate = net.values(),
+            .rates = net.value_heads};
+  }
+  const std::int64_t dim = kind.head_dim.value_or(shape.head_dim);
+  const std::int64_t query = shape.heads * dim, key = kind.kv_heads.value_or(shape.kv_heads) * dim;
+  if (shape.latent) return latent_widths(shape);
+  return {.query = query,
+          .key = key,
+          .value = kind.values_are_keys ? 0 : key,
+          .output = query,
+          .gate = shape.attention_gate ? query : 0};
+}
+
+MixerWidths widest_mixer(const ModelShape& shape) {
+  MixerWidths widest;
+  for (const LayerKind& kind : shape.kinds) {
+    const MixerWidths widths = mixer_widths(shape, kind);
+    widest = {.query = std::max(widest.query, widths.query),
+              .key = std::max(widest.key, widths.key),
+              .value = std::max(widest.value, widths.value),
+              .output = std::max(widest.output, widths.output),
+              .gate = std::max(widest.gate, widths.gate),
+              .rates = std::max(widest.rates, widths.rates)};
+  }
+  return widest;
+}
+
+/// Lays out what a record has between the block's input and the residual stream.
+void lay_mixer(BlockRecord& record, RecordOffsets& offsets, const Job& job, const LayerKind& kind) {
   const ModelShape& shape = job.model;
   const std::int64_t element = job.compute_element().count();
   const std::int64_t tokens = job.micro_tokens();
-  const std::int64_t query = shape.heads * shape.head_dim;
-  const std::int64_t key = shape.kv_heads * shape.head_dim;
+  const MixerWidths widths = mixer_widths(shape, kind);
+  record.q = offsets.take(tokens * widths.query * element);
+  record.k = offsets.take(tokens * widths.key * element);
+  record.v = offsets.take(tokens * widths.value * element);
+  const bool whole = shape.head_norm == HeadNorm::full_width;
+  const bool attends = !is_linear(kind);
+  const std::int64_t normed = attends && shape.head_norm != HeadNorm::none ? tokens : 0;
+  record.q_rstd = offsets.take_floats(normed * (whole ? 1 : shape.heads));
+  record.k_rstd = offsets.take_floats(normed * (whole ? 1 : shape.kv_heads));
+  record.attention_gate = offsets.take(tokens * widths.gate * element);
+  record.delta_beta = offsets.take(tokens * widths.rates * element);
+  record.delta_decay = offsets.take(tokens * widths.rates * element);
+  record.attention = offsets.take(tokens * widths.output * element);
+  record.lse = offsets.take_floats(attends ? tokens * shape.heads : 0);
+}
+
+DeltaWorkspace delta_workspace(const Job& job, RecordOffsets& offsets) {
+  DeltaWorkspace space{};
+  if (!job.model.delta_net) return space;
+  const DeltaNet& net = *job.model.delta_net;
+  const std::int64_t channels = job.seq_len * net.channels();
+  const std::int64_t heads = job.seq_len * net.value_heads;
+  space.bounds = offsets.take(8 * (job.seq_len + 1));
+  space.conv = offsets.take_floats(net.channels() * kDeltaTaps);
+  space.rate = offsets.take_floats(net.value_heads);
+  space.bias = offsets.take_floats(net.value_heads);
+  space.inputs = offsets.take_floats(channels);
+  space.mixed = offsets.take_floats(channels);
+  space.d_mixed = offsets.take_floats(channels);
+  space.beta = offsets.take_floats(heads);
+  space.decay = offsets.take_floats(heads);
+  space.rates = offsets.take_floats(heads);
+  space.decays = offsets.take_floats(heads);
+  space.rule = offsets.take_floats(std::max(delta_rule_floats(net, job.seq_len), net.channels()));
+  return space;
+}
+
+}  // namespace
+
+BlockRecord block_record(const Job& job, std::size_t kind) {
+  const ModelShape& shape = job.model;
+  const std::int64_t element = job.compute_element().count();
+  const std::int64_t tokens = job.micro_tokens();
   RecordOffsets offsets;
   BlockRecord record{};
   const std::int64_t experts = shape.experts ? shape.experts->count : 0;
@@ -92,16 +183,16 @@ BlockRecord block_record(const Job& job) {
   record.counts = record.x + Bytes(stream);
   record.probabilities = record.counts + Bytes(4 * experts);
   record.input_bytes = offsets.end();
-  record.q = offsets.take(tokens * query * element);
-  record.k = offsets.take(tokens * key * element);
-  record.v = offsets.take(tokens * key * element);
-  const bool whole = shape.head_norm == HeadNorm::full_width;
-  const std::int64_t normed = shape.head_norm == HeadNorm::none ? 0 : tokens;
-  record.q_rstd = offsets.take_floats(normed * (whole ? 1 : shape.heads));
-  record.k_rstd = offsets.take_floats(normed * (whole ? 1 : shape.kv_heads));
-  record.attention_gate = offsets.take(shape.attention_gate ? tokens * query * element : 0);
-  record.attention = offsets.take(tokens * query * element);
-  record.lse = offsets.take_floats(tokens * shape.heads);
+  lay_mixer(record, offsets, job, shape.kinds.at(kind));
+  const Bytes own = offsets.end();
+  Bytes widest = own;
+  for (const LayerKind& other : shape.kinds) {
+    offsets.rewind(record.input_bytes);
+    BlockRecord unused{};
+    lay_mixer(unused, offsets, job, other);
+    widest = std::max(widest, offsets.end());
+  }
+  offsets.rewind(widest);
   record.selective_bytes = offsets.end();
   record.attention_output =
       offsets.take(shape.norms.after_attention ? tokens * shape.hidden * element : 0);
@@ -113,11 +204,36 @@ BlockRecord block_record(const Job& job) {
   record.mlp_output = offsets.take(shape.norms.after_mlp ? tokens * shape.hidden * element : 0);
   record.all_bytes = offsets.end();
   record.kv_bytes = record.input_bytes + (record.q_rstd - record.k);
-  record.attention_bytes = record.kv_bytes + (record.selective_bytes - record.attention);
+  record.attention_bytes = record.kv_bytes + (own - record.attention);
   return record;
 }
 
+Bytes kept_bytes(const Job& job, std::int64_t layer) {
+  const ModelShape& shape = job.model;
+  if (is_linear(layer_kind(shape, layer))) {
+    const DeltaNet& net = *shape.delta_net;
+    return Bytes(4 * ((kDeltaTaps - 1) * net.channels() + net.state()));
+  }
+  if (const auto& latent = shape.latent) {
+    return job.compute_element() * (job.seq_len * (latent->rank + latent->rotated));
+  }
+  const ModelShape uniform = uniform_shape(shape, kind_index(shape, layer));
+  return job.compute_element() * (2 * job.seq_len * uniform.kv_heads * uniform.head_dim);
+}
+
 Bytes stream_bytes(const Job& job) { return block_record(job).input_bytes; }
+
+std::int64_t delta_chunk_floats(const DeltaNet& net) {
+  const std::int64_t n = kDeltaChunk;
+  return 4 * n * net.key_dim + 5 * n * net.value_dim + 8 * n + 7 * n * n +
+         n * std::max(net.key_dim, net.value_dim);
+}
+
+std::int64_t delta_rule_floats(const DeltaNet& net, std::int64_t longest) {
+  const std::int64_t chunks = (longest + kDeltaChunk - 1) / kDeltaChunk;
+  return delta_chunk_floats(net) + (chunks + 2) * net.key_dim * net.value_dim +
+         2 * kDeltaChunk * net.value_dim;
+}
 
 std::int64_t panel_rows(std::int64_t rows, std::int64_t cols) {
   const std::int64_t fitting = std::max<std::int64_t>(16, kWeightPanel / cols / 16 * 16);
@@ -132,35 +248,40 @@ BlockWorkspace block_workspace(const Job& job) {
   const std::int64_t tile = std::min(tokens, kTokenTile);
   const std::int64_t expanded = job.chunks_mlp() ? std::min(job.mlp_chunk, tile) : 0;
   const std::int64_t queries = std::min(job.seq_len, kQueryTile);
-  const std::int64_t query = shape.heads * shape.head_dim;
-  const std::int64_t key = shape.kv_heads * shape.head_dim;
+  const MixerWidths mixer = widest_mixer(shape);
   const auto panel = [](std::int64_t rows, std::int64_t cols) {
     return panel_rows(rows, cols) * cols;
   };
   RecordOffsets offsets;
   BlockWorkspace space{};
   space.panel = offsets.take_floats(
-      std::max({panel(query, shape.hidden), panel(key, shape.hidden), panel(shape.hidden, query),
+      std::max({panel(mixer.query, shape.hidden), panel(mixer.key, shape.hidden),
+                panel(mixer.value, shape.hidden), panel(shape.hidden, mixer.output),
                 panel(intermediate, shape.hidden), panel(shape.hidden, intermediate),
                 router == 0 ? 0 : panel(router, shape.hidden)}));
-  space.vector = offsets.take_floats(std::max({shape.hidden, query, intermediate}));
+  space.vector =
+      offsets.take_floats(std::max({shape.hidden, mixer.query, mixer.output, intermediate}));
   const Bytes from = offsets.end();
   space.routes = route_workspace(job, offsets);
   offsets.rewind(from);
-  space.d_query = offsets.take_floats(tokens * query);
-  space.d_key = offsets.take_floats(tokens * key);
-  space.d_value = offsets.take_floats(tokens * key);
-  space.d_attention_gate = offsets.take_floats(shape.attention_gate ? tokens * query : 0);
+  space.d_query = offsets.take_floats(tokens * mixer.query);
+  space.d_key = offsets.take_floats(tokens * mixer.key);
+  space.d_value = offsets.take_floats(tokens * mixer.value);
+  space.d_attention_gate = offsets.take_floats(tokens * mixer.gate);
+  space.d_linear = offsets.take_floats(shape.delta_net ? tokens * shape.delta_net->values() : 0);
+  space.d_beta = offsets.take_floats(tokens * mixer.rates);
+  space.d_decay = offsets.take_floats(tokens * mixer.rates);
   const Bytes shared = std::max(offsets.end(), space.routes.end);
   offsets.rewind(shared);
   space.rstd = offsets.take_floats(tile);
-  const std::int64_t operands = shape.attention_gate ? 1 : copies;
-  space.input = offsets.take_floats(operands * tile * std::max(shape.hidden, query));
+  const std::int64_t operands = mixer.gate > 0 ? 1 : copies;
+  space.input = offsets.take_floats(operands * tile * std::max(shape.hidden, mixer.output));
   space.incoming = offsets.take_floats(copies * tile * shape.hidden);
   space.branch = offsets.take_floats(changes_branches(shape) ? tile * shape.hidden : 0);
   space.normed = offsets.take_floats(tile * shape.hidden);
   space.d_normed = offsets.take_floats(tile * shape.hidden);
-  space.wide = offsets.take_floats(tile * std::max({intermediate, router, query, shape.hidden}));
+  space.wide = offsets.take_floats(
+      tile * std::max({intermediate, router, mixer.query, mixer.value, shape.hidden}));
   space.d_wide = offsets.take_floats(tile * std::max(intermediate, router));
   space.gate = offsets.take(expanded * intermediate * job.compute_element().count());
   space.up = offsets.take(expanded * intermediate * job.compute_element().count());
@@ -172,7 +293,10 @@ BlockWorkspace block_workspace(const Job& job) {
   space.output = offsets.take_floats(queries * shape.head_dim);
   space.scores = offsets.take_floats(queries * job.seq_len);
   space.d_scores = offsets.take_floats(queries * job.seq_len);
-  space.total = std::max(tiles_end, offsets.end());
+  const Bytes attention_end = offsets.end();
+  offsets.rewind(shared);
+  space.delta = delta_workspace(job, offsets);
+  space.total = std::max({tiles_end, attention_end, offsets.end()});
   return space;
 }
 

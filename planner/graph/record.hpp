@@ -13,8 +13,9 @@ namespace sluice::planner {
 
 /// Byte offsets of a block's intermediates in its record, each a multiple of 256; elements
 /// are of the compute type unless said. The tensors that a level keeps come first, so that
-/// a level is a prefix: [x | q k v attention lse | residual gate up router]. All blocks of a model
-/// have one layout, which has room for every kind of layer. Where blocks have experts, gate and up
+/// a level is a prefix: [x | q k v attention lse | residual gate up router]. The three parts begin
+/// at the same places in all blocks of a model, which have room for every kind of layer; what lies
+/// in the second depends on the kind. Where blocks have experts, gate and up
 /// have a row for every route, that is for every one of a token's `active` experts, grouped by
 /// expert, and [tokens, intermediate] is [tokens x active, an expert's intermediate].
 struct BlockRecord {
@@ -31,16 +32,23 @@ struct BlockRecord {
   /// Offset of [tokens, kv_heads * head_dim]: k projection; k-norm and RoPE are applied when it is
   /// read.
   Bytes k;
-  Bytes v;  ///< Offset of [tokens, kv_heads * head_dim]: v projection.
+  /// Offset of [tokens, kv_heads * head_dim]: v projection. A gated delta net has q, k and v of its
+  /// own widths, as projected: its convolution is applied when they are read.
+  Bytes v;
   /// Offset of fp32 [tokens, heads]: reciprocal RMS of the q-norm; present only where heads
   /// are normed; [tokens] where the norm is over all heads together.
   Bytes q_rstd;
   /// Offset of fp32 [tokens, kv_heads]: reciprocal RMS of the k-norm; likewise.
   Bytes k_rstd;
   /// Offset of [tokens, heads * head_dim]: projection whose sigmoid multiplies attention's output;
-  /// empty without attention_gate.
+  /// empty without attention_gate. A gated delta net has the projection whose silu multiplies its
+  /// normed output, [tokens, values].
   Bytes attention_gate;
-  /// Offset of [tokens, heads * head_dim]: attention output before the o projection.
+  /// Offsets of [tokens, value_heads]: projections of which learning rates and decays are made;
+  /// empty where the layer is no gated delta net.
+  Bytes delta_beta, delta_decay;
+  /// Offset of [tokens, heads * head_dim]: attention output before the o projection, or of
+  /// [tokens, values]: output of the gated delta rule before its norm. States are computed again.
   Bytes attention;
   Bytes lse;  ///< Offset of fp32 [tokens, heads]: log-sum-exp of the scaled scores.
   /// Offset of [tokens, hidden]: output of the o projection before the norm behind it; empty
@@ -87,7 +95,14 @@ struct BlockRecord {
   }
 };
 
-[[nodiscard]] BlockRecord block_record(const Job& job);
+/// The record of layers of the kind with the index `kind`.
+[[nodiscard]] BlockRecord block_record(const Job& job, std::size_t kind = 0);
+
+/// Bytes that a sequence keeps for the tokens behind it at the layer `layer`: keys, then values, of
+/// seq_len tokens, of the compute type; or of latent attention what these
+/// are made of; or of a gated delta net, in fp32, the last inputs of its
+/// convolution [kDeltaTaps - 1, channels], then its state.
+[[nodiscard]] Bytes kept_bytes(const Job& job, std::int64_t layer);
 
 /// Bytes of the residual stream between two units for one micro-batch, rounded up to 256: [tokens,
 /// hidden] of the compute type, then counts and probabilities of experts as in a record.

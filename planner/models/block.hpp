@@ -46,7 +46,9 @@ enum class HeadNorm {
 
 /// Frequency scaling of RoPE, as in config.json's rope_scaling.
 struct RopeScaling {
-  enum class Kind { none, linear, llama3, yarn, longrope } kind = Kind::none;
+  /// With `proportional` a table turns some elements of a head with the frequencies of the whole
+  /// head (gemma4).
+  enum class Kind { none, linear, llama3, yarn, longrope, proportional } kind = Kind::none;
   double factor = 1;
   /// Used by llama3: pairs of elements that RoPE rotates fewer times than this over the original
   /// positions have their frequency divided by `factor`.
@@ -88,7 +90,7 @@ struct RotaryTable {
 /// What mixes tokens in a layer.
 enum class Mixer {
   attention,
-  gated_delta_net,  ///< A linear recurrence (qwen3_next).
+  gated_delta_net,  ///< A linear recurrence, of the sizes in ModelShape::delta_net (qwen3_next).
 };
 
 /// What distinguishes layers of one model. Layers of one kind have tensors of the same sizes and
@@ -102,6 +104,10 @@ struct LayerKind {
   /// Width of a dense MLP that stands in place of what ModelShape says of MLPs: of the experts in
   /// a model that has any, or of another width. None for what ModelShape says.
   std::optional<std::int64_t> dense_intermediate{};
+  /// Sizes of heads where they differ from ModelShape's; none for those.
+  std::optional<std::int64_t> kv_heads{}, head_dim{};
+  /// Whether values are the projection that keys are made of: there is no v matrix (gemma4).
+  bool values_are_keys = false;
   friend bool operator==(const LayerKind&, const LayerKind&) = default;
 };
 

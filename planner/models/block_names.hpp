@@ -10,6 +10,8 @@ struct ExpertNames {
   std::string_view router = "mlp.gate";  ///< Name of the router in a block, without ".weight".
   /// Name of the bias by which experts are chosen, if there is one.
   std::string_view correction_bias = "mlp.gate.e_score_correction_bias";
+  /// Whether a checkpoint has that bias as a matrix of one row.
+  bool correction_row = false;
   std::string_view experts = "mlp.experts.";  ///< Prefix before an expert's number.
   /// Names of an expert's three projections, behind the expert's number and a dot.
   std::string_view gate = "gate_proj", up = "up_proj", down = "down_proj";
@@ -44,6 +46,13 @@ struct BlockNames {
   /// Name of the one tensor whose rows are those of gate and up; empty where each is its own.
   std::string_view fused_gate_up{};
   ExpertNames experts{};
+  /// Name of the one tensor of a gated delta net that has each key head's rows of q, k, v and of
+  /// the output's gate, one head behind the other; empty where q, k and v share a tensor and the
+  /// gate has its own.
+  std::string_view fused_delta{};
+  /// Name of the one tensor that has each key head's learning rates and decays; empty where they
+  /// are two tensors.
+  std::string_view fused_delta_rates{};
   friend bool operator==(const BlockNames&, const BlockNames&) = default;
 };
 

@@ -1,4 +1,6 @@
 // Qwen's families: biases of q, k and v or norms of q and k, windows where they are used, experts.
+#include "planner/models/family_qwen.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include "planner/models/config_values.hpp"
@@ -67,8 +69,43 @@ std::vector<bool> dense_layers(const JsonObject& config, const ModelShape& shape
   return dense;
 }
 
-/// Reads experts; a dense MLP has the width of intermediate_size.
-void read_experts(const JsonObject& config, ModelShape& shape) {
+void read_qwen3_moe(const JsonObject& config, ModelShape& shape) {
+  shape.qkv_bias = shape.o_bias = boolean_or(config, "attention_bias", false);
+  shape.head_norm = HeadNorm::per_head;
+  const auto window = qwen_moe_window(config, shape);
+  require_layer_types(config, shape, window);
+  shape.kinds.front().window = window;
+  read_rope(config, shape);
+  read_qwen_experts(config, shape, false);
+}
+
+void write_qwen3_moe(const ModelShape& shape, ordered_json& json) {
+  write_qwen3(shape, json);
+  write_qwen_experts(shape, json);
+}
+
+void read_qwen2_moe(const JsonObject& config, ModelShape& shape) {
+  shape.qkv_bias = boolean_or(config, "qkv_bias", true);
+  if (boolean_or(config, "use_sliding_window", false)) {
+    config.fail("use_sliding_window",
+                "versions of transformers differ on it for qwen2_moe: set it to false");
+  }
+  read_rope(config, shape);
+  read_qwen_experts(config, shape, false);
+  shape.experts->shared_intermediate = integer_or(config, "shared_expert_intermediate_size", 5632);
+  shape.experts->shared_gate = true;
+}
+
+void write_qwen2_moe(const ModelShape& shape, ordered_json& json) {
+  json["qkv_bias"] = shape.qkv_bias;
+  write_windows(shape, json);
+  write_qwen_experts(shape, json);
+  json["shared_expert_intermediate_size"] = shape.experts->shared_intermediate;
+}
+
+}  // namespace
+
+void read_qwen_experts(const JsonObject& config, ModelShape& shape, bool normalized) {
   const FamilyDefaults& defaults = family_defaults(shape.family);
   const std::vector<bool> dense = dense_layers(config, shape);
   std::vector<LayerKind> layers;
@@ -84,14 +121,14 @@ void read_experts(const JsonObject& config, ModelShape& shape) {
   experts.active = integer_or(config, "num_experts_per_tok", defaults.num_experts_per_tok);
   experts.intermediate =
       integer_or(config, "moe_intermediate_size", defaults.moe_intermediate_size);
-  experts.normalized = boolean_or(config, "norm_topk_prob", false);
+  experts.normalized = boolean_or(config, "norm_topk_prob", normalized);
   require_only(config, "router_jitter_noise", 0,
                "only 0 is supported: the router sees tokens as they are");
   shape.experts = experts;
   shape.intermediate = experts.active * experts.intermediate;
 }
 
-void write_experts(const ModelShape& shape, ordered_json& json) {
+void write_qwen_experts(const ModelShape& shape, ordered_json& json) {
   json["num_experts"] = shape.experts->count;
   json["num_experts_per_tok"] = shape.experts->active;
   json["moe_intermediate_size"] = shape.experts->intermediate;
@@ -105,42 +142,6 @@ void write_experts(const ModelShape& shape, ordered_json& json) {
   }
   if (!dense.empty()) json["mlp_only_layers"] = std::move(dense);
 }
-
-void read_qwen3_moe(const JsonObject& config, ModelShape& shape) {
-  shape.qkv_bias = shape.o_bias = boolean_or(config, "attention_bias", false);
-  shape.head_norm = HeadNorm::per_head;
-  const auto window = qwen_moe_window(config, shape);
-  require_layer_types(config, shape, window);
-  shape.kinds.front().window = window;
-  read_rope(config, shape);
-  read_experts(config, shape);
-}
-
-void write_qwen3_moe(const ModelShape& shape, ordered_json& json) {
-  write_qwen3(shape, json);
-  write_experts(shape, json);
-}
-
-void read_qwen2_moe(const JsonObject& config, ModelShape& shape) {
-  shape.qkv_bias = boolean_or(config, "qkv_bias", true);
-  if (boolean_or(config, "use_sliding_window", false)) {
-    config.fail("use_sliding_window",
-                "versions of transformers differ on it for qwen2_moe: set it to false");
-  }
-  read_rope(config, shape);
-  read_experts(config, shape);
-  shape.experts->shared_intermediate = integer_or(config, "shared_expert_intermediate_size", 5632);
-  shape.experts->shared_gate = true;
-}
-
-void write_qwen2_moe(const ModelShape& shape, ordered_json& json) {
-  json["qkv_bias"] = shape.qkv_bias;
-  write_windows(shape, json);
-  write_experts(shape, json);
-  json["shared_expert_intermediate_size"] = shape.experts->shared_intermediate;
-}
-
-}  // namespace
 
 const FamilyReader& qwen2_reader() {
   static const FamilyReader reader{Family::qwen2,

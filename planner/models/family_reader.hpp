@@ -60,5 +60,13 @@ struct FamilyReader {
 [[nodiscard]] const FamilyReader& cwm_reader();
 [[nodiscard]] const FamilyReader& exaone4_reader();
 [[nodiscard]] const FamilyReader& minimax_m2_reader();
+[[nodiscard]] const FamilyReader& qwen3_next_reader();
+[[nodiscard]] const FamilyReader& qwen3_5_reader();
+[[nodiscard]] const FamilyReader& qwen3_5_moe_reader();
+[[nodiscard]] const FamilyReader& ernie4_5_moe_reader();
+[[nodiscard]] const FamilyReader& deepseek_v2_reader();
+[[nodiscard]] const FamilyReader& deepseek_v3_reader();
+[[nodiscard]] const FamilyReader& glm4_moe_lite_reader();
+[[nodiscard]] const FamilyReader& gemma4_reader();
 
 }  // namespace sluice::planner

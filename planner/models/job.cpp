@@ -56,6 +56,9 @@ void add_kinds(CanonicalText& text, const ModelShape& shape) {
         .add("kind_rotary", kind.rotary ? static_cast<std::int64_t>(*kind.rotary) + 1 : 0)
         .add("kind_mixer", to_string(kind.mixer))
         .add("kind_dense", kind.dense_intermediate.value_or(0));
+    if (kind.kv_heads) text.add("kind_kv_heads", *kind.kv_heads);
+    if (kind.head_dim) text.add("kind_head_dim", *kind.head_dim);
+    if (kind.values_are_keys) text.add("kind_values_are_keys", true);
   }
   for (const std::uint8_t kind : shape.kind_of_layer) text.add("kind", std::int64_t{kind});
 }
@@ -89,6 +92,21 @@ void add_router(CanonicalText& text, const Experts& experts) {
 /// stated before there was a choice keep their hash.
 void add_block(CanonicalText& text, const ModelShape& shape) {
   const ModelShape plain;
+  if (const auto& net = shape.delta_net) {
+    text.add("delta_key_heads", net->key_heads)
+        .add("delta_value_heads", net->value_heads)
+        .add("delta_key_dim", net->key_dim)
+        .add("delta_value_dim", net->value_dim);
+  }
+  if (const auto& latent = shape.latent) {
+    text.add("latent_query", latent->query_rank.value_or(0))
+        .add("latent_rank", latent->rank)
+        .add("latent_plain", latent->plain)
+        .add("latent_rotated", latent->rotated)
+        .add("latent_value", latent->value);
+  }
+  if (shape.value_norm) text.add("value_norm", true);
+  if (shape.layer_factor) text.add("layer_factor", true);
   if (shape.attention_sinks) text.add("sinks", true);
   if (shape.attention_gate) text.add("attention_gate", true);
   if (shape.activation != plain.activation) text.add("activation", to_string(shape.activation));
@@ -182,12 +200,6 @@ void validate(const Job& job) {
   require(!job.router_aux_loss_coef ||
               (std::isfinite(*job.router_aux_loss_coef) && *job.router_aux_loss_coef >= 0),
           "router_aux_loss_coef", "must be a number of at least 0");
-  const Scales& scales = job.model.scales;
-  require(scales.query_growth == 0 || job.seq_len <= scales.query_growth_from, "seq_len",
-          std::to_string(job.seq_len) + " reaches positions from " +
-              std::to_string(scales.query_growth_from) +
-              " on, where this model's queries grow with their position, which is not computed: "
-              "set it to at most that");
   validate(job.optimizer);
 }
 

@@ -126,7 +126,7 @@ RopeScaling longrope_of(const JsonObject& config, const JsonObject& scaling,
 /// The kind of scaling by name; none for default.
 std::optional<std::string> rope_type_of(const JsonObject& config, const JsonObject& scaling) {
   const std::string model = config.find_text("model_type").value_or("");
-  const bool axes = text_model_type(model) != model;  // A text model that also sees images.
+  const bool axes = is_text_model_of_wrapper(model);
   const auto type = scaling.find_text("rope_type");
   const auto older = scaling.find_text("type");
   if (type && older && *type != *older) {
@@ -274,6 +274,7 @@ nlohmann::ordered_json rope_parameters_json(const ModelShape& shape) {
 nlohmann::ordered_json rope_json(const RopeScaling& scaling) {
   switch (scaling.kind) {
     case RopeScaling::Kind::none:
+    case RopeScaling::Kind::proportional:  // Its reader writes it.
       break;
     case RopeScaling::Kind::linear:
       return {{"rope_type", "linear"}, {"factor", scaling.factor}};

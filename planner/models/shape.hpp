@@ -9,7 +9,9 @@
 
 #include "planner/models/block.hpp"
 #include "planner/models/block_names.hpp"
+#include "planner/models/delta_net.hpp"
 #include "planner/models/experts.hpp"
+#include "planner/models/latent_attention.hpp"
 #include "planner/models/tensor_spec.hpp"
 #include "sim/units.hpp"
 
@@ -65,6 +67,12 @@ struct ModelShape {
   /// Index in `kinds` of each layer; empty where all layers are of the first kind.
   std::vector<std::uint8_t> kind_of_layer;
   std::optional<Experts> experts;
+  /// Sizes of latent attention, where all layers have it; kv_heads is `heads` then.
+  std::optional<LatentAttention> latent;
+  bool value_norm = false;  ///< Whether each head of v is normed, without a weight (gemma4).
+  bool layer_factor =
+      false;  ///< Whether a buffer of one element multiplies a layer's output (gemma4).
+  std::optional<DeltaNet> delta_net;  ///< Sizes of layers of Mixer::gated_delta_net.
   BlockNames names;
   double init_std = 0.02;
   /// Number of positions that the model was made for; longer sequences are allowed, with a warning.
@@ -82,10 +90,15 @@ struct ModelShape {
 /// Number of layers of the kind with the index `kind`.
 [[nodiscard]] std::int64_t layers_of_kind(const ModelShape& shape, std::size_t kind);
 /// The model whose layers are all of the kind with the index `kind`, that index being 0 there and a
-/// dense MLP's width its `intermediate`. Every layer of that kind is a layer of it.
+/// dense MLP's width its `intermediate`. Every layer of that kind is a layer of it. What layers
+/// without attention do not have is not in it.
 [[nodiscard]] ModelShape uniform_shape(const ModelShape& shape, std::size_t kind);
 /// Whether layers of this kind have experts.
 [[nodiscard]] bool routes(const ModelShape& shape, const LayerKind& kind);
+/// Whether layers of this kind are a gated delta net.
+[[nodiscard]] constexpr bool is_linear(const LayerKind& kind) {
+  return kind.mixer == Mixer::gated_delta_net;
+}
 /// Factor of attention's scores before their bound.
 [[nodiscard]] double attention_scale(const ModelShape& shape);
 
@@ -113,11 +126,13 @@ struct UnitTensors {
 /// Name of the unit with the index `index`: "embed", "L0", ..., "head".
 [[nodiscard]] std::string unit_name(const ModelShape& shape, std::size_t index);
 [[nodiscard]] UnitTensors unit_tensors(const ModelShape& shape, std::size_t index);
-/// Range of a block's experts in its vector: expert i is elements [first + i stride, first + (i +
-/// 1) stride), and the vector ends with the last expert.
+/// Range of the experts of the layer `layer` in its block's vector: expert i is elements [first + i
+/// stride, first + (i + 1) stride), and the vector ends with the last expert.
 struct ExpertRange {
   std::int64_t first, stride;
 };
+[[nodiscard]] ExpertRange expert_range(const ModelShape& shape, std::int64_t layer);
+/// The range in the first layer that has experts.
 [[nodiscard]] ExpertRange expert_range(const ModelShape& shape);
 /// UnitTensors::padded_size of the unit `index`, computed without making the names of its tensors.
 [[nodiscard]] std::int64_t unit_padded_size(const ModelShape& shape, std::size_t index);
@@ -127,7 +142,8 @@ struct ExpertRange {
 /// Parameters that take part in a matrix product for each token: lm_head counts, the embedding
 /// lookup does not.
 [[nodiscard]] std::int64_t matmul_parameters(const ModelShape& shape);
-/// Training FLOPs of one token: 6 x matmul parameters + 6 x layers x heads x head_dim x seq_len.
+/// Training FLOPs of one token: 6 x matmul parameters + 6 x heads x head_dim x seq_len for each
+/// layer of attention + 3 x delta_rule_flops for each gated delta net.
 [[nodiscard]] Flops model_flops_per_token(const ModelShape& shape, std::int64_t seq_len);
 
 /// Throws BadRequest `WHERE: FIELD: reason`, with fields named as in config.json, for sizes below

@@ -37,8 +37,7 @@ const FamilyReader& reader_for(const JsonObject& config, const std::string& wrap
   }
   const bool experts =
       type.find("moe") != std::string::npos ||
-      std::ranges::any_of(std::array{"deepseek_v2", "deepseek_v3", "llama4", "dbrx", "arctic",
-                                     "jamba", "grok-1", "minimax"},
+      std::ranges::any_of(std::array{"llama4", "dbrx", "arctic", "jamba", "grok-1", "minimax"},
                           [&type](const char* name) { return type == name; });
   config.fail("model_type", "\"" + type + "\" is " +
                                 (experts ? "a mixture of experts, which is not supported"

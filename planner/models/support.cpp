@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "sim/error.hpp"
 
@@ -29,7 +30,13 @@ struct ComputedParts {
   bool biased_experts = false;      ///< Biases of experts and of their router.
   bool sigmoid_router = false;      ///< Scores by sigmoid, biased choices, groups and a factor.
   bool shared_experts = false;      ///< An expert that every token passes through.
+  bool biased_softmax = false;      ///< Choices of experts by biased softmax scores.
   bool delta_net = false;           ///< Layers of Mixer::gated_delta_net.
+  bool latent = false;              ///< Latent attention.
+  bool value_norm = false;          ///< Norms of v, and values that are keys.
+  bool head_sizes = false;          ///< Heads of several sizes in one model.
+  bool proportional = false;        ///< Part of a head turned with frequencies of the whole.
+  bool layer_factor = false;        ///< Factors of layers' outputs.
 };
 
 constexpr ComputedParts kHost{.layer_kinds = true,
@@ -48,8 +55,15 @@ constexpr ComputedParts kHost{.layer_kinds = true,
                               .interleaved_rotary = true,
                               .biased_experts = true,
                               .sigmoid_router = true,
-                              .shared_experts = true};
-constexpr ComputedParts kCuda = kHost;
+                              .shared_experts = true,
+                              .biased_softmax = true,
+                              .delta_net = true};
+/// The cuda backend computes what the host does, but for these.
+constexpr ComputedParts kCuda = [] {
+  ComputedParts parts = kHost;
+  parts.biased_softmax = parts.delta_net = false;
+  return parts;
+}();
 
 struct Part {
   bool missing;
@@ -69,6 +83,18 @@ std::optional<std::string> first_missing(const ModelShape& shape, const Computed
   const bool delta = any_kind([](const LayerKind& k) { return k.mixer != Mixer::attention; });
   const std::array parts = {
       Part{delta && !computed.delta_net, "gated delta net layers"},
+      Part{shape.latent && !computed.latent, "latent attention"},
+      Part{any_kind([](const LayerKind& k) { return k.kv_heads || k.head_dim; }) &&
+               !computed.head_sizes,
+           "heads of several sizes"},
+      Part{(shape.value_norm || any_kind(&LayerKind::values_are_keys)) && !computed.value_norm,
+           "normed values"},
+      Part{any_table([](const RotaryTable& t) {
+             return t.scaling.kind == RopeScaling::Kind::proportional;
+           }) &&
+               !computed.proportional,
+           "proportional rotary embeddings"},
+      Part{shape.layer_factor && !computed.layer_factor, "factors of layers"},
       Part{shape.attention_sinks && !computed.sinks, "attention sinks"},
       Part{shape.kinds.size() > 1 && !computed.layer_kinds, "layers of several kinds"},
       Part{!usual_norms && !computed.norm_slots, "norms after sublayers"},
@@ -100,10 +126,12 @@ std::optional<std::string> first_missing(const ModelShape& shape, const Computed
            "interleaved rotary embeddings"},
       Part{shape.experts && (shape.mlp_bias || experts.router_bias) && !computed.biased_experts,
            "biased experts"},
-      Part{(experts.score != RouterScore::softmax || experts.correction_bias ||
-            experts.groups != 1 || experts.scaling != 1) &&
+      Part{(experts.score != RouterScore::softmax || experts.groups != 1 || experts.scaling != 1) &&
                !computed.sigmoid_router,
            "a router of biased, grouped or scaled sigmoid scores"},
+      Part{experts.score == RouterScore::softmax && experts.correction_bias &&
+               !computed.biased_softmax,
+           "a router of biased softmax scores"},
       Part{experts.shared_intermediate > 0 && !computed.shared_experts, "a shared expert"},
   };
   const auto* found = std::ranges::find(parts, true, &Part::missing);

@@ -21,6 +21,19 @@ enum class TensorRole {
   q_norm,
   k_norm,
   sinks,
+  q_latent,  ///< Projection of which latent attention makes queries.
+  q_latent_norm,
+  kv_latent,  ///< Projection of which it makes keys and values, and keys that turn.
+  kv_latent_norm,
+  kv_expansion,     ///< Product that makes keys and values of it.
+  layer_factor,     ///< Factor of a layer's output, a buffer.
+  delta_gate,       ///< Projection whose silu multiplies a gated delta net's output.
+  delta_beta,       ///< Projection of a token to learning rates, one for every value head.
+  delta_decay,      ///< Projection of a token to decays, one for every value head.
+  delta_conv,       ///< Weights of the convolution over q, k and v, [channels, taps].
+  delta_log_rate,   ///< Logarithm of each value head's rate of decay.
+  delta_time_bias,  ///< Bias of each value head's decay.
+  delta_norm,       ///< Weight of the norm of each value head's output.
   o,
   o_bias,
   norm_after_attention,
@@ -58,6 +71,9 @@ enum class TensorRole {
     case TensorRole::norm_after_mlp:
     case TensorRole::q_norm:
     case TensorRole::k_norm:
+    case TensorRole::delta_norm:
+    case TensorRole::q_latent_norm:
+    case TensorRole::kv_latent_norm:
     case TensorRole::final_norm:
       return true;
     default:
@@ -95,7 +111,8 @@ struct TensorSpec {
   std::int64_t cols;
   std::int64_t
       offset;  ///< Elements from the start of the unit's vector; a multiple of kTensorAlign.
-  /// Whether weight decay applies: true for matrices and sinks, false for norms and biases.
+  /// Whether weight decay applies: true for matrices, sinks and rates of decay, false for norms
+  /// and biases.
   bool decays;
   TensorRole role = TensorRole::embedding;
   /// Place in a larger tensor of the checkpoint; none where the checkpoint has a tensor `name`.
@@ -103,6 +120,8 @@ struct TensorSpec {
   /// Order of rows in the checkpoint; none where it is that of memory. Applies to elements of a
   /// vector likewise, and before `on_disk`.
   std::optional<PairedRows> paired{};
+  /// Whether a checkpoint has the vector as a matrix of one row.
+  bool is_row = false;
   /// Whether training leaves the tensor as it is: it has no gradient.
   bool frozen = false;
   [[nodiscard]] std::int64_t size() const { return rows * cols; }

@@ -3,14 +3,11 @@
 #include <string_view>
 
 #include "planner/models/shape.hpp"
+#include "planner/models/tensor_list.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
 namespace {
-
-std::int64_t padded(std::int64_t elements) {
-  return (elements + kTensorAlign - 1) / kTensorAlign * kTensorAlign;
-}
 
 std::string joined(std::string_view prefix, std::string_view name, std::string_view end) {
   std::string text(prefix);
@@ -19,55 +16,35 @@ std::string joined(std::string_view prefix, std::string_view name, std::string_v
   return text;
 }
 
-/// List of tensors that follow each other in a unit's vector, each aligned. What is added comes
-/// back to be said more of, until the next is added.
-class TensorList {
- public:
-  TensorSpec& matrix(TensorRole role, std::string name, std::int64_t rows, std::int64_t cols) {
-    return add(role, std::move(name), rows, cols, true);
-  }
-  TensorSpec& vector(TensorRole role, std::string name, std::int64_t size) {
-    return add(role, std::move(name), 1, size, false);
-  }
-  [[nodiscard]] UnitTensors take() { return std::move(unit_); }
-
- private:
-  TensorSpec& add(TensorRole role, std::string name, std::int64_t rows, std::int64_t cols,
-                  bool decays) {
-    const std::int64_t offset = unit_.padded_size;
-    unit_.padded_size = padded(offset + rows * cols);
-    unit_.tensors.push_back({std::move(name), rows, cols, offset, decays, role});
-    return unit_.tensors.back();
-  }
-  UnitTensors unit_;
-};
-
 /// Adds the tensors of one block.
 class BlockTensors {
  public:
   using enum TensorRole;
 
   BlockTensors(const ModelShape& shape, std::int64_t layer)
-      : shape_(shape),
-        kind_(layer_kind(shape, layer)),
+      : shape_(uniform_shape(shape, kind_index(shape, layer))),
+        kind_(shape_.kinds.front()),
         prefix_("model.layers." + std::to_string(layer) + ".") {}
 
   [[nodiscard]] UnitTensors take() {
     const NormSlots& norms = shape_.norms;
     norm(norms.before_attention, norm_before_attention, shape_.names.norm_before_attention);
-    add_projections();
-    add_attention_vectors();
-    const std::int64_t query = shape_.heads * shape_.head_dim;
-    list_.matrix(o, prefix_ + "self_attn.o_proj.weight", shape_.hidden, query);
-    if (shape_.o_bias) list_.vector(o_bias, prefix_ + "self_attn.o_proj.bias", shape_.hidden);
+    if (is_linear(kind_)) {
+      add_delta_net(list_, shape_, prefix_);
+    } else if (shape_.latent) {
+      add_latent_attention(list_, shape_, prefix_);
+    } else {
+      add_attention();
+    }
     norm(norms.after_attention, norm_after_attention, shape_.names.norm_after_attention);
     norm(norms.before_mlp, norm_before_mlp, shape_.names.norm_before_mlp);
+    if (shape_.layer_factor) list_.vector(layer_factor, prefix_ + "layer_scalar", 1).frozen = true;
     // Before the MLP, so that the vector of a block with experts ends with the last of them.
     norm(norms.after_mlp, norm_after_mlp, shape_.names.norm_after_mlp);
     if (routes(shape_, kind_)) {
       add_experts();
     } else {
-      add_mlp(kind_.dense_intermediate.value_or(shape_.intermediate));
+      add_mlp(shape_.intermediate);
     }
     return list_.take();
   }
@@ -91,6 +68,14 @@ class BlockTensors {
     tensor.paired = PairedRows{shape_.head_dim, table->rotated.value_or(shape_.head_dim)};
   }
 
+  void add_attention() {
+    add_projections();
+    add_attention_vectors();
+    const std::int64_t query = shape_.heads * shape_.head_dim;
+    list_.matrix(o, prefix_ + "self_attn.o_proj.weight", shape_.hidden, query);
+    if (shape_.o_bias) list_.vector(o_bias, prefix_ + "self_attn.o_proj.bias", shape_.hidden);
+  }
+
   // q, k and v are neighbours, so that where sizes are multiples of kTensorAlign one product may
   // cover them; likewise gate and up.
   void add_projections() {
@@ -108,8 +93,10 @@ class BlockTensors {
     TensorSpec& keys = list_.matrix(k, attention + "k_proj.weight", key, shape_.hidden);
     place(keys, fused, ".weight", query, key);
     pair_rows(keys);
-    place(list_.matrix(v, attention + "v_proj.weight", key, shape_.hidden), fused, ".weight",
-          query + key, key);
+    if (!kind_.values_are_keys) {
+      place(list_.matrix(v, attention + "v_proj.weight", key, shape_.hidden), fused, ".weight",
+            query + key, key);
+    }
     if (shape_.attention_gate) {
       list_.matrix(attention_gate, attention + "gate_proj.weight", query, shape_.hidden).on_disk = {
           .name = attention + "q_proj.weight",
@@ -176,8 +163,10 @@ class BlockTensors {
       list_.vector(router_bias, joined(prefix_, names.router, ".bias"), experts.count);
     }
     if (experts.correction_bias) {
-      list_.vector(correction_bias, joined(prefix_, names.correction_bias, ""), experts.count)
-          .frozen = true;
+      TensorSpec& bias =
+          list_.vector(correction_bias, joined(prefix_, names.correction_bias, ""), experts.count);
+      bias.frozen = true;
+      bias.is_row = names.correction_row;
     }
     if (experts.shared_intermediate > 0) add_shared_expert();
     for (std::int64_t i = 0; i < experts.count; ++i) add_expert(i);
@@ -232,7 +221,7 @@ class BlockTensors {
     }
   }
 
-  const ModelShape& shape_;
+  const ModelShape shape_;  ///< The model whose layers are all of this layer's kind.
   const LayerKind& kind_;
   std::string prefix_;
   TensorList list_;
@@ -311,10 +300,14 @@ std::int64_t unit_padded_size(const ModelShape& shape, std::size_t index) {
   return before_experts(shape, unit.layer) + shape.experts->count * expert_stride(shape);
 }
 
+ExpertRange expert_range(const ModelShape& shape, std::int64_t layer) {
+  return {before_experts(shape, layer), expert_stride(shape)};
+}
+
 ExpertRange expert_range(const ModelShape& shape) {
   for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
     if (!routes(shape, layer_kind(shape, layer))) continue;
-    return {before_experts(shape, layer), expert_stride(shape)};
+    return expert_range(shape, layer);
   }
   throw std::logic_error("contract broken: a layer has experts");
 }

@@ -16,4 +16,7 @@ namespace sluice::planner {
 /// `model_type` itself for other text models.
 [[nodiscard]] std::string text_model_type(const std::string& model_type);
 
+/// Whether a model_type is that of a model which also sees images, or of the text model inside one.
+[[nodiscard]] bool is_text_model_of_wrapper(const std::string& model_type);
+
 }  // namespace sluice::planner

@@ -39,6 +39,29 @@ struct RouteWorkspace {
   Bytes end;
 };
 
+/// Byte offsets of a host task's scratch for a gated delta net, over the tokens of one sequence at
+/// a time; fp32 unless said. All empty without one.
+struct DeltaWorkspace {
+  Bytes bounds;       ///< Offset of int64 [seq_len + 1]: first tokens of documents, then the end.
+  Bytes conv;         ///< Offset of [channels, taps]: weights of the convolution.
+  Bytes rate;         ///< Offset of [value_heads]: logarithms of rates of decay.
+  Bytes bias;         ///< Offset of [value_heads]: biases of decays.
+  Bytes inputs;       ///< Offset of [seq_len, channels]: q, k and v as projected.
+  Bytes mixed;        ///< Offset of [seq_len, channels]: outputs of the convolution.
+  Bytes d_mixed;      ///< Offset of [seq_len, channels]: their gradients, or outputs of the rule.
+  Bytes beta, decay;  ///< Offsets of [seq_len, value_heads]: what the projections gave.
+  Bytes rates,
+      decays;  ///< Offsets of [seq_len, value_heads]: learning rates, logarithms of decays.
+  Bytes rule;  ///< Offset of [delta_rule_floats]: scratch of the rule.
+};
+
+/// Elements of scratch of one chunk of the rule, for one head.
+[[nodiscard]] std::int64_t delta_chunk_floats(const DeltaNet& net);
+/// Elements of scratch of the rule for documents of at most `longest` tokens: a chunk, states
+/// before the chunks of a document, a state and its gradient, outputs of a chunk and their
+/// gradients.
+[[nodiscard]] std::int64_t delta_rule_floats(const DeltaNet& net, std::int64_t longest);
+
 /// Byte offsets of a block task's scratch on the host, each a multiple of 256; elements are fp32
 /// unless said. "Tokens" are those of a micro-batch, "tile tokens" those of a tile (kTokenTile).
 /// Regions marked (bf16) are empty for fp32 compute, whose operands are read in place. The tile
@@ -46,13 +69,19 @@ struct RouteWorkspace {
 struct BlockWorkspace {
   Bytes panel;   ///< Offset of rows (panel_rows) of one weight matrix in fp32.
   Bytes vector;  ///< Offset of one norm weight or bias in fp32.
-  /// Offset of [tokens, heads * head_dim]: gradient of the attention output, then of q.
+  /// Offset of [tokens, heads * head_dim]: gradient of the attention output, then of q. Here and
+  /// below widths are the largest of all kinds of layers.
   Bytes d_query;
   Bytes d_key;    ///< Offset of [tokens, kv_heads * head_dim]: gradient of k.
   Bytes d_value;  ///< Offset of [tokens, kv_heads * head_dim]: gradient of v.
   /// Offset of [tokens, heads * head_dim]: gradient of the projection whose sigmoid multiplies
   /// attention's output; empty without one.
   Bytes d_attention_gate;
+  /// Offset of [tokens, values]: gradient of a gated delta net's output; empty without one.
+  Bytes d_linear;
+  /// Offsets of [tokens, value_heads]: gradients of the projections of which learning rates and
+  /// decays are made; empty without a gated delta net.
+  Bytes d_beta, d_decay;
   /// Offsets for routes to experts; they share memory with d_query, d_key and d_value.
   RouteWorkspace routes;
   Bytes rstd;  ///< Offset of [tile tokens]: reciprocal RMS of each token in a norm.
@@ -79,12 +108,13 @@ struct BlockWorkspace {
   /// Offset of [min(tile tokens, mlp_chunk), intermediate] of the compute type: up projection where
   /// the MLP is computed in chunks; else empty.
   Bytes up;
-  Bytes keys;      ///< Offset of [seq_len, head_dim]: keys of one head.
-  Bytes values;    ///< Offset of [seq_len, head_dim]: values of one head.
-  Bytes query;     ///< Offset of [query tile, head_dim]: queries of one head.
-  Bytes output;    ///< Offset of [query tile, head_dim]: attention output of one head.
-  Bytes scores;    ///< Offset of [query tile, seq_len]: attention scores.
-  Bytes d_scores;  ///< Offset of [query tile, seq_len]: gradient of the attention scores.
+  Bytes keys;            ///< Offset of [seq_len, head_dim]: keys of one head.
+  Bytes values;          ///< Offset of [seq_len, head_dim]: values of one head.
+  Bytes query;           ///< Offset of [query tile, head_dim]: queries of one head.
+  Bytes output;          ///< Offset of [query tile, head_dim]: attention output of one head.
+  Bytes scores;          ///< Offset of [query tile, seq_len]: attention scores.
+  Bytes d_scores;        ///< Offset of [query tile, seq_len]: gradient of the attention scores.
+  DeltaWorkspace delta;  ///< Offsets that share memory with the tile and the attention regions.
   Bytes total;
 };
 

@@ -31,6 +31,8 @@ GEMMA = {**{key: value for key, value in COMMON.items() if key != "hidden_act"},
          "attention_bias": True}  # fmt: skip
 BOUNDS = {"query_pre_attn_scalar": 64, "attn_logit_softcapping": 7.0, "final_logit_softcapping": 9.0,
           "sliding_window": 17}  # fmt: skip
+HYBRID = {"partial_rotary_factor": 0.5, "linear_num_key_heads": 4, "linear_num_value_heads": 64,
+          "linear_key_head_dim": 24, "linear_value_head_dim": 40}  # fmt: skip
 FAMILIES = {
     "llama": {**COMMON, "attention_bias": True, "mlp_bias": True},
     "mistral": {**COMMON, "sliding_window": 17},
@@ -66,6 +68,13 @@ FAMILIES = {
     "qwen2_moe": {**COMMON, "num_experts": 12, "moe_intermediate_size": 24, "norm_topk_prob": True,
                   "shared_expert_intermediate_size": 40, **EXPERTS},
     "minimax_m2": {**COMMON, "num_local_experts": 12, "rotary_dim": 8, **EXPERTS},
+    "qwen3_next": {**COMMON, **HYBRID, "num_experts": 12, "moe_intermediate_size": 24, "norm_topk_prob": False,
+                   "shared_expert_intermediate_size": 40, **EXPERTS},
+    "qwen3_5_text": {**COMMON, **HYBRID},
+    "ernie4_5_moe": {**{key: value for key, value in COMMON.items() if key != "head_dim"}, "moe_num_experts": 12, "hidden_size": 640,
+                     "num_key_value_heads": 2,
+                     "moe_k": 3, "moe_intermediate_size": 24, "moe_num_shared_experts": 3,
+                     "tie_word_embeddings": False},
 }  # fmt: skip
 # Keys that transformers takes null for, and what it means by that differs by family.
 NULLS = {

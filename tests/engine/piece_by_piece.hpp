@@ -37,10 +37,9 @@ class PieceByPiece {
         low_.back().push_back(halves.low);
       }
     }
-    const std::int64_t kept = 2 * job_.seq_len * job_.model.kv_heads * job_.model.head_dim *
-                              job_.compute_element().count();
-    keys_.assign(static_cast<std::size_t>(job_.model.layers),
-                 std::vector<std::byte>(static_cast<std::size_t>(kept)));
+    for (std::int64_t layer = 0; layer < job_.model.layers; ++layer) {
+      keys_.emplace_back(static_cast<std::size_t>(planner::kept_bytes(job_, layer).count()));
+    }
   }
 
   /// Loss, summed over the model's sequence.

@@ -18,10 +18,12 @@ CLASSES = {"llama": "Llama", "mistral": "Mistral", "mixtral": "Mixtral", "qwen2"
            "olmo2": "Olmo2", "olmo3": "Olmo3", "olmoe": "Olmoe", "smollm3": "SmolLM3", "ministral": "Ministral",
            "ministral3": "Ministral3", "phi3": "Phi3", "glm": "Glm", "glm4": "Glm4", "glm4_moe": "Glm4Moe",
            "granite": "Granite", "seed_oss": "SeedOss", "ernie4_5": "Ernie4_5", "arcee": "Arcee", "helium": "Helium",
-           "cwm": "Cwm", "exaone4": "Exaone4", "qwen2_moe": "Qwen2Moe", "minimax_m2": "MiniMaxM2"}  # fmt: skip
+           "cwm": "Cwm", "exaone4": "Exaone4", "qwen2_moe": "Qwen2Moe", "minimax_m2": "MiniMaxM2",
+           "qwen3_next": "Qwen3Next", "qwen3_5_text": "Qwen3_5Text", "ernie4_5_moe": "Ernie4_5_Moe"}  # fmt: skip
 # Keys of a family's own, as its models read them.
 BIASES = ["attention_bias", "mlp_bias"]
 GEMMA = ["attention_bias", "query_pre_attn_scalar", "attn_logit_softcapping", "final_logit_softcapping"]
+HYBRID = ["linear_num_key_heads", "linear_num_value_heads", "linear_key_head_dim", "linear_value_head_dim"]
 EXPERTS = ["num_experts", "num_experts_per_tok", "moe_intermediate_size", "norm_topk_prob"]
 OWN = {
     "gemma": ["attention_bias"], "gemma2": GEMMA, "gemma3_text": GEMMA, "olmo2": ["attention_bias"],
@@ -34,6 +36,8 @@ OWN = {
     "seed_oss": [*BIASES, "attention_out_bias"], "ernie4_5": ["use_bias"], "arcee": BIASES, "helium": BIASES,
     "cwm": ["mlp_bias"], "qwen2_moe": [*EXPERTS, "shared_expert_intermediate_size"],
     "minimax_m2": ["num_local_experts", "num_experts_per_tok"],
+    "qwen3_5_text": HYBRID, "qwen3_next": [*HYBRID, *EXPERTS, "shared_expert_intermediate_size"],
+    "ernie4_5_moe": ["moe_num_experts", "moe_k", "moe_intermediate_size", "moe_num_shared_experts"],
 }  # fmt: skip
 
 
@@ -97,7 +101,7 @@ def resolved(given):
     found["windows"] = windows(config, family)
     for key in OWN.get(family, []):
         found[key] = getattr(config, key)
-    if family == "qwen2_moe":
+    if family in ("qwen2_moe", "qwen3_next"):
         del found["intermediate_size"]
     if family in ("llama", "qwen3", "qwen3_moe", "gpt_oss"):
         found["attention_bias"] = bool(config.attention_bias)

@@ -31,6 +31,18 @@ _YARN = {
     "beta_slow": 1.0,
 }
 
+# One gated delta net, one layer of gated attention.
+_HYBRID = {
+    "hidden_size": 12,
+    "head_dim": 4,
+    "partial_rotary_factor": 0.5,
+    "linear_num_key_heads": 2,
+    "linear_num_value_heads": 4,
+    "linear_key_head_dim": 4,
+    "linear_value_head_dim": 3,
+    "layer_types": ["linear_attention", "full_attention"],
+}
+
 
 def _case(model_type, architecture, **changes):
     fields = {"model_type": model_type, "architectures": [architecture], **_BASE, **changes}
@@ -96,6 +108,7 @@ CASES = {
         rope_parameters={
             "rope_theta": 10000.0,
             **_YARN,
+            "original_max_position_embeddings": 4,
             "mscale": 1.0,
             "mscale_all_dim": 1.0,
             "llama_4_scaling_beta": 0.1,
@@ -133,6 +146,20 @@ CASES = {
     "ernie4_5": _case(
         "ernie4_5", "Ernie4_5ForCausalLM", head_dim=6, use_bias=False, tie_word_embeddings=True
     ),
+    "ernie4_5_moe": _case(
+        "ernie4_5_moe",
+        "Ernie4_5_MoeForCausalLM",
+        num_hidden_layers=2,
+        use_bias=False,
+        moe_num_experts=3,
+        moe_k=2,
+        moe_intermediate_size=4,
+        moe_num_shared_experts=1,
+        moe_layer_start_index=1,
+        moe_layer_end_index=1,
+        moe_layer_interval=1,
+        tie_word_embeddings=True,
+    ),
     "arcee": _case("arcee", "ArceeForCausalLM", head_dim=4, hidden_act="relu2"),
     "qwen2_moe": _case(
         "qwen2_moe",
@@ -145,6 +172,19 @@ CASES = {
         decoder_sparse_step=1,
         mlp_only_layers=[],
     ),
+    "qwen3_next": _case(
+        "qwen3_next",
+        "Qwen3NextForCausalLM",
+        **_HYBRID,
+        num_experts=3,
+        num_experts_per_tok=2,
+        moe_intermediate_size=4,
+        shared_expert_intermediate_size=6,
+        norm_topk_prob=True,
+        decoder_sparse_step=1,
+        mlp_only_layers=[],
+    ),
+    "qwen3_5": _case("qwen3_5_text", "Qwen3_5ForCausalLM", **_HYBRID, tie_word_embeddings=True),
     "gpt_oss": _case(
         "gpt_oss",
         "GptOssForCausalLM",
@@ -181,7 +221,8 @@ CASES = {
 def weight_of(config, name, shape, generator):
     """Values large enough that every non-linearity matters; factors of norms near 1."""
     values = 0.3 * generator.standard_normal(shape)
-    if len(shape) == 1 and "norm" in name and not config["model_type"].startswith("gemma"):
+    one_plus = config["model_type"].startswith(("gemma", "qwen3_next", "qwen3_5"))
+    if len(shape) == 1 and "norm" in name and (not one_plus or "linear_attn" in name):
         values = 1 + values
     if config["model_type"] == "gpt_oss" and "gate_up_proj" in name:
         values = 12 * values  # Beyond the bounds of gate and up.

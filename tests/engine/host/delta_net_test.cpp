@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "engine/host/delta_gates.hpp"
 #include "engine/host/gated_norm.hpp"
 #include "planner/models/job.hpp"
+#include "planner/scratch/workspace.hpp"
 #include "tests/engine/safetensors.hpp"
 #include "tests/engine/tiny_model.hpp"
 
@@ -51,20 +53,17 @@ struct Case {
 };
 
 struct Outputs {
-  Floats o, states, last, d_mixed, d_g, d_beta;
+  Floats o, last, d_mixed, d_g, d_beta;
 };
 
 Outputs run(const Case& test, ComputeType compute = ComputeType::fp32) {
   const std::int64_t tokens = test.bounds.back(), heads = test.sizes.value_heads;
-  Outputs out{sized(tokens * heads * test.sizes.value_dim),
-              sized(delta_chunks(test.bounds) * test.sizes.state()),
-              sized(test.sizes.state()),
-              sized(tokens * test.sizes.channels()),
-              sized(tokens * heads),
-              sized(tokens * heads)};
-  delta_rule(compute, test.sizes, test.bounds, test.inputs(), out.o.data(), out.states.data(),
+  Outputs out{sized(tokens * heads * test.sizes.value_dim), sized(test.sizes.state()),
+              sized(tokens * test.sizes.channels()), sized(tokens * heads), sized(tokens * heads)};
+  Floats scratch = sized(planner::delta_rule_floats(test.sizes, tokens));
+  delta_rule(compute, test.sizes, test.bounds, test.inputs(), scratch.data(), out.o.data(),
              out.last.data());
-  delta_rule_backward(compute, test.sizes, test.bounds, test.inputs(), out.states.data(),
+  delta_rule_backward(compute, test.sizes, test.bounds, test.inputs(), scratch.data(),
                       test.d_o.data(), {out.d_mixed.data(), out.d_g.data(), out.d_beta.data()});
   return out;
 }
@@ -190,13 +189,13 @@ TEST(DeltaRule, OfPackedDocumentsGivesTheBitsOfDocumentsAlone) {
 TEST(DeltaRule, GoesOnTokenByTokenFromItsLastState) {
   const Case whole({0, 100});
   // Random inputs of both begin with the same numbers.
-  Floats state = run(Case({0, 80})).last, o = sized(12);
+  Floats state = run(Case({0, 80})).last, o = sized(12), scratch = sized(13);
   const Doubles expected = recurrence(whole, all_inputs(whole));
   for (std::int64_t t = 80; t < 100; ++t) {
     delta_rule_step(ComputeType::fp32, whole.sizes,
                     {whole.mixed.data() + t * whole.sizes.channels(), whole.g.data() + t * 4,
                      whole.beta.data() + t * 4},
-                    state.data(), o.data());
+                    state.data(), scratch.data(), o.data());
     EXPECT_LT(relative_error(o.data(), expected.data() + t * 12, 12), 1e-5) << t;
   }
 }
@@ -220,10 +219,11 @@ TEST(DeltaConv, DoesNotSeeTheDocumentBefore) {
   const auto both = [&](const Bounds& bounds, std::int64_t first) {
     const std::int64_t size = bounds.back() * channels;
     Floats y = sized(size), d_x = sized(size), d_weight = sized(channels * 4);
+    Floats scratch = sized(channels);
     const float* from = x.data() + first * channels;
     delta_conv(ComputeType::fp32, bounds, channels, from, weight.data(), y.data());
     delta_conv_backward(ComputeType::fp32, bounds, channels, from, weight.data(),
-                        d_y.data() + first * channels, d_x.data(), d_weight.data());
+                        d_y.data() + first * channels, scratch.data(), d_x.data(), d_weight.data());
     y.insert(y.end(), d_x.begin(), d_x.end());
     return y;
   };
@@ -249,12 +249,12 @@ TEST(DeltaNet, HasTransformersOutputAndGradients) {
                a_log = floats("a_log"), dt_bias = floats("dt_bias"), z = floats("z"),
                norm = floats("norm"), d_out = floats("d_out");
   Floats mixed = x, g = a, beta = a, o = z, y = z;
-  Floats states = sized(delta_chunks(bounds) * sizes.state());
+  Floats scratch = sized(std::max(planner::delta_rule_floats(sizes, tokens), sizes.channels()));
   const DeltaDecay decay{a_log.data(), dt_bias.data()};
   delta_conv(fp32, bounds, sizes.channels(), x.data(), conv.data(), mixed.data());
   delta_gates(tokens, heads, decay, a.data(), b.data(), g.data(), beta.data());
   const DeltaInputs inputs{mixed.data(), g.data(), beta.data()};
-  delta_rule(fp32, sizes, bounds, inputs, o.data(), states.data(), nullptr);
+  delta_rule(fp32, sizes, bounds, inputs, scratch.data(), o.data(), nullptr);
   gated_norm(fp32, tokens * heads, 4, o.data(), z.data(), norm.data(), 1e-6F, y.data());
   EXPECT_LT(error(y, fixture.tensor("out").values), 1e-5);
 
@@ -262,12 +262,12 @@ TEST(DeltaNet, HasTransformersOutputAndGradients) {
          d_conv = sized(std::ssize(conv)), d_a_log = sized(heads), d_dt_bias = sized(heads);
   gated_norm_backward(fp32, tokens * heads, 4, o.data(), z.data(), norm.data(), 1e-6F, d_out.data(),
                       d_o.data(), d_z.data(), d_norm.data());
-  delta_rule_backward(fp32, sizes, bounds, inputs, states.data(), d_o.data(),
+  delta_rule_backward(fp32, sizes, bounds, inputs, scratch.data(), d_o.data(),
                       {d_mixed.data(), d_g.data(), d_beta.data()});
   delta_gates_backward(tokens, heads, decay, a.data(), b.data(), d_g.data(), d_beta.data(),
                        d_g.data(), d_beta.data(), {d_a_log.data(), d_dt_bias.data()});
   delta_conv_backward(fp32, bounds, sizes.channels(), x.data(), conv.data(), d_mixed.data(),
-                      d_x.data(), d_conv.data());
+                      scratch.data(), d_x.data(), d_conv.data());
   EXPECT_EQ(std::ssize(d_out), tokens * out);
   for (const auto& [name, found] : {std::pair<const char*, const Floats&>{"d_x", d_x},
                                     {"d_conv", d_conv},

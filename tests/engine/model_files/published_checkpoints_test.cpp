@@ -125,6 +125,44 @@ TEST(PublishedCheckpoints, HaveFusedMatricesAsRowsOfOne) {
   expect_state(ModelWeights({file.path()}, shape), shape);
 }
 
+/// One gated delta net and one layer of attention, with experts.
+planner::ModelShape hybrid_shape() {
+  planner::ModelShape shape = small_shape();
+  shape.attention_gate = true;
+  shape.delta_net =
+      planner::DeltaNet{.key_heads = 2, .value_heads = 4, .key_dim = 4, .value_dim = 3};
+  shape.kinds = {{.rotary = std::nullopt, .mixer = planner::Mixer::gated_delta_net}, {}};
+  shape.kind_of_layer = {0, 1};
+  shape.names.fused_delta = "linear_attn.in_proj_qkvz";
+  shape.names.fused_delta_rates = "linear_attn.in_proj_ba";
+  shape.intermediate = 64;
+  shape.experts =
+      planner::Experts{.count = 3, .active = 2, .intermediate = 32, .correction_bias = true};
+  shape.names.experts.correction_row = true;
+  return shape;
+}
+
+TEST(PublishedCheckpoints, HaveDeltaNetsHeadByHead) {
+  const test::ScratchFolder scratch;
+  const planner::ModelShape shape = hybrid_shape();
+  (void)write_export(scratch.path(), shape, {.out = {}});
+  const SafetensorsFile file(scratch.path() / "model.safetensors");
+  const std::string layer = "model.layers.0.", net = layer + "linear_attn.";
+  using Shape = std::vector<std::int64_t>;
+  EXPECT_EQ(file.find(net + "in_proj_qkvz.weight")->shape, (Shape{2 * 8 + 2 * 12, 32}));
+  EXPECT_EQ(file.find(net + "in_proj_ba.weight")->shape, (Shape{8, 32}));
+  EXPECT_EQ(file.find(net + "conv1d.weight")->shape, (Shape{2 * 8 + 12, 1, 4}));
+  EXPECT_EQ(file.find(net + "A_log")->shape, Shape{4});
+  EXPECT_EQ(file.find(layer + "mlp.gate.e_score_correction_bias")->shape, (Shape{1, 3}));
+  // A key head has 4 rows of q, 4 of k, 6 of v and 6 of z: row 7 of v is row 1 of the second's.
+  EXPECT_EQ(element(file, net + "in_proj_qkvz.weight", (20 + 8 + 1) * 32 + 5),
+            CountedState::value(net + "v_proj.weight", 7 * 32 + 5));
+  // Rates of two value heads, then their decays: decay 2 is the third row of the second key head.
+  EXPECT_EQ(element(file, net + "in_proj_ba.weight", (4 + 2) * 32 + 9),
+            CountedState::value(net + "in_proj_a.weight", 2 * 32 + 9));
+  expect_state(ModelWeights({file.path()}, shape), shape);
+}
+
 TEST(PublishedCheckpoints, MayHaveFusedMatricesApart) {
   const test::ScratchFolder scratch;
   (void)write_export(scratch.path(), small_shape(), {.out = {}});

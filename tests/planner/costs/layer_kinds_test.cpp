@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "planner/costs/cost_key.hpp"
+#include "planner/graph/record.hpp"
 #include "planner/layout/laid_out.hpp"
 #include "planner/models/unit_classes.hpp"
 #include "planner/predictions/bound.hpp"
@@ -49,6 +50,40 @@ TEST(LayerKinds, HaveTheWorkAndTheKeyOfAModelOfTheirKindAlone) {
     EXPECT_EQ(work_of(mixed, pass, 3).attention.front().window, std::nullopt);
   }
   EXPECT_EQ(representatives(mixed.model), (std::vector<std::size_t>{0, 1, 3, 7}));
+}
+
+/// FLOPs of all products of a pass.
+double product_flops(const Work& work) {
+  double sum = 0;
+  for (const Gemm& gemm : work.gemms) sum += flops(gemm).count();
+  return sum;
+}
+
+TEST(LayerKinds, OfDeltaNetsHaveTheFlopsOfTheirMatricesAndTheRule) {
+  Job job = job_of_kinds();
+  job.model.kinds = {{.rotary = std::nullopt, .mixer = Mixer::gated_delta_net}, {}};
+  job.model.delta_net = DeltaNet{.key_heads = 2, .value_heads = 4, .key_dim = 8, .value_dim = 6};
+  const Work work = work_of(job, Pass::block_forward, 1);
+  EXPECT_TRUE(work.attention.empty());
+  // 2 keys of 16 elements, 2 values of 24, 2 x 4 rates; the o matrix; three matrices of the MLP.
+  const std::int64_t h = job.model.hidden;
+  const std::int64_t matrices =
+      h * (2 * 16 + 2 * 24 + 2 * 4) + h * 24 + 3 * h * job.model.intermediate;
+  const auto tokens = static_cast<double>(job.micro_tokens());
+  EXPECT_DOUBLE_EQ(product_flops(work), tokens * (2 * static_cast<double>(matrices) +
+                                                  delta_rule_flops(*job.model.delta_net)));
+  EXPECT_NE(compute_key(job, Pass::block_forward, 1).name.find("gated_delta_net2.4.8.6"),
+            std::string::npos);
+  EXPECT_EQ(compute_key(job, Pass::block_forward, 3).name.find("delta"), std::string::npos);
+  Job attention = job;
+  attention.model.kinds = {LayerKind{}};
+  attention.model.kind_of_layer.clear();
+  attention.model.delta_net.reset();
+  // Each layer of attention is one of a model without delta nets, but for the room in its record.
+  EXPECT_DOUBLE_EQ(product_flops(work_of(job, Pass::block_backward, 3)),
+                   product_flops(work_of(attention, Pass::block_backward, 3)));
+  EXPECT_EQ(block_record(job, 0).residual, block_record(job, 1).residual);
+  EXPECT_GE(block_record(job, 1).all_bytes, block_record(attention).all_bytes);
 }
 
 TEST(LayerKinds, AreTimedEachByItselfInAStep) {

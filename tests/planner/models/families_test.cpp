@@ -47,16 +47,27 @@ std::vector<bool> windows_of(const ModelShape& shape) {
 }
 
 TEST(Families, ReadBackWhatTheyWrite) {
+  // gemma4's class would give each layer inputs of its own.
+  const std::string plain = R"("hidden_size_per_layer_input": 0)";
   for (const FamilyReader* reader : family_readers()) {
-    const ModelShape shape = small(reader->family.model_type, 7);
+    const std::int64_t heads = reader->defaults.num_attention_heads;
+    const bool equal = reader->defaults.num_key_value_heads.value_or(heads) == heads;
+    const ModelShape shape = shape_from_config(
+        std::string(R"({"model_type": ")") + reader->family.model_type +
+            R"(", "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 7,
+            "num_attention_heads": 4, "head_dim": 16, "vocab_size": 256,
+            "num_key_value_heads": )" +
+            (equal ? "4, " : "2, ") + plain + "}",
+        "config.json");
     EXPECT_EQ(shape_from_config(config_from_shape(shape), "config.json"), shape)
         << reader->family.model_type;
     const FamilyDefaults& defaults = reader->defaults;
     const bool divides = defaults.hidden_size % defaults.num_attention_heads == 0;
     const std::string more = divides || defaults.head_dim ? "" : R"(, "head_dim": 128)";
-    const ModelShape usual = shape_from_config(
-        std::string(R"({"model_type": ")") + reader->family.model_type + "\"" + more + "}",
-        "config.json");
+    const ModelShape usual =
+        shape_from_config(std::string(R"({"model_type": ")") + reader->family.model_type + "\"" +
+                              more + ", " + plain + "}",
+                          "config.json");
     EXPECT_EQ(shape_from_config(config_from_shape(usual), "config.json"), usual)
         << reader->family.model_type;
     EXPECT_EQ(unit_padded_size(usual, 3), unit_tensors(usual, 3).padded_size)
@@ -142,6 +153,55 @@ TEST(Families, PhiFusesProjectionsOnDisk) {
   EXPECT_EQ(mini.rotated, 12);
   EXPECT_EQ(mini.scaling.long_factors.back(), 6);
   EXPECT_DOUBLE_EQ(mini.scaling.attention_factor, std::sqrt(1 + std::log(4.0) / std::log(16.0)));
+}
+
+TEST(Families, QwenHybridsHaveDeltaNetsOnDiskHeadByHead) {
+  const std::string sizes = R"("linear_num_key_heads": 2, "linear_num_value_heads": 6,
+      "linear_key_head_dim": 4, "linear_value_head_dim": 5)";
+  const ModelShape next = small("qwen3_next", 8, sizes);
+  EXPECT_EQ(layers_of_kind(next, 0), 6);
+  EXPECT_TRUE(is_linear(layer_kind(next, 2)));
+  EXPECT_FALSE(is_linear(layer_kind(next, 3)));
+  const UnitTensors block = unit_tensors(next, 1);
+  const std::string fused = "model.layers.0.linear_attn.in_proj_qkvz.weight";
+  // A key head: 4 rows of q, 4 of k, 15 of v, 15 of z.
+  EXPECT_EQ(tensor(block, TensorRole::k).on_disk,
+            (DiskPlace{.name = fused, .first = 4, .block = 4, .step = 38}));
+  EXPECT_EQ(tensor(block, TensorRole::delta_gate).on_disk,
+            (DiskPlace{.name = fused, .first = 23, .block = 15, .step = 38}));
+  EXPECT_EQ(tensor(block, TensorRole::delta_decay).on_disk,
+            (DiskPlace{.name = "model.layers.0.linear_attn.in_proj_ba.weight",
+                       .first = 3,
+                       .block = 3,
+                       .step = 6}));
+  EXPECT_TRUE(tensor(block, TensorRole::delta_log_rate).decays);
+  EXPECT_TRUE(tensor(block, TensorRole::delta_conv).decays);
+  EXPECT_FALSE(tensor(block, TensorRole::delta_time_bias).decays);
+  EXPECT_FALSE(tensor(block, TensorRole::delta_norm).decays);
+  EXPECT_EQ(unit_tensors(next, 4).padded_size, unit_padded_size(next, 4));
+  EXPECT_NE(expert_range(next, 0).first, expert_range(next, 3).first);
+  const ModelShape five = small("qwen3_5_text", 4, sizes);
+  EXPECT_EQ(tensor(unit_tensors(five, 1), TensorRole::v).on_disk,
+            (DiskPlace{.name = "model.layers.0.linear_attn.in_proj_qkv.weight",
+                       .first = 16,
+                       .block = 30,
+                       .step = 30}));
+  EXPECT_EQ(unsupported_by_host(five), std::nullopt);
+  EXPECT_EQ(unsupported_by_cuda(five), "gated delta net layers");
+  EXPECT_REFUSED(small("qwen3_next", 4, R"("linear_conv_kernel_dim": 3)"),
+                 "linear_conv_kernel_dim");
+  EXPECT_REFUSED(small("qwen3_next", 4, R"("linear_num_key_heads": 5)"), "linear_num_key_heads");
+  EXPECT_REFUSED(small("qwen3_5_text", 4, R"("layer_types": ["full_attention"])"),
+                 "layer_types: names 1");
+}
+
+TEST(Families, WithPartsThatNoBackendComputesArePredictedOnly) {
+  EXPECT_EQ(unsupported_by_host(small("gemma4_text", 6, R"("hidden_size_per_layer_input": 0)")),
+            "heads of several sizes");
+  EXPECT_EQ(unsupported_by_host(shape_from_config(R"({"model_type": "glm4_moe_lite"})", "lite")),
+            "latent attention");
+  EXPECT_REFUSED(small("gemma4_text", 6), "hidden_size_per_layer_input");
+  EXPECT_REFUSED(small("deepseek_v3", 4), "num_key_value_heads");
 }
 
 TEST(Families, GptOssStacksExpertsWhoseGatesAndUpsAlternate) {

@@ -56,6 +56,17 @@ TEST(ParameterCount, EqualsThePublishedTotals) {
                                                         {"qwen1.5-moe-a2.7b", 14315784192},
                                                         {"exaone-4.0-32b", 32003216384},
                                                         {"gpt-oss-120b", 116829156672}};
+  // Those of transformers' classes with these values, on its meta device; deepseek-v2-lite and
+  // ernie-4.5-21b-a3b have the published totals too.
+  const std::pair<const char*, std::int64_t> built[] = {
+      {"qwen3.5-4b", 4205751296},       {"qwen3.5-9b", 8953803264},
+      {"qwen3.5-27b", 26895998464},     {"qwen3-next-80b-a3b", 79674391296},
+      {"qwen3.5-35b-a3b", 34660610688}, {"ernie-4.5-21b-a3b", 21825437888},
+      {"glm-4.7-flash", 29943393920},   {"deepseek-v2-lite", 15706484224},
+      {"deepseek-v3", 671026419200},    {"gemma-4-31b", 30697345340}};
+  for (const auto& [name, count] : built) {
+    EXPECT_EQ(parameter_count(find_model(name)), count) << name;
+  }
   for (const auto& [name, count] : newer) {
     EXPECT_EQ(parameter_count(find_model(name)), count) << name;
   }

@@ -85,6 +85,39 @@ TEST(PlanRelaxation, PartsOfANodeAreNoLessThanIt) {
   EXPECT_GT(sized, 20);
 }
 
+// Layers with windows, and layers of another width whose weights, records and times differ.
+TEST(PlanRelaxation, IsNoMoreThanStepsOfModelsWithLayersOfSeveralKinds) {
+  Job job = tiny_job();
+  job.model.kinds = {LayerKind{}, LayerKind{.window = job.seq_len / 2},
+                     LayerKind{.dense_intermediate = 3 * job.model.intermediate}};
+  job.model.kind_of_layer.clear();
+  for (std::int64_t layer = 0; layer < job.model.layers; ++layer) {
+    job.model.kind_of_layer.push_back(static_cast<std::uint8_t>(layer % 3));
+  }
+  int compared = 0;
+  const std::vector<ResolvedMachine> machines = uneven_machines();
+  for (std::size_t i = 0; i < machines.size(); i += 3) {
+    const Predictor predictor(job, machines[i], {});
+    const PlanRelaxation relaxation(predictor, {});
+    std::vector<RelaxedPart> parts;
+    for (const std::int64_t rounds : relaxation.rounds()) {
+      RelaxedNode node;
+      node.rounds = rounds;
+      const RelaxedPlan relaxed = relaxation.solve(node);
+      if (relaxed.feasible) parts.push_back({node, relaxed});
+    }
+    const Seconds proven = ProvenBound(relaxation, parts).improve(10);
+    EXPECT_GT(proven.count(), 0);
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      const Seconds step = to_seconds(predictor.score(random_plan(job, seed)).step);
+      if (step.count() == 0) continue;
+      EXPECT_LE(proven.count(), step.count() * (1 + 1e-9)) << seed;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 10);
+}
+
 TEST(PlanRelaxation, WhereNothingIsLeftToSplitBlocksAreWhole) {
   int counted = 0;
   for (const ResolvedMachine& machine : uneven_machines()) {

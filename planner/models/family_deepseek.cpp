@@ -1,0 +1,223 @@
+// DeepSeek-V2 and V3 and GLM-4.7-Flash: latent attention, and experts behind a few dense layers.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "planner/models/config_values.hpp"
+#include "planner/models/family_reader.hpp"
+#include "planner/models/rope_config.hpp"
+
+namespace sluice::planner {
+namespace {
+
+using nlohmann::ordered_json;
+using sim::JsonObject;
+
+constexpr const char* kQueryRank = "q_lora_rank";
+constexpr const char* kMlpTypes = "mlp_layer_types";
+
+/// Factor of yarn's magnitude in the scale of scores, as the scaling of RoPE states it; 0 for none.
+double stated_magnitude(const JsonObject& config) {
+  for (const char* key : {"rope_scaling", "rope_parameters"}) {
+    const auto scaling = config.find_object(key);
+    if (scaling && scaling->has("mscale_all_dim")) return scaling->number("mscale_all_dim");
+  }
+  return 0;
+}
+
+/// Reads the sizes of latent attention, and its rotary table.
+void read_latent(const JsonObject& config, ModelShape& shape, std::int64_t query_rank,
+                 LatentAttention usual) {
+  LatentAttention latent;
+  const bool null = config.json().contains(kQueryRank) && !config.has(kQueryRank);
+  if (!null) latent.query_rank = integer_or(config, kQueryRank, query_rank);
+  latent.rank = integer_or(config, "kv_lora_rank", usual.rank);
+  latent.plain = integer_or(config, "qk_nope_head_dim", usual.plain);
+  latent.rotated = integer_or(config, "qk_rope_head_dim", usual.rotated);
+  latent.value = integer_or(config, "v_head_dim", usual.value);
+  if (shape.kv_heads != shape.heads) {
+    config.fail("num_key_value_heads", "must be num_attention_heads in latent attention");
+  }
+  shape.latent = latent;
+  shape.head_dim = latent.plain + latent.rotated;
+  shape.qkv_bias = shape.o_bias = boolean_or(config, "attention_bias", false);
+  RotaryTable table = rotary_of(config, shape, {});
+  table.rotated = latent.rotated;
+  table.interleaved = boolean_or(config, "rope_interleave", true);
+  const double magnitude = stated_magnitude(config);
+  if (table.scaling.kind == RopeScaling::Kind::yarn && magnitude > 0) {
+    const double factor = yarn_magnitude(table.scaling.factor, magnitude);
+    shape.scales.attention = factor * factor / std::sqrt(static_cast<double>(shape.head_dim));
+  }
+  shape.rotary = {table};
+}
+
+void write_latent(const ModelShape& shape, ordered_json& json) {
+  const LatentAttention& latent = *shape.latent;
+  json["head_dim"] = latent.rotated;  // transformers takes it for this.
+  json[kQueryRank] = latent.query_rank ? ordered_json(*latent.query_rank) : ordered_json();
+  json["kv_lora_rank"] = latent.rank;
+  json["qk_nope_head_dim"] = latent.plain;
+  json["qk_rope_head_dim"] = latent.rotated;
+  json["v_head_dim"] = latent.value;
+  json["attention_bias"] = shape.o_bias;
+  json["rope_interleave"] = shape.rotary.front().interleaved;
+  if (shape.scales.attention) {
+    const double factor =
+        std::sqrt(*shape.scales.attention * std::sqrt(static_cast<double>(shape.head_dim)));
+    json["rope_scaling"]["mscale_all_dim"] =
+        (factor - 1) / (0.1 * std::log(shape.rotary.front().scaling.factor));
+  }
+}
+
+/// Number of dense layers before the first with experts.
+std::int64_t dense_layers(const JsonObject& config, const ModelShape& shape, std::int64_t usual) {
+  require_only(config, "moe_layer_freq", 1, "only 1 is supported: all later layers have experts");
+  if (!config.has(kMlpTypes)) return integer_or(config, "first_k_dense_replace", usual);
+  std::int64_t dense = 0, layer = 0;
+  for (const std::string& type : config.texts(kMlpTypes)) {
+    if (type != "dense" && type != "sparse") {
+      config.fail(kMlpTypes, "only dense and sparse are supported");
+    }
+    if (type == "dense" && dense != layer) {
+      config.fail(kMlpTypes, "only dense layers before all others are supported");
+    }
+    dense += type == "dense" ? 1 : 0;
+    ++layer;
+  }
+  if (layer != shape.layers) config.fail(kMlpTypes, "must name num_hidden_layers layers");
+  return dense;
+}
+
+/// Reads experts onto `usual`, the class's defaults.
+void read_routed(const JsonObject& config, ModelShape& shape, Experts usual, std::int64_t shared,
+                 std::int64_t dense) {
+  std::vector<LayerKind> layers(static_cast<std::size_t>(shape.layers));
+  const std::int64_t count = std::min(dense_layers(config, shape, dense), shape.layers);
+  for (std::int64_t layer = 0; layer < count; ++layer) {
+    layers[static_cast<std::size_t>(layer)].dense_intermediate = shape.intermediate;
+  }
+  set_layers(shape, layers);
+  Experts experts = usual;
+  experts.count = integer_or(config, "n_routed_experts", usual.count);
+  experts.active = integer_or(config, "num_experts_per_tok", usual.active);
+  experts.intermediate = integer_or(config, "moe_intermediate_size", usual.intermediate);
+  experts.normalized = boolean_or(config, "norm_topk_prob", usual.normalized);
+  experts.groups = config.find_integer("n_group").value_or(usual.groups);
+  experts.active_groups = config.find_integer("topk_group").value_or(usual.active_groups);
+  experts.scaling = config.find_number("routed_scaling_factor").value_or(usual.scaling);
+  experts.shared_intermediate =
+      integer_or(config, "n_shared_experts", shared) * experts.intermediate;
+  shape.experts = experts;
+  shape.names.experts.shared = "mlp.shared_experts";
+  shape.intermediate = experts.active * experts.intermediate;
+}
+
+void write_routed(const ModelShape& shape, ordered_json& json) {
+  write_latent(shape, json);
+  const Experts& experts = *shape.experts;
+  std::int64_t dense = 0;
+  ordered_json types = ordered_json::array();
+  for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
+    const auto width = layer_kind(shape, layer).dense_intermediate;
+    types.push_back(width ? "dense" : "sparse");
+    if (!width) continue;
+    ++dense;
+    json["intermediate_size"] = *width;
+  }
+  json["first_k_dense_replace"] = dense;
+  json[kMlpTypes] = std::move(types);
+  json["n_routed_experts"] = experts.count;
+  json["num_experts_per_tok"] = experts.active;
+  json["moe_intermediate_size"] = experts.intermediate;
+  json["norm_topk_prob"] = experts.normalized;
+  json["n_group"] = experts.groups;
+  json["topk_group"] = experts.active_groups;
+  json["routed_scaling_factor"] = experts.scaling;
+  json["n_shared_experts"] = experts.shared_intermediate / experts.intermediate;
+}
+
+void read_deepseek_v2(const JsonObject& config, ModelShape& shape) {
+  read_latent(config, shape, 1536, {.rank = 512, .plain = 128, .rotated = 64, .value = 128});
+  read_routed(config, shape, {.count = 64, .active = 6, .intermediate = 1407, .normalized = false},
+              2, 0);
+  if (shape.experts->groups > 1) {
+    config.fail("n_group",
+                "above 1 is not supported in this family, whose groups are chosen by "
+                "their best expert");
+  }
+}
+
+void read_deepseek_v3(const JsonObject& config, ModelShape& shape) {
+  read_latent(config, shape, 1536, {.rank = 512, .plain = 128, .rotated = 64, .value = 128});
+  read_routed(config, shape,
+              {.count = 256,
+               .active = 8,
+               .intermediate = 2048,
+               .score = RouterScore::sigmoid,
+               .correction_bias = true,
+               .groups = 8,
+               .active_groups = 4,
+               .scaling = 2.5},
+              1, 3);
+}
+
+void read_glm4_moe_lite(const JsonObject& config, ModelShape& shape) {
+  read_latent(config, shape, 768, {.rank = 512, .plain = 192, .rotated = 64, .value = 256});
+  read_routed(config, shape,
+              {.count = 64,
+               .active = 4,
+               .intermediate = 1536,
+               .score = RouterScore::sigmoid,
+               .correction_bias = true,
+               .scaling = 1.8},
+              1, 1);
+}
+
+}  // namespace
+
+const FamilyReader& deepseek_v2_reader() {
+  static const FamilyReader reader{{"deepseek_v2"},
+                                   "DeepseekV2ForCausalLM",
+                                   {.vocab_size = 102400, .head_dim = 64, .num_experts = 64},
+                                   read_deepseek_v2,
+                                   write_routed};
+  return reader;
+}
+
+const FamilyReader& deepseek_v3_reader() {
+  static const FamilyReader reader{{"deepseek_v3"},
+                                   "DeepseekV3ForCausalLM",
+                                   {.vocab_size = 129280,
+                                    .hidden_size = 7168,
+                                    .intermediate_size = 18432,
+                                    .num_hidden_layers = 61,
+                                    .num_attention_heads = 128,
+                                    .num_key_value_heads = 128,
+                                    .head_dim = 64,
+                                    .max_position_embeddings = 4096,
+                                    .num_experts = 256},
+                                   read_deepseek_v3,
+                                   write_routed};
+  return reader;
+}
+
+const FamilyReader& glm4_moe_lite_reader() {
+  static const FamilyReader reader{{"glm4_moe_lite"},
+                                   "Glm4MoeLiteForCausalLM",
+                                   {.vocab_size = 154880,
+                                    .hidden_size = 2048,
+                                    .intermediate_size = 10240,
+                                    .num_hidden_layers = 47,
+                                    .num_attention_heads = 20,
+                                    .num_key_value_heads = 20,
+                                    .null_key_value_heads = false,
+                                    .head_dim = 64,
+                                    .max_position_embeddings = 202752,
+                                    .rms_norm_eps = 1e-5,
+                                    .num_experts = 64},
+                                   read_glm4_moe_lite,
+                                   write_routed};
+  return reader;
+}
+
+}  // namespace sluice::planner
