@@ -98,7 +98,7 @@ void initialize_range(const planner::ModelShape& shape, const planner::TensorSpe
   const std::int64_t end = first + std::ssize(high);
   if (tensor.role == planner::TensorRole::delta_log_rate) {
     // Rates between 0.01 and 16, as transformers draws them.
-    const std::uint64_t rates = stream_of(tensor.name);
+    const std::uint64_t rates = normal_stream(tensor.name);
     for (std::int64_t i = first; i < end; ++i) {
       const double share = uniform_at(seed, rates, static_cast<std::uint64_t>(i));
       set(i, std::log(0.01 + (16 - 0.01) * share));
