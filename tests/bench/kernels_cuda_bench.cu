@@ -170,12 +170,12 @@ void wide(Bench& bench) {
     return GateUp{halves(base), halves(base, kWidth), 2 * kWidth};
   };
   bench.measure("swiglu", 3 * kBytes, 3 * kBytes, [&](std::byte* base) {
-    activate(stream, planner::Activation::silu, gate_up(base), kTokens, kWidth,
+    activate(stream, sluice::planner::Activation::silu, gate_up(base), kTokens, kWidth,
              halves(base, 2 * kElements));
   });
   bench.measure("swiglu_backward", 6 * kBytes, 6 * kBytes, [&](std::byte* base) {
-    activate_backward(stream, planner::Activation::silu, gate_up(base), halves(base, 2 * kElements),
-                      kTokens, kWidth,
+    activate_backward(stream, sluice::planner::Activation::silu, gate_up(base),
+                      halves(base, 2 * kElements), kTokens, kWidth,
                       {.d_gate = halves(base, 3 * kElements),
                        .d_up = halves(base, 3 * kElements + kWidth),
                        .stride = 2 * kWidth,
