@@ -237,7 +237,8 @@ TEST(Config, RefusesWhatItCannotTrain) {
   EXPECT_REFUSED(read("gpt2"),
                  "model_type: \"gpt2\" is not a supported family; supported: llama, "
                  "mistral, qwen2, qwen3");
-  EXPECT_REFUSED(read("deepseek_v3"), "a mixture of experts, which is not supported");
+  EXPECT_REFUSED(read("dbrx", R"("num_local_experts": 8)"),
+                 "a mixture of experts, which is not supported");
   EXPECT_REFUSED(read("llama", R"("hidden_act2": 1, "num_local_experts": 8)"), "num_local_experts");
 }
 
