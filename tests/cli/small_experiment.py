@@ -2,6 +2,7 @@
 
 import pytest
 
+BRIEFLY = ("--effort", "0.05")  # What a verb is told, to search as `brief` does.
 SMALL = """\
 name: small
 question: Do two buffers help?
@@ -24,4 +25,12 @@ factors:
 def small(tmp_path):
     file = tmp_path / "small.yaml"
     file.write_text(SMALL)
+    return file
+
+
+@pytest.fixture
+def brief(tmp_path):
+    """The experiment with plans that are searched briefly."""
+    file = tmp_path / "brief.yaml"
+    file.write_text(SMALL + f"effort: {BRIEFLY[1]}\n")
     return file

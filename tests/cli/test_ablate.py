@@ -11,7 +11,7 @@ import pytest
 import running
 from conftest import REPOSITORY, once
 from running import ATTEMPTS, PATIENCE
-from small_experiment import SMALL, small  # noqa: F401 (a fixture)
+from small_experiment import BRIEFLY, SMALL, brief, small  # noqa: F401 (fixtures)
 
 EXPERIMENTS = sorted((REPOSITORY / "experiments" / "ablations").glob("*.yaml"))
 def results(folder):
@@ -33,14 +33,14 @@ def test_cells_of_the_designs(run_sluice, small, validate):
     assert names() == ["buffers=1, keep=planned", "buffers=2, keep=all"]
 
 
-def test_results_repeat_to_the_byte_and_are_what_predict_says(run_sluice, small, tmp_path, validate):
-    out = run_sluice("ablate", small, "-o", tmp_path / "a", "--json").json()
+def test_results_repeat_to_the_byte_and_are_what_predict_says(run_sluice, brief, tmp_path, validate):
+    out = run_sluice("ablate", brief, "-o", tmp_path / "a", "--json").json()
     validate(out, "ablation")
-    run_sluice("ablate", small, "-o", tmp_path / "b")
+    run_sluice("ablate", brief, "-o", tmp_path / "b")
     assert results(tmp_path / "a") == results(tmp_path / "b")
     p = run_sluice("predict", "--model", "bytes-2m", "--machine", "h200", "--seq-len", "64", "--batch-size", "4",
                    "--residency", "host", "--set", "plan.weight_buffers=2", "--set", "plan.keep=all",
-                   "--json").json()  # fmt: skip
+                   *BRIEFLY, "--json").json()  # fmt: skip
     assert out["cells"][3]["step_s"] == p["step_s"] and out["cells"][3]["plan_hash"] == p["plan_hash"]
     rows = list(csv.DictReader((tmp_path / "a" / "cells.csv").open()))
     assert [float(row["step_s"]) for row in rows] == [cell["step_s"] for cell in out["cells"]]
@@ -57,7 +57,7 @@ def test_results_repeat_to_the_byte_and_are_what_predict_says(run_sluice, small,
     assert f"{beside['ratio']:.3f} ({beside['low']:.3f} to {beside['high']:.3f})" in (tmp_path / "a" / "table.md").read_text()
     planned = json.loads(run_sluice("plan", "--model", "bytes-2m", "--machine", "h200", "--seq-len", "64", "--batch-size", "4",
                                     "--residency", "host", "--set", "plan.weight_buffers=2", "--set", "plan.keep=all",
-                                    "--json").out)  # fmt: skip
+                                    *BRIEFLY, "--json").out)  # fmt: skip
     assert float(rows[3]["optimality_gap"]) == planned["optimality_gap"]
     for cell in sorted((tmp_path / "a" / "cells").glob("*.json")):
         validate(cell, "ablation-cell")
@@ -81,15 +81,15 @@ def test_a_plot_of_one_factor_at_a_time_groups_by_the_factor(run_sluice, small, 
 
 
 @once
-def test_shares_of_the_cells_come_together(run_sluice, small, tmp_path):
-    run_sluice("ablate", small, "-o", tmp_path / "whole")
-    first = run_sluice("ablate", small, "-o", tmp_path / "parts", "--cells", "1/2")
+def test_shares_of_the_cells_come_together(run_sluice, brief, tmp_path):
+    run_sluice("ablate", brief, "-o", tmp_path / "whole")
+    first = run_sluice("ablate", brief, "-o", tmp_path / "parts", "--cells", "1/2")
     assert "2 of 4 cells are still to be done" in first.out
     assert not (tmp_path / "parts" / "table.md").exists()
-    run_sluice("ablate", small, "-o", tmp_path / "parts", "--cells", "2/2")
+    run_sluice("ablate", brief, "-o", tmp_path / "parts", "--cells", "2/2")
     assert results(tmp_path / "parts") == results(tmp_path / "whole")
     # The stated command repeats the whole experiment.
-    assert shlex.split(json.loads((tmp_path / "parts" / "manifest.json").read_text())["command"]) == ["sluice", "ablate", str(small), "-o", str(tmp_path / "parts")]
+    assert shlex.split(json.loads((tmp_path / "parts" / "manifest.json").read_text())["command"]) == ["sluice", "ablate", str(brief), "-o", str(tmp_path / "parts")]
 
 
 def test_cells_that_do_not_fit_and_that_are_no_runs_stay_as_rows(run_sluice, tmp_path):
