@@ -16,23 +16,23 @@ namespace sluice::planner {
 namespace {
 
 using Text = const std::string&;
-using Kind = Schedule::Kind;
+using ScheduleKind = Schedule::Kind;
 
 struct SchedulerName {
   const char* theirs;
-  Kind ours;
+  ScheduleKind ours;
 };
 constexpr std::array kSchedulers = {
-    SchedulerName{"constant", Kind::constant},
-    SchedulerName{"constant_with_warmup", Kind::constant},
-    SchedulerName{"linear", Kind::linear},
-    SchedulerName{"polynomial", Kind::linear},
-    SchedulerName{"cosine", Kind::cosine},
-    SchedulerName{"cosine_with_restarts", Kind::cosine},
-    SchedulerName{"cosine_with_min_lr", Kind::cosine},
-    SchedulerName{"cosine_warmup_with_min_lr", Kind::cosine},
-    SchedulerName{"inverse_sqrt", Kind::inverse_sqrt},
-    SchedulerName{"warmup_stable_decay", Kind::wsd},
+    SchedulerName{"constant", ScheduleKind::constant},
+    SchedulerName{"constant_with_warmup", ScheduleKind::constant},
+    SchedulerName{"linear", ScheduleKind::linear},
+    SchedulerName{"polynomial", ScheduleKind::linear},
+    SchedulerName{"cosine", ScheduleKind::cosine},
+    SchedulerName{"cosine_with_restarts", ScheduleKind::cosine},
+    SchedulerName{"cosine_with_min_lr", ScheduleKind::cosine},
+    SchedulerName{"cosine_warmup_with_min_lr", ScheduleKind::cosine},
+    SchedulerName{"inverse_sqrt", ScheduleKind::inverse_sqrt},
+    SchedulerName{"warmup_stable_decay", ScheduleKind::wsd},
 };
 
 /// Schedules that are known and not done, each with what is nearest.
@@ -144,7 +144,7 @@ void set_scheduler_settings(RunConfig& run, Text value, Text key) {
   read_yaml(value, key, [&](const YAML::Node& map) {
     if (!map.IsMap()) throw BadRequest(key + ": must be a map of the schedule's settings");
     // transformers decays along a cosine unless told otherwise.
-    if (run.schedule.kind == Kind::wsd) run.schedule.decay_shape = Schedule::Shape::cosine;
+    if (run.schedule.kind == ScheduleKind::wsd) run.schedule.decay_shape = Schedule::Shape::cosine;
     for (const auto& item : map) {
       const std::string name = item.first.Scalar();
       const std::string text = item.second.IsScalar() ? item.second.Scalar() : "";

@@ -8,7 +8,7 @@ namespace {
 constexpr std::int64_t kScoreTile = 128;
 /// Queries of a block that is not cut further while there are sequences or groups to cut.
 constexpr std::int64_t kFewQueries = 1024;
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 29;
+constexpr std::int64_t kMostScoreBytes = std::int64_t{1} << 29;
 /// Bytes of one score in all arrays of the backward pass.
 constexpr std::int64_t kScoreBytes = 12;
 
@@ -39,7 +39,7 @@ std::int64_t scores_of(const AttentionShape& shape, const TiledAttentionPart& pa
 
 TiledAttentionPart tiled_attention_part(const AttentionShape& shape) {
   TiledAttentionPart part{shape.sequences, shape.kv_heads, whole(shape.length, kScoreTile)};
-  while (kScoreBytes * scores_of(shape, part) > kMostBytes) {
+  while (kScoreBytes * scores_of(shape, part) > kMostScoreBytes) {
     if (part.queries > kFewQueries) {
       part.queries = std::max(kFewQueries, whole(part.queries / 2, kScoreTile));
     } else if (part.sequences > 1) {
