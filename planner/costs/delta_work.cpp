@@ -5,7 +5,7 @@ namespace {
 
 /// Bytes of the states before all chunks, written and read once.
 Bytes state_traffic(const DeltaNet& net, std::int64_t tokens) {
-  return Bytes(2 * 4 * ((tokens + kDeltaChunk - 1) / kDeltaChunk) * net.state());
+  return Bytes(std::int64_t{8} * ((tokens + kDeltaChunk - 1) / kDeltaChunk) * net.state());
 }
 
 /// Adds products of the rule: with n tokens of a chunk, K = key_dim and V = value_dim, `pairs` of

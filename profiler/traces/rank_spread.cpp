@@ -79,6 +79,7 @@ std::vector<Duration> rank_starts(std::span<const RecordedRank> ranks, std::int6
   }
   const Instant earliest = std::ranges::min(starts);
   std::vector<Duration> later;
+  later.reserve(starts.size());
   for (const Instant start : starts) later.push_back(start - earliest);
   return later;
 }
