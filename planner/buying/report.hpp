@@ -133,8 +133,8 @@ struct BuyRow {
   /// Host memory and cores of the instance, or of the share of a node, that is rented with one GPU;
   /// none for a machine with a host of its own.
   std::optional<RentedHost> rented = {};
-  /// Whether a build costs no less than another row's and is no faster; it is then shown as the
-  /// cheapest or the fastest of its GPU.
+  /// Whether a build costs no less than another row's and is not faster by kSameStep; it is then
+  /// shown as the cheapest or the fastest of its GPU.
   bool is_beaten = false;
   /// Bytes that plans may take of the machine's drives, where the search over builds lends them;
   /// else none.

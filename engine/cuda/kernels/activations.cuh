@@ -10,7 +10,8 @@ namespace sluice::engine::cuda {
 /// 1 / (1 + exp(-x)) with an error below 2^-21, while results are rounded to 2^-9.
 __device__ inline float fast_sigmoid(float x) { return __fdividef(1.0f, 1.0f + __expf(-x)); }
 
-/// What an activation's backward pass gives: the gradients of gate and up, and the result.
+/// Results of an activation's backward pass: the gradients of gate and up, and the activation
+/// itself.
 struct ActivationSlopes {
   float d_gate, d_up, value;
 };

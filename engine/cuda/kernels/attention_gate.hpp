@@ -12,8 +12,9 @@ namespace sluice::engine::cuda {
 void gate_attention(CUstream_st* stream, const std::uint16_t* attention, const std::uint16_t* gate,
                     std::int64_t elements, std::uint16_t* gated);
 
-/// Backward pass of gate_attention. With s = 1 / (1 + exp(-gate)): d_gate = d attention s (1 - s),
-/// and d, the gradient of the result, becomes d s, the gradient of attention's output.
+/// Backward pass of gate_attention. With s = 1 / (1 + exp(-gate)), the function writes
+/// d_gate = d attention s (1 - s) and turns d from the gradient of the result into d s, that of
+/// attention's output.
 void gate_attention_backward(CUstream_st* stream, const std::uint16_t* attention,
                              const std::uint16_t* gate, std::int64_t elements, std::uint16_t* d,
                              std::uint16_t* d_gate);

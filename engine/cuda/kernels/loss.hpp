@@ -8,8 +8,8 @@ struct CUstream_st;
 
 namespace sluice::engine::cuda {
 
-/// What becomes of a product's results x before they are logits: factor x, or c tanh(factor x / c)
-/// where there is a bound c.
+/// Change that makes logits of a product's results x: factor x, or c tanh(factor x / c) where there
+/// is a bound c.
 struct LogitChange {
   float factor = 1;
   float bound = 0;  ///< 0 for no bound.

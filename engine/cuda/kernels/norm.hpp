@@ -20,7 +20,7 @@ namespace sluice::engine::cuda {
 /// row in registers.
 inline constexpr std::int64_t kMostNormWidth = 32768;
 
-/// What a norm multiplies by.
+/// Factor by which a norm multiplies each normed element.
 enum class NormFactor {
   weight,
   one_plus_weight,  ///< 1 + weight, added in fp32.

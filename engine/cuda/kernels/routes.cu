@@ -85,8 +85,8 @@ __device__ void leave_groups(Logits& choices, const RouteShape& shape, int lane,
   }
 }
 
-/// What experts are chosen by: logits, whose order is that of a softmax, or scores with corrections
-/// and without groups that are left.
+/// Returns the values by which experts are chosen: the logits, whose order is that of their
+/// softmax, or the scores with their corrections, without the groups that are left out.
 __device__ Logits choices_of(const Logits& logits, const RouterScores& scores,
                              const RouteShape& shape, int lane, float* values) {
   const bool by_logits = shape.score == planner::RouterScore::softmax &&

@@ -78,7 +78,7 @@ void route_backward(CUstream_st* stream, const float* logits, const RouteShape& 
                     const RouteArrays& routes, float balance, const float* counts,
                     std::uint16_t* d_logits);
 
-/// What is added to each token beside its routes' rows.
+/// Rows that combining adds to each token beside those of its routes.
 struct CombinedWith {
   const std::uint16_t* base = nullptr;  ///< bf16 [T, width].
   /// Result of an expert that all tokens pass through, bf16 [T, width]; null for none.

@@ -156,7 +156,7 @@ class CudaTemplates {
               const CudaKeptKeys& kept, std::byte* workspace);
 
   // Defined in engine/cuda/layers/block_parts.cpp.
-  /// What an RMSNorm reads: `rows` rows, and the norm's weight, null for no norm.
+  /// Input of an RMSNorm: `rows` rows, and the norm's weight, which is null where there is no norm.
   struct NormInput {
     const std::uint16_t* x;
     const std::uint16_t* weight;
