@@ -3,7 +3,6 @@
 // from the saved log-sum-exp (Dao et al., "FlashAttention", section 3.1 and appendix B).
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <optional>
 
 #include "engine/host/block_run.hpp"
@@ -56,6 +55,20 @@ std::int64_t BlockRun::first_key(std::int64_t begin, std::int64_t i) const {
   return window ? std::max(start, begin + i - *window + 1) : start;
 }
 
+void BlockRun::load_key(std::int64_t token, std::int64_t kv_head, std::int64_t position,
+                        const HeadScales& scales, float* key) const {
+  const std::int64_t index = token * shape_.kv_heads + kv_head;
+  if (const auto& latent = shape_.latent) {
+    kernels_.rotary(row(offsets_.shared_key, token, latent->rotated), latent->rotated,
+                    rotary_row(position), nullptr, 1.0f, key);
+    kernels_.load(row(offsets_.k, index, latent->plain), latent->plain, key + latent->rotated);
+    return;
+  }
+  const std::int64_t dim = shape_.head_dim;
+  kernels_.rotary(row(offsets_.k, index, dim), dim, rotary_row(position), scales.weight,
+                  scales.of(index), key);
+}
+
 void BlockRun::load_keys(std::int64_t first_token, std::int64_t kv_head) {
   const std::int64_t dim = shape_.head_dim;
   const HeadScales scales = head_scales(slots_.k_norm, offsets_.k_rstd, kv_head);
@@ -65,9 +78,8 @@ void BlockRun::load_keys(std::int64_t first_token, std::int64_t kv_head) {
   for (std::int64_t i = 0; i < job_.seq_len; ++i) {
     start = next_start(first_token, i, start);
     const std::int64_t index = (first_token + i) * shape_.kv_heads + kv_head;
-    kernels_.rotary(row(offsets_.k, index, dim), dim, rotary_row(i - start), scales.weight,
-                    scales.of(index), keys + i * dim);
-    kernels_.load(row(offsets_.v, index, dim), dim, vals + i * dim);
+    load_key(first_token + i, kv_head, i - start, scales, keys + i * dim);
+    kernels_.load(row(offsets_.v, index, value_dim_), value_dim_, vals + i * value_dim_);
   }
 }
 
@@ -92,7 +104,7 @@ void BlockRun::attend_tile(std::int64_t first_token, std::int64_t head, std::int
   const std::int64_t visible = begin + count - low;
   float* query = scratch(space_.query);
   float* keys = scratch(space_.keys) + low * dim;
-  float* vals = scratch(space_.values) + low * dim;
+  float* vals = scratch(space_.values) + low * value_dim_;
   float* scores = scratch(space_.scores);
   float* output = scratch(space_.output);
   auto* lse = reinterpret_cast<float*>(record_.at(offsets_.lse));
@@ -106,12 +118,13 @@ void BlockRun::attend_tile(std::int64_t first_token, std::int64_t head, std::int
                                           position + 1 - low, softmax_scale());
     lse[(first_token + position) * shape_.heads + head] = join_sink(keys_lse, head, i);
   }
-  product(count, dim, visible, Transpose::none, {scores, visible}, {vals, dim}, Into::overwrite,
-          {output, dim});
+  product(count, value_dim_, visible, Transpose::none, {scores, visible}, {vals, value_dim_},
+          Into::overwrite, {output, value_dim_});
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t index = (first_token + begin + i) * shape_.heads + head;
-    leave_sink(output + i * dim, i);
-    kernels_.store(output + i * dim, dim, row(offsets_.attention, index, dim));
+    leave_sink(output + i * value_dim_, i);
+    kernels_.store(output + i * value_dim_, value_dim_,
+                   row(offsets_.attention, index, value_dim_));
   }
 }
 
@@ -143,15 +156,18 @@ void BlockRun::attend_tile_backward(std::int64_t first_token, std::int64_t head,
   const std::int64_t kv_head = head / (shape_.heads / shape_.kv_heads);
   float* query = scratch(space_.query);
   float* keys = scratch(space_.keys) + low * dim;
-  float* vals = scratch(space_.values) + low * dim;
+  float* vals = scratch(space_.values) + low * value_dim_;
   float* scores = scratch(space_.scores);
   float* d_scores = scratch(space_.d_scores);
   const std::int64_t token = first_token + begin;
-  const MatrixView d_output{scratch(space_.d_query) + token * query_width_ + head * dim,
-                            query_width_};
-  const std::int64_t key_start = (first_token + low) * key_width_ + kv_head * dim;
-  const MatrixView d_keys{scratch(space_.d_key) + key_start, key_width_};
-  const MatrixView d_values{scratch(space_.d_value) + key_start, key_width_};
+  const MatrixView d_output{d_attention() + token * query_width_ + head * value_dim_, query_width_};
+  // It takes the place of the output's gradient where both have one width.
+  const std::int64_t width = shape_.heads * dim;
+  const MatrixView d_query{scratch(space_.d_query) + token * width + head * dim, width};
+  const std::int64_t key = first_token + low;
+  const MatrixView d_keys{scratch(space_.d_key) + key * key_width_ + kv_head * dim, key_width_};
+  const MatrixView d_values{
+      scratch(space_.d_value) + key * value_width_ + kv_head * value_dim_, value_width_};
   const auto* lse = reinterpret_cast<const float*>(record_.at(offsets_.lse));
   load_query(token, begin, count, head);
   product(count, visible, dim, Transpose::right, {query, dim}, {keys, dim}, Into::overwrite,
@@ -162,14 +178,15 @@ void BlockRun::attend_tile_backward(std::int64_t first_token, std::int64_t head,
                          begin + i + 1 - low, softmax_scale(),
                          lse[(token + i) * shape_.heads + head]);
   }
-  product(visible, dim, count, Transpose::left, {scores, visible}, d_output, Into::accumulate,
-          d_values);
-  product(count, visible, dim, Transpose::right, d_output, {vals, dim}, Into::overwrite,
-          {d_scores, visible});
+  product(visible, value_dim_, count, Transpose::left, {scores, visible}, d_output,
+          Into::accumulate, d_values);
+  product(count, visible, value_dim_, Transpose::right, d_output, {vals, value_dim_},
+          Into::overwrite, {d_scores, visible});
   for (std::int64_t i = 0; i < count; ++i) {
     const float delta =
         kernels_.dot(d_output.data + i * query_width_,
-                     row(offsets_.attention, (token + i) * shape_.heads + head, dim), dim);
+                     row(offsets_.attention, (token + i) * shape_.heads + head, value_dim_),
+                     value_dim_);
     plain_.softmax_backward(scores + i * visible, visible, delta, softmax_scale(),
                             d_scores + i * visible);
     sink_backward(head, lse[(token + i) * shape_.heads + head], delta, gradient);
@@ -184,16 +201,15 @@ void BlockRun::attend_tile_backward(std::int64_t first_token, std::int64_t head,
   product(visible, dim, count, Transpose::left, {d_scores, visible}, {query, dim}, Into::accumulate,
           d_keys);
   product(count, dim, visible, Transpose::none, {d_scores, visible}, {keys, dim}, Into::overwrite,
-          d_output);
-  grow_queries(begin, count, d_output.data, query_width_);
+          d_query);
+  grow_queries(begin, count, d_query.data, width);
 }
 
 void BlockRun::attention_backward(float* gradient) {
   if (slots_.delta.exist()) return mix_backward(gradient);
   const std::int64_t group = shape_.heads / shape_.kv_heads;
-  const auto key_bytes = static_cast<std::size_t>(4 * job_.micro_tokens() * key_width_);
-  std::memset(scratch(space_.d_key), 0, key_bytes);
-  std::memset(scratch(space_.d_value), 0, key_bytes);
+  std::fill_n(scratch(space_.d_key), job_.micro_tokens() * key_width_, 0.0f);
+  std::fill_n(scratch(space_.d_value), job_.micro_tokens() * value_width_, 0.0f);
   for (std::int64_t sequence = 0; sequence < job_.micro_batch; ++sequence) {
     const std::int64_t first = sequence * job_.seq_len;
     for (std::int64_t kv_head = 0; kv_head < shape_.kv_heads; ++kv_head) {

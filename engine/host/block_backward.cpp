@@ -38,6 +38,11 @@ void BlockRun::mlp_backward(float* gradient, std::byte* stream_gradient) {
   });
 }
 
+float* BlockRun::d_attention() const {
+  const bool own = slots_.delta.exist() || slots_.latent.exist();
+  return scratch(own ? space_.d_linear : space_.d_query);
+}
+
 void BlockRun::output_backward(float* gradient, const std::byte* stream_gradient) {
   const std::int64_t hidden = shape_.hidden;
   for_tiles([&](Tile tile) {
@@ -48,13 +53,13 @@ void BlockRun::output_backward(float* gradient, const std::byte* stream_gradient
     project_backward(slots_.o, dy, attention, tile.count, gradient);
     multiply_transposed(dy, tile.count, matrix(slots_.o.weight), scratch(space_.panel),
                         Into::overwrite,
-                        scratch(slots_.delta.exist() ? space_.d_linear : space_.d_query) +
-                            tile.begin * query_width_);
+                        d_attention() + tile.begin * query_width_);
     attention_gate_backward(tile, gradient);
   });
 }
 
 void BlockRun::qkv_backward(float* gradient, std::byte* stream_gradient) {
+  if (slots_.latent.exist()) return latent_backward(gradient, stream_gradient);
   const std::int64_t hidden = shape_.hidden;
   float* d_normed = scratch(space_.d_normed);
   for_tiles([&](Tile tile) {

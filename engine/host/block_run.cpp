@@ -41,7 +41,9 @@ BlockRun::BlockRun(const HostTemplates& templates, Weights weights, RecordView r
       element_(templates.job_.compute_element().count()),
       eps_(static_cast<float>(shape_.rms_eps)),
       query_width_(slots_.o.weight.cols),
+      value_dim_(shape_.latent ? shape_.latent->value : shape_.head_dim),
       key_width_(shape_.kv_heads * shape_.head_dim),
+      value_width_(shape_.kv_heads * value_dim_),
       score_scale_(static_cast<float>(planner::attention_scale(shape_))),
       residual_factor_(static_cast<float>(shape_.scales.residual)) {
   check(workspace.bytes >= space_.total, "the workspace holds a block's scratch");
@@ -108,6 +110,7 @@ void BlockRun::project_backward(const Projection& projection, const float* dy, c
 }
 
 void BlockRun::project_qkv() {
+  if (slots_.latent.exist()) return project_latent();
   for_tiles([&](Tile tile) {
     normalize(offsets_.x, slots_.norm_before_attention, tile);
     const auto one = [&](const Projection& projection, Bytes tensor) {

@@ -230,8 +230,43 @@ class BlockRun {
   void load_mixer_weights() const;
   [[nodiscard]] DeltaDecay delta_decay() const;
 
+  /// Counterparts of project_qkv, rotary_backward and qkv_backward for latent attention.
+  void project_latent();
+  void latent_rotary_backward();
+  void latent_backward(float* gradient, std::byte* stream_gradient);
+  /// A narrow projection of latent attention with the norm behind it.
+  struct Narrow {
+    const Projection& projection;
+    const Slot& norm;
+    Bytes tensor;  ///< Record tensor of the projection.
+    [[nodiscard]] std::int64_t width() const { return norm.size(); }
+  };
+  [[nodiscard]] Narrow narrow_query() const {
+    return {slots_.latent.query, slots_.latent.query_norm, offsets_.q_latent};
+  }
+  [[nodiscard]] Narrow narrow_key() const {
+    return {slots_.latent.key, slots_.latent.key_norm, offsets_.kv_latent};
+  }
+  /// Writes the norm of a tile of a narrow projection to the latent scratch `normed`; returns what
+  /// it was before the norm, as fp32.
+  const float* normalize_narrow(const Narrow& narrow, Tile tile);
+  /// Turns the gradient of the norm of a narrow projection, in the latent scratch `d_normed`, into
+  /// that of the projection, in `d`; `x` is what normalize_narrow returned.
+  void narrow_backward(const Narrow& narrow, Tile tile, const float* x, float* gradient, float* d);
+  /// Adds the gradients of a projection from `x`, whose output has the gradient `dy`, and writes or
+  /// adds the gradient of x.
+  void product_backward(const Projection& projection, const float* dy, const float* x, Tile tile,
+                        float* gradient, Into into, float* dx);
+  /// Writes a rotated key, [head_dim], of the token `token` at `position` of its document.
+  void load_key(std::int64_t token, std::int64_t kv_head, std::int64_t position,
+                const HeadScales& scales, float* key) const;
+
+  /// Gradient of the mixer's output, [T, columns of the o projection].
+  [[nodiscard]] float* d_attention() const;
   void load_keys(std::int64_t first_token, std::int64_t kv_head);
   void load_query(std::int64_t token, std::int64_t begin, std::int64_t count, std::int64_t head);
+  /// Kept values of a sequence, which lie behind its keys.
+  [[nodiscard]] std::byte* kept_values(const KeptKeys& kept) const;
   void keep_keys(const KeptKeys& kept);
   void load_kept(const KeptKeys& kept, std::int64_t kv_head);
   /// Attention of tokens that continue a sequence: adds their keys and values to `kept`, and
@@ -288,7 +323,8 @@ class BlockRun {
   std::int64_t element_;      ///< Size of an element of the compute type in bytes.
   float eps_;                 ///< Added to the mean square in norms.
   std::int64_t query_width_;  ///< Number of columns of the o projection.
-  std::int64_t key_width_;
+  std::int64_t value_dim_;    ///< Elements of a head of v.
+  std::int64_t key_width_, value_width_;
   float score_scale_, residual_factor_;
   /// First position of the document that each query of the current tile belongs to.
   std::array<std::int64_t, planner::kQueryTile> starts_{};

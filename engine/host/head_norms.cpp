@@ -74,6 +74,7 @@ void BlockRun::head_norm_backward(const Slot& norm, Bytes tensor, Bytes rstd, st
 
 void BlockRun::rotary_backward(float* gradient) {
   if (slots_.delta.exist()) return;  // Nothing turns.
+  if (slots_.latent.exist()) return latent_rotary_backward();
   unrotate(shape_.heads, scratch(space_.d_query));
   unrotate(shape_.kv_heads, scratch(space_.d_key));
   head_norm_backward(slots_.q_norm, offsets_.q, offsets_.q_rstd, query_width_, gradient,

@@ -1,10 +1,15 @@
 // Causal attention of a few tokens that continue a sequence, over the keys and values of all
 // earlier tokens, with the arithmetic and the rounding points of engine/host/attention.cpp.
 #include <algorithm>
+#include <cstring>
 
 #include "engine/host/block_run.hpp"
 
 namespace sluice::engine {
+
+std::byte* BlockRun::kept_values(const KeptKeys& kept) const {
+  return row(kept.data, job_.seq_len, key_width_);
+}
 
 /// Appends the new tokens' rotated keys, and their values as projected, to the kept ones.
 void BlockRun::keep_keys(const KeptKeys& kept) {
@@ -16,24 +21,21 @@ void BlockRun::keep_keys(const KeptKeys& kept) {
       const std::int64_t position = kept.first + i;
       const std::int64_t from = i * shape_.kv_heads + kv_head;
       const std::int64_t to = position * shape_.kv_heads + kv_head;
-      kernels_.rotary(row(offsets_.k, from, dim), dim, rotary_row(position), scales.weight,
-                      scales.of(from), rotated);
+      load_key(i, kv_head, position, scales, rotated);
       kernels_.store(rotated, dim, row(kept.data, to, dim));
-      kernels_.load(row(offsets_.v, from, dim), dim, rotated);
-      const std::int64_t values = job_.seq_len * shape_.kv_heads + to;
-      kernels_.store(rotated, dim, row(kept.data, values, dim));
+      std::memcpy(row(kept_values(kept), to, value_dim_), row(offsets_.v, from, value_dim_),
+                  static_cast<std::size_t>(value_dim_ * element_));
     }
   }
 }
 
 void BlockRun::load_kept(const KeptKeys& kept, std::int64_t kv_head) {
   const std::int64_t dim = shape_.head_dim;
-  const std::byte* data = kept.data;
   for (std::int64_t i = first_key(kept.first, 0); i < kept.first + tokens_; ++i) {
     const std::int64_t key = i * shape_.kv_heads + kv_head;
-    const std::int64_t value = job_.seq_len * shape_.kv_heads + key;
-    kernels_.load(row(data, key, dim), dim, scratch(space_.keys) + i * dim);
-    kernels_.load(row(data, value, dim), dim, scratch(space_.values) + i * dim);
+    kernels_.load(row(kept.data, key, dim), dim, scratch(space_.keys) + i * dim);
+    kernels_.load(row(kept_values(kept), key, value_dim_), value_dim_,
+                  scratch(space_.values) + i * value_dim_);
   }
 }
 
@@ -54,12 +56,13 @@ void BlockRun::attend_kept_tile(const KeptKeys& kept, std::int64_t head, std::in
                        kept.first + begin + i + 1 - low, softmax_scale());
     (void)join_sink(lse, head, i);
   }
-  product(count, dim, visible, Transpose::none, {scores, visible},
-          {scratch(space_.values) + low * dim, dim}, Into::overwrite, {output, dim});
+  product(count, value_dim_, visible, Transpose::none, {scores, visible},
+          {scratch(space_.values) + low * value_dim_, value_dim_}, Into::overwrite,
+          {output, value_dim_});
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t index = (begin + i) * shape_.heads + head;
-    leave_sink(output + i * dim, i);
-    kernels_.store(output + i * dim, dim, row(offsets_.attention, index, dim));
+    leave_sink(output + i * value_dim_, i);
+    kernels_.store(output + i * value_dim_, value_dim_, row(offsets_.attention, index, value_dim_));
   }
 }
 

@@ -52,7 +52,8 @@ float Routes::group_value(const float* values, std::int64_t group) const {
     second = std::max(second, std::min(best, values[i]));
     best = std::max(best, values[i]);
   }
-  return size > 1 ? best + second : best;
+  const bool pairs = model_.group_score == planner::GroupScore::two_best && size > 1;
+  return pairs ? best + second : best;
 }
 
 void Routes::leave_groups(float* values) const {

@@ -20,8 +20,8 @@ class Routes {
   /// Chooses each token's `active` experts with the largest scores (the first among equals) and
   /// their shares: the scores of the chosen, divided by their sum if the model says so, times the
   /// model's factor. `correction` [experts], which may be null, is added to scores in the choice
-  /// alone. Where experts have groups, a token chooses from the groups whose two largest scores add
-  /// up to most. `logits`: fp32 [tokens, experts]; `probability`: scratch, [experts]. Every token
+  /// alone. Where experts have groups, a token chooses from the best of them (planner::GroupScore).
+  /// `logits`: fp32 [tokens, experts]; `probability`: scratch, [experts]. Every token
   /// gets `active` different experts whatever the logits are, even NaN.
   void choose(const float* logits, const float* correction, float* probability);
   /// Writes the scores of one token, [experts], from its logits: their softmax or their sigmoids.
@@ -50,7 +50,7 @@ class Routes {
   void choose_experts(const float* values, std::int32_t* chosen) const;
   /// Gives experts of groups that a token does not choose from the lowest value there is.
   void leave_groups(float* values) const;
-  /// Sum of the two largest values of a group, by which groups are chosen.
+  /// What groups are chosen by: the largest of a group's values, or the sum of its two largest.
   [[nodiscard]] float group_value(const float* values, std::int64_t group) const;
   void number_rows();
   /// Sum of value(expert, row) over the experts chosen for a token, where `row` is the row of the

@@ -37,7 +37,7 @@ float BlockRun::join_sink(float lse, std::int64_t head, std::int64_t query) {
 
 void BlockRun::leave_sink(float* output, std::int64_t query) const {
   if (!slots_.sinks.exists()) return;
-  plain_.scale(output, shape_.head_dim, shares_[static_cast<std::size_t>(query)]);
+  plain_.scale(output, value_dim_, shares_[static_cast<std::size_t>(query)]);
 }
 
 // The sink's value is zero, so the gradient of its probability p is zero: d sink = p (0 - delta).

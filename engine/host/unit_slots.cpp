@@ -62,6 +62,19 @@ DeltaSlots delta_slots(const planner::UnitTensors& unit) {
   return slots;
 }
 
+LatentSlots latent_slots(const planner::UnitTensors& unit) {
+  using enum TensorRole;
+  const LatentSlots slots{.query = projection(unit, q_latent, q_latent_bias),
+                          .query_norm = find(unit, q_latent_norm),
+                          .key = projection(unit, kv_latent, kv_latent_bias),
+                          .key_norm = find(unit, kv_latent_norm),
+                          .shared = projection(unit, shared_key, shared_key_bias)};
+  check(slots.key.weight.exists() && slots.key_norm.exists() && slots.shared.weight.exists() &&
+            slots.query.weight.exists() == slots.query_norm.exists(),
+        "latent attention has narrow projections with norms, and a shared key");
+  return slots;
+}
+
 }  // namespace
 
 BlockSlots block_slots(const planner::ModelShape& shape) {
@@ -78,6 +91,7 @@ BlockSlots block_slots(const planner::ModelShape& shape) {
   const bool linear = planner::is_linear(shape.kinds.front());
   slots.attention_gate.weight = find(unit, linear ? delta_gate : attention_gate);
   if (linear) slots.delta = delta_slots(unit);
+  if (shape.latent && !linear) slots.latent = latent_slots(unit);
   slots.q = projection(unit, q, q_bias);
   slots.k = projection(unit, k, k_bias);
   slots.v = projection(unit, v, v_bias);

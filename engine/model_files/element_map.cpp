@@ -6,14 +6,6 @@
 namespace sluice::engine {
 namespace {
 
-/// Row that a tensor's row `row` has in the order of its file.
-std::int64_t file_row(std::int64_t row, const planner::PairedRows& paired) {
-  const std::int64_t in_head = row % paired.head;
-  if (in_head >= paired.rotated) return row;
-  const std::int64_t half = paired.rotated / 2;
-  return row - in_head + (in_head < half ? 2 * in_head : 2 * (in_head - half) + 1);
-}
-
 std::int64_t ceil_div(std::int64_t value, std::int64_t by) {
   return value <= 0 ? 0 : (value + by - 1) / by;
 }
@@ -114,7 +106,7 @@ MemorySizes memory_sizes(const planner::TensorSpec& tensor) {
 }
 
 std::int64_t ElementMap::position(std::int64_t row, std::int64_t col) const {
-  const std::int64_t in_file = paired ? file_row(row, *paired) : row;
+  const std::int64_t in_file = paired ? paired->in_checkpoint(row) : row;
   const std::int64_t matrix_row = first + in_file / block * step + in_file % block;
   return base + matrix_row * row_step + col * col_step;
 }

@@ -12,8 +12,10 @@ std::vector<Gemm> latent_projections(const ModelShape& shape, std::int64_t token
   } else {
     products.push_back({tokens, query, shape.hidden});
   }
-  products.push_back({tokens, latent.rank + latent.rotated, shape.hidden});
-  products.push_back({tokens, shape.heads * (latent.plain + latent.value), latent.rank});
+  products.push_back({tokens, latent.rank, shape.hidden});
+  products.push_back({tokens, latent.rotated, shape.hidden});
+  products.push_back({tokens, shape.heads * latent.plain, latent.rank});
+  products.push_back({tokens, shape.heads * latent.value, latent.rank});
   return products;
 }
 

@@ -81,16 +81,19 @@ struct MixerWidths {
   std::int64_t query = 0, key = 0, value = 0, output = 0;
   std::int64_t gate = 0;   ///< Width of a projection that multiplies the output; 0 for none.
   std::int64_t rates = 0;  ///< Value heads of a gated delta net.
+  /// Narrow projections of latent attention, and the key that its heads share.
+  std::int64_t query_latent = 0, key_latent = 0, shared_key = 0;
 };
 
-/// Widths of latent attention: with queries lie the narrow projections that all are made of.
 MixerWidths latent_widths(const ModelShape& shape) {
   const LatentAttention& latent = *shape.latent;
-  const std::int64_t query = shape.heads * shape.head_dim, value = shape.heads * latent.value;
-  return {.query = query + latent.query_rank.value_or(0) + latent.rank + latent.rotated,
-          .key = query,
-          .value = value,
-          .output = value};
+  return {.query = shape.heads * shape.head_dim,
+          .key = shape.heads * latent.plain,
+          .value = shape.heads * latent.value,
+          .output = shape.heads * latent.value,
+          .query_latent = latent.query_rank.value_or(0),
+          .key_latent = latent.rank,
+          .shared_key = latent.rotated};
 }
 
 MixerWidths mixer_widths(const ModelShape& shape, const LayerKind& kind) {
@@ -122,7 +125,10 @@ MixerWidths widest_mixer(const ModelShape& shape) {
               .value = std::max(widest.value, widths.value),
               .output = std::max(widest.output, widths.output),
               .gate = std::max(widest.gate, widths.gate),
-              .rates = std::max(widest.rates, widths.rates)};
+              .rates = std::max(widest.rates, widths.rates),
+              .query_latent = std::max(widest.query_latent, widths.query_latent),
+              .key_latent = std::max(widest.key_latent, widths.key_latent),
+              .shared_key = std::max(widest.shared_key, widths.shared_key)};
   }
   return widest;
 }
@@ -133,6 +139,9 @@ void lay_mixer(BlockRecord& record, RecordOffsets& offsets, const Job& job, cons
   const std::int64_t element = job.compute_element().count();
   const std::int64_t tokens = job.micro_tokens();
   const MixerWidths widths = mixer_widths(shape, kind);
+  record.q_latent = offsets.take(tokens * widths.query_latent * element);
+  record.kv_latent = offsets.take(tokens * widths.key_latent * element);
+  record.shared_key = offsets.take(tokens * widths.shared_key * element);
   record.q = offsets.take(tokens * widths.query * element);
   record.k = offsets.take(tokens * widths.key * element);
   record.v = offsets.take(tokens * widths.value * element);
@@ -166,6 +175,21 @@ DeltaWorkspace delta_workspace(const Job& job, RecordOffsets& offsets) {
   space.rates = offsets.take_floats(heads);
   space.decays = offsets.take_floats(heads);
   space.rule = offsets.take_floats(std::max(delta_rule_floats(net, job.seq_len), net.channels()));
+  return space;
+}
+
+LatentWorkspace latent_workspace(const Job& job, std::int64_t tile, RecordOffsets& offsets) {
+  LatentWorkspace space{};
+  if (!job.model.latent) return space;
+  const std::int64_t queries = job.model.latent->query_rank.value_or(0);
+  const std::int64_t keys = job.model.latent->rank;
+  const std::int64_t widest = tile * std::max(queries, keys);
+  space.input = offsets.take_floats(widest);
+  space.normed = offsets.take_floats(widest);
+  space.d_normed = offsets.take_floats(widest);
+  space.rstd = offsets.take_floats(tile);
+  space.d_query = offsets.take_floats(tile * queries);
+  space.d_key = offsets.take_floats(tile * keys);
   return space;
 }
 
@@ -215,7 +239,8 @@ Bytes kept_bytes(const Job& job, std::int64_t layer) {
     return Bytes(4 * ((kDeltaTaps - 1) * net.channels() + net.state()));
   }
   if (const auto& latent = shape.latent) {
-    return job.compute_element() * (job.seq_len * (latent->rank + latent->rotated));
+    const std::int64_t head = shape.head_dim + latent->value;
+    return job.compute_element() * (job.seq_len * shape.heads * head);
   }
   const ModelShape uniform = uniform_shape(shape, kind_index(shape, layer));
   return job.compute_element() * (2 * job.seq_len * uniform.kv_heads * uniform.head_dim);
@@ -252,23 +277,38 @@ BlockWorkspace block_workspace(const Job& job) {
   const auto panel = [](std::int64_t rows, std::int64_t cols) {
     return panel_rows(rows, cols) * cols;
   };
+  // A narrow projection may have more columns than the model has, or less.
+  const auto latent_panel = [&](const MixerWidths& widths) {
+    if (widths.key_latent == 0) return std::int64_t{0};
+    const std::int64_t queries = std::max<std::int64_t>(widths.query_latent, 1);
+    return std::max({panel(widths.query, queries), panel(widths.query_latent, shape.hidden),
+                     panel(widths.key_latent, shape.hidden), panel(widths.key, widths.key_latent),
+                     panel(widths.shared_key, shape.hidden),
+                     panel(widths.value, widths.key_latent)});
+  };
   RecordOffsets offsets;
   BlockWorkspace space{};
   space.panel = offsets.take_floats(
       std::max({panel(mixer.query, shape.hidden), panel(mixer.key, shape.hidden),
+                latent_panel(mixer),
                 panel(mixer.value, shape.hidden), panel(shape.hidden, mixer.output),
                 panel(intermediate, shape.hidden), panel(shape.hidden, intermediate),
                 router == 0 ? 0 : panel(router, shape.hidden)}));
   space.vector =
-      offsets.take_floats(std::max({shape.hidden, mixer.query, mixer.output, intermediate}));
+      offsets.take_floats(std::max({shape.hidden, mixer.query, mixer.output, intermediate,
+                                    mixer.query_latent, mixer.key_latent}));
   const Bytes from = offsets.end();
   space.routes = route_workspace(job, offsets);
   offsets.rewind(from);
   space.d_query = offsets.take_floats(tokens * mixer.query);
-  space.d_key = offsets.take_floats(tokens * mixer.key);
+  // Keys of latent attention have their gradients whole, then without what heads share.
+  space.d_key = offsets.take_floats(tokens * (shape.latent ? mixer.query : mixer.key));
   space.d_value = offsets.take_floats(tokens * mixer.value);
   space.d_attention_gate = offsets.take_floats(tokens * mixer.gate);
-  space.d_linear = offsets.take_floats(shape.delta_net ? tokens * shape.delta_net->values() : 0);
+  space.d_linear = offsets.take_floats(shape.delta_net ? tokens * shape.delta_net->values()
+                                       : shape.latent  ? tokens * mixer.output
+                                                       : 0);
+  space.d_shared_key = offsets.take_floats(tokens * mixer.shared_key);
   space.d_beta = offsets.take_floats(tokens * mixer.rates);
   space.d_decay = offsets.take_floats(tokens * mixer.rates);
   const Bytes shared = std::max(offsets.end(), space.routes.end);
@@ -281,16 +321,19 @@ BlockWorkspace block_workspace(const Job& job) {
   space.normed = offsets.take_floats(tile * shape.hidden);
   space.d_normed = offsets.take_floats(tile * shape.hidden);
   space.wide = offsets.take_floats(
-      tile * std::max({intermediate, router, mixer.query, mixer.value, shape.hidden}));
+      tile * std::max({intermediate, router, mixer.query, mixer.value, shape.hidden,
+                       mixer.query_latent, mixer.key_latent}));
   space.d_wide = offsets.take_floats(tile * std::max(intermediate, router));
   space.gate = offsets.take(expanded * intermediate * job.compute_element().count());
   space.up = offsets.take(expanded * intermediate * job.compute_element().count());
+  space.latent = latent_workspace(job, tile, offsets);
   const Bytes tiles_end = offsets.end();
   offsets.rewind(shared);
   space.keys = offsets.take_floats(job.seq_len * shape.head_dim);
-  space.values = offsets.take_floats(job.seq_len * shape.head_dim);
+  const std::int64_t value_dim = shape.latent ? shape.latent->value : shape.head_dim;
+  space.values = offsets.take_floats(job.seq_len * value_dim);
   space.query = offsets.take_floats(queries * shape.head_dim);
-  space.output = offsets.take_floats(queries * shape.head_dim);
+  space.output = offsets.take_floats(queries * value_dim);
   space.scores = offsets.take_floats(queries * job.seq_len);
   space.d_scores = offsets.take_floats(queries * job.seq_len);
   const Bytes attention_end = offsets.end();

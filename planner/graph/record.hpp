@@ -26,6 +26,10 @@ struct BlockRecord {
   /// Offset of fp32 [experts], right behind the counts: sum over tokens of each expert's router
   /// probability, in the blocks before this one. Empty without a router_aux_loss_coef.
   Bytes probabilities;
+  /// Offsets of [tokens, query_rank], [tokens, rank] and [tokens, rotated]: narrow projections of
+  /// latent attention and the key that all heads share, as projected; their norms and RoPE are
+  /// applied when they are read. Empty without latent attention.
+  Bytes q_latent, kv_latent, shared_key;
   /// Offset of [tokens, heads * head_dim]: q projection; q-norm and RoPE are applied when it is
   /// read.
   Bytes q;
@@ -33,7 +37,8 @@ struct BlockRecord {
   /// read.
   Bytes k;
   /// Offset of [tokens, kv_heads * head_dim]: v projection. A gated delta net has q, k and v of its
-  /// own widths, as projected: its convolution is applied when they are read.
+  /// own widths, as projected: its convolution is applied when they are read. Latent attention has
+  /// the elements of k that do not turn, [tokens, heads * plain], and v, [tokens, heads * value].
   Bytes v;
   /// Offset of fp32 [tokens, heads]: reciprocal RMS of the q-norm; present only where heads
   /// are normed; [tokens] where the norm is over all heads together.
@@ -99,8 +104,7 @@ struct BlockRecord {
 [[nodiscard]] BlockRecord block_record(const Job& job, std::size_t kind = 0);
 
 /// Bytes that a sequence keeps for the tokens behind it at the layer `layer`: keys, then values, of
-/// seq_len tokens, of the compute type; or of latent attention what these
-/// are made of; or of a gated delta net, in fp32, the last inputs of its
+/// seq_len tokens, of the compute type; or of a gated delta net, in fp32, the last inputs of its
 /// convolution [kDeltaTaps - 1, channels], then its state.
 [[nodiscard]] Bytes kept_bytes(const Job& job, std::int64_t layer);
 

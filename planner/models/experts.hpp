@@ -11,6 +11,12 @@ enum class RouterScore {
   sigmoid,  ///< Sigmoid of each logit.
 };
 
+/// What a group of experts is chosen by.
+enum class GroupScore {
+  two_best,  ///< Sum of its two largest scores.
+  best,      ///< Its largest score.
+};
+
 /// Mixture of experts: feed-forward networks of which each token uses a few, chosen by a router.
 struct Experts {
   std::int64_t count = 0;         ///< Experts of one block.
@@ -23,9 +29,9 @@ struct Experts {
   /// Whether experts are chosen by score plus a bias that is no part of their weights: a buffer of
   /// the checkpoint that training leaves as it is.
   bool correction_bias = false;
-  /// Equal groups that experts are divided into, and those of them that a token may choose from:
-  /// the groups whose two best scores add up to most.
+  /// Equal groups that experts are divided into, and those of them that a token may choose from.
   std::int64_t groups = 1, active_groups = 1;
+  GroupScore group_score = GroupScore::two_best;
   double scaling = 1;  ///< Factor of the weights of a token's experts.
   /// Width of an expert that every token passes through beside those chosen; 0 for none.
   std::int64_t shared_intermediate = 0;

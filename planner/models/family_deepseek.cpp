@@ -136,15 +136,30 @@ void write_routed(const ModelShape& shape, ordered_json& json) {
   json["n_shared_experts"] = experts.shared_intermediate / experts.intermediate;
 }
 
+/// Reads how V2 chooses experts: from all of them, or from the groups with the best expert.
+void read_choice(const JsonObject& config, Experts& experts) {
+  const std::string method = config.find_text("topk_method").value_or("greedy");
+  experts.group_score = GroupScore::best;
+  if (method == "greedy") {
+    experts.groups = experts.active_groups = 1;
+  } else if (method != "group_limited_greedy") {
+    config.fail("topk_method", "only greedy and group_limited_greedy are supported");
+  }
+}
+
 void read_deepseek_v2(const JsonObject& config, ModelShape& shape) {
   read_latent(config, shape, 1536, {.rank = 512, .plain = 128, .rotated = 64, .value = 128});
   read_routed(config, shape, {.count = 64, .active = 6, .intermediate = 1407, .normalized = false},
               2, 0);
-  if (shape.experts->groups > 1) {
-    config.fail("n_group",
-                "above 1 is not supported in this family, whose groups are chosen by "
-                "their best expert");
+  read_choice(config, *shape.experts);
+  for (const char* key : {"norm_topk_prob", "mlp_bias"}) {
+    if (boolean_or(config, key, false)) config.fail(key, "true is not supported in this family");
   }
+}
+
+void write_deepseek_v2(const ModelShape& shape, ordered_json& json) {
+  write_routed(shape, json);
+  json["topk_method"] = shape.experts->groups > 1 ? "group_limited_greedy" : "greedy";
 }
 
 void read_deepseek_v3(const JsonObject& config, ModelShape& shape) {
@@ -180,7 +195,7 @@ const FamilyReader& deepseek_v2_reader() {
                                    "DeepseekV2ForCausalLM",
                                    {.vocab_size = 102400, .head_dim = 64, .num_experts = 64},
                                    read_deepseek_v2,
-                                   write_routed};
+                                   write_deepseek_v2};
   return reader;
 }
 

@@ -81,6 +81,7 @@ void add_router(CanonicalText& text, const Experts& experts) {
   if (experts.correction_bias) text.add("correction_bias", true);
   if (experts.groups != 1) {
     text.add("router_groups", experts.groups).add("active_groups", experts.active_groups);
+    if (experts.group_score == GroupScore::best) text.add("group_score", "best");
   }
   if (experts.scaling != 1) text.add("router_scaling", experts.scaling);
   if (experts.shared_intermediate > 0) {
@@ -103,7 +104,8 @@ void add_block(CanonicalText& text, const ModelShape& shape) {
         .add("latent_rank", latent->rank)
         .add("latent_plain", latent->plain)
         .add("latent_rotated", latent->rotated)
-        .add("latent_value", latent->value);
+        .add("latent_value", latent->value)
+        .add("latent_norm_eps", latent->norm_eps);
   }
   if (shape.value_norm) text.add("value_norm", true);
   if (shape.layer_factor) text.add("layer_factor", true);

@@ -13,8 +13,11 @@ struct LatentAttention {
   /// Width of the projection of which queries are made; none where they are made of the token.
   std::optional<std::int64_t> query_rank{};
   std::int64_t rank = 0;  ///< Width of the projection of which keys and values are made.
+  /// In memory a head of q begins with those that turn, in a checkpoint they end it.
   std::int64_t plain = 0, rotated = 0;
   std::int64_t value = 0;  ///< Elements of a head of v, and of its output.
+  /// Added to the mean square in norms of narrow projections, whatever other norms add.
+  double norm_eps = 1e-6;
   friend bool operator==(const LatentAttention&, const LatentAttention&) = default;
 };
 

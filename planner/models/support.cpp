@@ -57,11 +57,12 @@ constexpr ComputedParts kHost{.layer_kinds = true,
                               .sigmoid_router = true,
                               .shared_experts = true,
                               .biased_softmax = true,
-                              .delta_net = true};
+                              .delta_net = true,
+                              .latent = true};
 /// The cuda backend computes what the host does, but for these.
 constexpr ComputedParts kCuda = [] {
   ComputedParts parts = kHost;
-  parts.biased_softmax = parts.delta_net = false;
+  parts.biased_softmax = parts.delta_net = parts.latent = false;
   return parts;
 }();
 

@@ -22,10 +22,13 @@ enum class TensorRole {
   k_norm,
   sinks,
   q_latent,  ///< Projection of which latent attention makes queries.
+  q_latent_bias,
   q_latent_norm,
-  kv_latent,  ///< Projection of which it makes keys and values, and keys that turn.
+  kv_latent,  ///< Projection of which it makes keys' plain elements, and values.
+  kv_latent_bias,
   kv_latent_norm,
-  kv_expansion,     ///< Product that makes keys and values of it.
+  shared_key,  ///< Projection that is the turning part of the keys of all heads.
+  shared_key_bias,
   layer_factor,     ///< Factor of a layer's output, a buffer.
   delta_gate,       ///< Projection whose silu multiplies a gated delta net's output.
   delta_beta,       ///< Projection of a token to learning rates, one for every value head.
@@ -96,11 +99,24 @@ struct DiskPlace {
   friend bool operator==(const DiskPlace&, const DiskPlace&) = default;
 };
 
-/// Pairs of rows that lie side by side in a checkpoint (RotaryTable::interleaved): of each head's
-/// `head` rows, row i < rotated / 2 of the first `rotated` is the checkpoint's row 2i, and row
-/// i + rotated / 2 its row 2i + 1.
+/// Order of a head's rows where a checkpoint has another. Of each head's `head` rows the first
+/// `rotated` turn; in the checkpoint they lie behind `first` others. Where the rows of a pair lie
+/// side by side there (RotaryTable::interleaved), row i < rotated / 2 is the checkpoint's row
+/// first + 2i, and row i + rotated / 2 its row first + 2i + 1.
 struct PairedRows {
   std::int64_t head, rotated;
+  std::int64_t first = 0;
+  bool adjacent = true;
+  /// Row of the checkpoint's tensor that is row `row`.
+  [[nodiscard]] constexpr std::int64_t in_checkpoint(std::int64_t row) const {
+    const std::int64_t place = row % head, begin = row - place;
+    if (place >= rotated) {
+      const std::int64_t still = place - rotated;
+      return begin + still + (still < first ? 0 : rotated);
+    }
+    const std::int64_t half = rotated / 2;
+    return begin + first + (adjacent ? 2 * (place % half) + place / half : place);
+  }
   friend bool operator==(const PairedRows&, const PairedRows&) = default;
 };
 

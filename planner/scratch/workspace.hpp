@@ -55,6 +55,17 @@ struct DeltaWorkspace {
   Bytes rule;  ///< Offset of [delta_rule_floats]: scratch of the rule.
 };
 
+/// Byte offsets of a host task's scratch for the narrow projections of latent attention, over the
+/// tokens of a tile; fp32. W is the wider of the two. All empty without latent attention.
+struct LatentWorkspace {
+  Bytes input;     ///< Offset of [tile tokens, W]: copy of a narrow projection (bf16).
+  Bytes normed;    ///< Offset of [tile tokens, W]: its norm.
+  Bytes d_normed;  ///< Offset of [tile tokens, W]: gradient of the norm's output.
+  Bytes rstd;      ///< Offset of [tile tokens]: reciprocal RMS of each token in that norm.
+  Bytes d_query;   ///< Offset of [tile tokens, query_rank]: gradient of what makes queries.
+  Bytes d_key;     ///< Offset of [tile tokens, rank]: gradient of what makes keys and values.
+};
+
 /// Elements of scratch of one chunk of the rule, for one head.
 [[nodiscard]] std::int64_t delta_chunk_floats(const DeltaNet& net);
 /// Elements of scratch of the rule for documents of at most `longest` tokens: a chunk, states
@@ -72,13 +83,18 @@ struct BlockWorkspace {
   /// Offset of [tokens, heads * head_dim]: gradient of the attention output, then of q. Here and
   /// below widths are the largest of all kinds of layers.
   Bytes d_query;
-  Bytes d_key;    ///< Offset of [tokens, kv_heads * head_dim]: gradient of k.
+  /// Offset of [tokens, kv_heads * head_dim]: gradient of k; with latent attention that of whole
+  /// keys, then, [tokens, heads * plain], that of k.
+  Bytes d_key;
   Bytes d_value;  ///< Offset of [tokens, kv_heads * head_dim]: gradient of v.
   /// Offset of [tokens, heads * head_dim]: gradient of the projection whose sigmoid multiplies
   /// attention's output; empty without one.
   Bytes d_attention_gate;
-  /// Offset of [tokens, values]: gradient of a gated delta net's output; empty without one.
+  /// Offset of [tokens, values]: gradient of a gated delta net's output, or of latent attention's,
+  /// [tokens, heads * value]; empty without these.
   Bytes d_linear;
+  /// Offset of [tokens, rotated]: gradient of the key that heads of latent attention share.
+  Bytes d_shared_key;
   /// Offsets of [tokens, value_heads]: gradients of the projections of which learning rates and
   /// decays are made; empty without a gated delta net.
   Bytes d_beta, d_decay;
@@ -109,12 +125,13 @@ struct BlockWorkspace {
   /// the MLP is computed in chunks; else empty.
   Bytes up;
   Bytes keys;            ///< Offset of [seq_len, head_dim]: keys of one head.
-  Bytes values;          ///< Offset of [seq_len, head_dim]: values of one head.
+  Bytes values;          ///< Offset of [seq_len, elements of a head of v]: values of one head.
   Bytes query;           ///< Offset of [query tile, head_dim]: queries of one head.
-  Bytes output;          ///< Offset of [query tile, head_dim]: attention output of one head.
+  Bytes output;          ///< Offset of [query tile, elements of a head of v]: attention output.
   Bytes scores;          ///< Offset of [query tile, seq_len]: attention scores.
   Bytes d_scores;        ///< Offset of [query tile, seq_len]: gradient of the attention scores.
   DeltaWorkspace delta;  ///< Offsets that share memory with the tile and the attention regions.
+  LatentWorkspace latent;
   Bytes total;
 };
 

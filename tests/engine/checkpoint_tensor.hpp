@@ -15,7 +15,14 @@ namespace sluice::engine::testing {
   if (const auto& pairs = tensor.paired) {
     const std::int64_t within = row % pairs->head;
     const std::int64_t half = pairs->rotated / 2;
-    if (within < pairs->rotated) row += 2 * (within % half) + within / half - within;
+    row += pairs->first;
+    if (within < pairs->rotated) {
+      if (pairs->adjacent) row += 2 * (within % half) + within / half - within;
+    } else if (within < pairs->rotated + pairs->first) {
+      row -= pairs->rotated + pairs->first;
+    } else {
+      row -= pairs->first;
+    }
   }
   if (const auto& place = tensor.on_disk) {
     row = place->first + row / place->block * place->step + row % place->block;

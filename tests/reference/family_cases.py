@@ -217,6 +217,57 @@ CASES = {
     ),
 }
 
+# Heads of q and k whose sizes differ from those of v; one dense layer before one with experts.
+_LATENT = {
+    "num_key_value_heads": 4,
+    "kv_lora_rank": 6,
+    "qk_nope_head_dim": 2,
+    "qk_rope_head_dim": 4,
+    "v_head_dim": 3,
+    "num_experts_per_tok": 2,
+    "moe_intermediate_size": 4,
+    "n_shared_experts": 1,
+    "routed_scaling_factor": 1.5,
+    "first_k_dense_replace": 1,
+}
+
+CASES["deepseek_v2"] = _case(
+    "deepseek_v2",
+    "DeepseekV2ForCausalLM",
+    **_LATENT,
+    q_lora_rank=None,
+    n_routed_experts=6,
+    topk_method="group_limited_greedy",
+    n_group=3,
+    topk_group=2,
+    norm_topk_prob=False,
+    rope_scaling={**_YARN, "mscale": 0.7, "mscale_all_dim": 1.0},
+)
+CASES["deepseek_v3"] = _case(
+    "deepseek_v3",
+    "DeepseekV3ForCausalLM",
+    **_LATENT,
+    q_lora_rank=5,
+    attention_bias=True,
+    n_routed_experts=6,
+    n_group=3,
+    topk_group=2,
+    norm_topk_prob=True,
+    rope_scaling={**_YARN, "mscale": 1.0, "mscale_all_dim": 1.0},
+)
+CASES["glm4_moe_lite"] = _case(
+    "glm4_moe_lite",
+    "Glm4MoeLiteForCausalLM",
+    **{**_LATENT, "first_k_dense_replace": "absent"},
+    q_lora_rank=5,
+    mlp_layer_types=["dense", "sparse"],
+    n_routed_experts=4,
+    n_group=1,
+    topk_group=1,
+    norm_topk_prob=True,
+    rms_norm_eps=0.01,
+)
+
 
 def weight_of(config, name, shape, generator):
     """Values large enough that every non-linearity matters; factors of norms near 1."""
