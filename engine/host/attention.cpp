@@ -123,8 +123,7 @@ void BlockRun::attend_tile(std::int64_t first_token, std::int64_t head, std::int
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t index = (first_token + begin + i) * shape_.heads + head;
     leave_sink(output + i * value_dim_, i);
-    kernels_.store(output + i * value_dim_, value_dim_,
-                   row(offsets_.attention, index, value_dim_));
+    kernels_.store(output + i * value_dim_, value_dim_, row(offsets_.attention, index, value_dim_));
   }
 }
 
@@ -166,8 +165,8 @@ void BlockRun::attend_tile_backward(std::int64_t first_token, std::int64_t head,
   const MatrixView d_query{scratch(space_.d_query) + token * width + head * dim, width};
   const std::int64_t key = first_token + low;
   const MatrixView d_keys{scratch(space_.d_key) + key * key_width_ + kv_head * dim, key_width_};
-  const MatrixView d_values{
-      scratch(space_.d_value) + key * value_width_ + kv_head * value_dim_, value_width_};
+  const MatrixView d_values{scratch(space_.d_value) + key * value_width_ + kv_head * value_dim_,
+                            value_width_};
   const auto* lse = reinterpret_cast<const float*>(record_.at(offsets_.lse));
   load_query(token, begin, count, head);
   product(count, visible, dim, Transpose::right, {query, dim}, {keys, dim}, Into::overwrite,
@@ -183,10 +182,9 @@ void BlockRun::attend_tile_backward(std::int64_t first_token, std::int64_t head,
   product(count, visible, value_dim_, Transpose::right, d_output, {vals, value_dim_},
           Into::overwrite, {d_scores, visible});
   for (std::int64_t i = 0; i < count; ++i) {
-    const float delta =
-        kernels_.dot(d_output.data + i * query_width_,
-                     row(offsets_.attention, (token + i) * shape_.heads + head, value_dim_),
-                     value_dim_);
+    const float delta = kernels_.dot(
+        d_output.data + i * query_width_,
+        row(offsets_.attention, (token + i) * shape_.heads + head, value_dim_), value_dim_);
     plain_.softmax_backward(scores + i * visible, visible, delta, softmax_scale(),
                             d_scores + i * visible);
     sink_backward(head, lse[(token + i) * shape_.heads + head], delta, gradient);

@@ -52,8 +52,7 @@ void BlockRun::output_backward(float* gradient, const std::byte* stream_gradient
     const float* attention = gated_attention(tile);
     project_backward(slots_.o, dy, attention, tile.count, gradient);
     multiply_transposed(dy, tile.count, matrix(slots_.o.weight), scratch(space_.panel),
-                        Into::overwrite,
-                        d_attention() + tile.begin * query_width_);
+                        Into::overwrite, d_attention() + tile.begin * query_width_);
     attention_gate_backward(tile, gradient);
   });
 }

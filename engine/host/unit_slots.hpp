@@ -51,11 +51,11 @@ struct DeltaSlots {
 
 /// Where the tensors of latent attention lie that other attention does not have.
 struct LatentSlots {
-  Projection query;    ///< Narrow projection of which queries are made, if they are.
-  Slot query_norm;     ///< Its norm, [1, query_rank].
-  Projection key;      ///< Narrow projection of which keys and values are made, [rank, hidden].
-  Slot key_norm;       ///< Its norm, [1, rank].
-  Projection shared;   ///< The key that all heads share, [rotated, hidden].
+  Projection query;   ///< Narrow projection of which queries are made, if they are.
+  Slot query_norm;    ///< Its norm, [1, query_rank].
+  Projection key;     ///< Narrow projection of which keys and values are made, [rank, hidden].
+  Slot key_norm;      ///< Its norm, [1, rank].
+  Projection shared;  ///< The key that all heads share, [rotated, hidden].
   [[nodiscard]] bool exist() const { return key.weight.exists(); }
 };
 
@@ -66,7 +66,7 @@ struct BlockSlots {
   /// Projection whose sigmoid multiplies attention's output, or whose silu multiplies a gated delta
   /// net's.
   Projection attention_gate;
-  DeltaSlots delta;  ///< What a gated delta net has beside q, k, v, o and the gate.
+  DeltaSlots delta;    ///< What a gated delta net has beside q, k, v, o and the gate.
   LatentSlots latent;  ///< What latent attention has; its q, k and v are made of it.
   Projection q, k, v, o, gate, up, down;
   /// Experts' router and matrices; where blocks have experts, gate, up and down are those of an

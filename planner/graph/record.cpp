@@ -290,10 +290,9 @@ BlockWorkspace block_workspace(const Job& job) {
   BlockWorkspace space{};
   space.panel = offsets.take_floats(
       std::max({panel(mixer.query, shape.hidden), panel(mixer.key, shape.hidden),
-                latent_panel(mixer),
-                panel(mixer.value, shape.hidden), panel(shape.hidden, mixer.output),
-                panel(intermediate, shape.hidden), panel(shape.hidden, intermediate),
-                router == 0 ? 0 : panel(router, shape.hidden)}));
+                latent_panel(mixer), panel(mixer.value, shape.hidden),
+                panel(shape.hidden, mixer.output), panel(intermediate, shape.hidden),
+                panel(shape.hidden, intermediate), router == 0 ? 0 : panel(router, shape.hidden)}));
   space.vector =
       offsets.take_floats(std::max({shape.hidden, mixer.query, mixer.output, intermediate,
                                     mixer.query_latent, mixer.key_latent}));
@@ -320,9 +319,9 @@ BlockWorkspace block_workspace(const Job& job) {
   space.branch = offsets.take_floats(changes_branches(shape) ? tile * shape.hidden : 0);
   space.normed = offsets.take_floats(tile * shape.hidden);
   space.d_normed = offsets.take_floats(tile * shape.hidden);
-  space.wide = offsets.take_floats(
-      tile * std::max({intermediate, router, mixer.query, mixer.value, shape.hidden,
-                       mixer.query_latent, mixer.key_latent}));
+  space.wide =
+      offsets.take_floats(tile * std::max({intermediate, router, mixer.query, mixer.value,
+                                           shape.hidden, mixer.query_latent, mixer.key_latent}));
   space.d_wide = offsets.take_floats(tile * std::max(intermediate, router));
   space.gate = offsets.take(expanded * intermediate * job.compute_element().count());
   space.up = offsets.take(expanded * intermediate * job.compute_element().count());

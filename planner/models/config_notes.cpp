@@ -105,6 +105,14 @@ std::vector<std::string> config_notes(const std::string& json_text, const ModelS
       notes.push_back(key + " " + value.dump() + " is not applied: there is no dropout");
     }
   }
+  if (const double usual = family_defaults(shape.family).dropout; usual != 0) {
+    for (const char* key : {"attention_dropout", "residual_dropout"}) {
+      if (config.contains(key)) continue;
+      notes.push_back(std::string(key) + " " + ordered_json(usual).dump() +
+                      ", transformers' value where config.json has none, is not applied: there is "
+                      "no dropout");
+    }
+  }
   if (config.contains("auto_map")) {
     notes.push_back("auto_map names code of its own, which is not run: the model is a " +
                     std::string(to_string(shape.family)));

@@ -42,6 +42,8 @@ struct FamilyDefaults {
   std::int64_t num_experts_per_tok = 0;  ///< Experts that one token passes through.
   /// Width of one expert's hidden layer; mixtral calls the key intermediate_size.
   std::int64_t moe_intermediate_size = 0;
+  /// Dropout of attention and of the residual stream, which is not applied here.
+  double dropout = 0;
 };
 
 [[nodiscard]] const FamilyDefaults& family_defaults(Family family);

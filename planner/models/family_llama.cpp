@@ -150,7 +150,8 @@ const FamilyReader& seed_oss_reader() {
                                     .num_attention_heads = 80,
                                     .num_key_value_heads = 8,
                                     .head_dim = 128,
-                                    .max_position_embeddings = 524288},
+                                    .max_position_embeddings = 524288,
+                                    .dropout = 0.1},
                                    read_seed_oss,
                                    write_seed_oss};
   return reader;

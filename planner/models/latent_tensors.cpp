@@ -60,11 +60,11 @@ void add_latent_attention(TensorList& list, const ModelShape& shape, const std::
   add_queries(list, shape, own);
   add_narrow_keys(list, shape, own);
   const std::string wide = own + "kv_b_proj.weight";
-  const std::int64_t head = latent.plain + latent.value;
+  const std::int64_t both = latent.plain + latent.value;
   place(list.matrix(k, own + "k_proj.weight", shape.heads * latent.plain, latent.rank), wide, 0,
-        latent.plain, head);
+        latent.plain, both);
   place(list.matrix(v, own + "v_proj.weight", shape.heads * latent.value, latent.rank), wide,
-        latent.plain, latent.value, head);
+        latent.plain, latent.value, both);
   list.matrix(o, own + "o_proj.weight", shape.hidden, shape.heads * latent.value);
   if (shape.o_bias) list.vector(o_bias, own + "o_proj.bias", shape.hidden);
 }

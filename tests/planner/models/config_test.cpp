@@ -159,6 +159,11 @@ TEST(ConfigNotes, NameWhatIsStatedInVain) {
   ASSERT_EQ(notes(R"("attention_dropout": 0.1)").size(), 1u);
   EXPECT_EQ(notes(R"("attention_dropout": 0.1)")[0],
             "attention_dropout 0.1 is not applied: there is no dropout");
+  const std::string seed = config("seed_oss", R"("residual_dropout": 0)");
+  EXPECT_EQ(config_notes(seed, shape_from_config(seed, "config.json")),
+            (std::vector<std::string>{
+                "attention_dropout 0.1, transformers' value where config.json has none, is not "
+                "applied: there is no dropout"}));
   EXPECT_NE(notes(R"("auto_map": {"AutoModel": "modeling_x.X"})")[0].find("auto_map"),
             std::string::npos);
   EXPECT_NE(

@@ -1,0 +1,68 @@
+"""Tiny models of families through the program: the greedy text of transformers, before and after an export."""
+
+import json
+import pathlib
+import struct
+
+import numpy
+import pytest
+from conftest import available_verbs
+from model_fixtures import save_tensors
+
+pytestmark = pytest.mark.skipif("export" not in available_verbs(), reason="this build has no engine (SLUICE_ENGINE=OFF)")
+
+FIXTURES = pathlib.Path(__file__).parent.parent / "fixtures" / "families"
+MACHINE = ["--machine", "here", "--backend", "host", "--compute", "fp32", "--hbm", "8MiB", "--host", "1GiB"]
+# One of each: norms behind sublayers, stacked experts, a gated delta net, and latent attention with experts in groups.
+NAMES = ["gemma3_text", "gpt_oss", "qwen3_next", "deepseek_v2", "deepseek_v3", "glm4_moe_lite"]
+
+
+def read_tensors(path):
+    """A safetensors file's remarks and arrays."""
+    data = path.read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8 : 8 + size])
+    remarks = header.pop("__metadata__", {})
+    types = {"F32": "<f4", "I32": "<i4"}
+    tensors = {}
+    for key, entry in header.items():
+        begin, end = (8 + size + at for at in entry["data_offsets"])
+        tensors[key] = numpy.frombuffer(data[begin:end], types[entry["dtype"]]).reshape(entry["shape"])
+    return remarks, tensors
+
+
+def write_letters(folder, count):
+    """A tokenizer whose token I is the letter behind the first by I."""
+    vocab = {chr(ord("a") + i): i for i in range(count)}
+    (folder / "tokenizer.json").write_text(json.dumps({
+        "version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": None,
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
+        "post_processor": None, "decoder": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
+        "model": {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None, "end_of_word_suffix": None,
+                  "fuse_unk": False, "byte_fallback": False, "vocab": vocab, "merges": []}}))  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_greedy_text_and_export_are_those_of_transformers(run_sluice, tmp_path, name):
+    remarks, tensors = read_tensors(FIXTURES / f"{name}.safetensors")
+    config = json.loads(remarks["config"])
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(config))
+    weights = {key.removeprefix("weight/"): value for key, value in tensors.items() if key.startswith("weight/")}
+    save_tensors(weights, folder / "model.safetensors")
+    write_letters(folder, config["vocab_size"])
+    greedy = tensors["greedy"].tolist()
+    length = tensors["tokens"].shape[1]
+    prompt = "".join(chr(ord("a") + i) for i in tensors["tokens"][0, : length - len(greedy)])
+    words = ["--prompt", prompt, "--max-new-tokens", str(len(greedy)), "--ignore-eos", *MACHINE, "--json"]
+    assert run_sluice("generate", folder, *words).json()["ids"] == greedy
+    (tmp_path / "text.txt").write_text("abcdefghijklmnopq" * 20)
+    run_sluice("train", "--model", folder, "--data", "text.txt", "--seq-len", "8", "--batch-size", "2", "--steps", "1", "--lr", "0",
+               *MACHINE, "out=run", "machine.h2d=400 MB/s", "machine.d2h=400 MB/s")  # fmt: skip
+    run_sluice("export", "run", "-o", "exported", "--dtype", "fp32")
+    exported = read_tensors(tmp_path / "exported" / "model.safetensors")[1]
+    assert exported.keys() == weights.keys()
+    for key, value in weights.items():
+        assert numpy.array_equal(exported[key], value), key
+    assert run_sluice("generate", "exported", *words).json()["ids"] == greedy
