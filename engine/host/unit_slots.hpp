@@ -52,9 +52,9 @@ struct DeltaSlots {
 /// Where the tensors of latent attention lie that other attention does not have.
 struct LatentSlots {
   Projection query;   ///< Narrow projection of which queries are made, if they are.
-  Slot query_norm;    ///< Its norm, [1, query_rank].
+  Slot query_norm;    ///< Weight of the norm behind `query`, [1, query_rank].
   Projection key;     ///< Narrow projection of which keys and values are made, [rank, hidden].
-  Slot key_norm;      ///< Its norm, [1, rank].
+  Slot key_norm;      ///< Weight of the norm behind `key`, [1, rank].
   Projection shared;  ///< The key that all heads share, [rotated, hidden].
   [[nodiscard]] bool exist() const { return key.weight.exists(); }
 };

@@ -13,8 +13,8 @@ enum class RouterScore {
 
 /// What a group of experts is chosen by.
 enum class GroupScore {
-  two_best,  ///< Sum of its two largest scores.
-  best,      ///< Its largest score.
+  two_best,  ///< Sum of the two largest scores in the group.
+  best,      ///< Largest score in the group.
 };
 
 /// Mixture of experts: feed-forward networks of which each token uses a few, chosen by a router.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/datasets/token_source.hpp"
+#include "engine/model_files/published_tensors.hpp"
 #include "tests/engine/checkpoint_tensor.hpp"
 #include "tests/engine/piece_by_piece.hpp"
 #include "tests/engine/tiny_model.hpp"
@@ -98,6 +99,25 @@ TEST_P(FamilyFixtures, CoverEveryElementOfTheirCheckpoint) {
     if (name.starts_with("weight/")) elements += std::ssize(tensor.values);
   }
   EXPECT_EQ(planner::parameter_count(family.model.job.model), elements);
+}
+
+TEST_P(FamilyFixtures, ArePublishedAsTheirCheckpointHasThem) {
+  const Family family(GetParam());
+  for (const PublishedTensor& published :
+       published_tensors(family.model.job.model, StackOrder::published)) {
+    const FixtureTensor& stored = family.fixture.tensor("weight/" + published.name);
+    EXPECT_TRUE(std::ranges::equal(published.shape, stored.shape)) << published.name;
+    std::vector<double> found(stored.values.size(), 0.0);
+    for (const PublishedPart& part : published.parts) {
+      const MemorySizes sizes = memory_sizes(part.tensor);
+      const float* from = family.model.weights[part.unit].data() + part.tensor.offset;
+      for (std::int64_t i = 0; i < part.tensor.size(); ++i) {
+        const std::int64_t at = part.map.position(i / sizes.cols, i % sizes.cols);
+        found.at(static_cast<std::size_t>(at)) = from[i];
+      }
+    }
+    EXPECT_EQ(found, stored.values) << published.name;
+  }
 }
 
 TEST_P(FamilyFixtures, GreedyTextOverKeptKeysIsThatOfTransformers) {
