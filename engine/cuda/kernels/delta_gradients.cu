@@ -1,0 +1,408 @@
+// Gradients of a chunk's q, k, v, g and beta, for all chunks at a time.
+#include "engine/cuda/kernels/delta_stages.cuh"
+
+namespace sluice::engine::cuda {
+namespace {
+
+constexpr int kHalves = 2;    ///< Warps that share a row of a chunk's pairs.
+constexpr int kQuarters = 4;  ///< Warps that share a column of them.
+
+struct GradientSpace {
+  SharedHalves q, k, d_output;
+  SharedFloats added, d_right;   ///< N, and dN, then dR.
+  SharedFloats system, d_pairs;  ///< (I + A)^-1, then the gradients of k_i k_j and of q_i k_j.
+  ChunkFactors of;
+  float *d_sum, *d_beta;
+  /// Sums of each warp over its columns of the state: q dQ, k dK and k dY of each token.
+  float *from_q, *from_k, *from_y;
+  float *row_sums, *row_beta;  ///< Sums of warps over their columns of pairs.
+  float* column_sums;          ///< Sums of warps over their rows of pairs.
+  float* warp_sums;
+
+  __host__ __device__ GradientSpace(SharedSpace& space, int key_dim, int value_dim)
+      : q(space.halves(kChunk, key_dim)),
+        k(space.halves(kChunk, key_dim)),
+        d_output(space.halves(kChunk, value_dim)),
+        added(space.floats(kChunk, value_dim)),
+        d_right(space.floats(kChunk, value_dim)),
+        system(space.floats(kChunk, kChunk)),
+        d_pairs(space.floats(kChunk, kChunk)),
+        of(space),
+        d_sum(space.take<float>(kChunk)),
+        d_beta(space.take<float>(kChunk)),
+        from_q(space.take<float>(kDeltaWarps * kChunk)),
+        from_k(space.take<float>(kDeltaWarps * kChunk)),
+        from_y(space.take<float>(kDeltaWarps * kChunk)),
+        row_sums(space.take<float>(kHalves * kChunk)),
+        row_beta(space.take<float>(kHalves * kChunk)),
+        column_sums(space.take<float>(kQuarters * kChunk)),
+        warp_sums(space.take<float>(kDeltaWarps)) {}
+};
+
+/// A block's chunk and what it reads of the part.
+struct ChunkPlace {
+  DeltaChunkRange chunk;
+  std::int64_t token;  ///< First token of the chunk, of all.
+  std::int64_t row;    ///< Index of that token and the head in the part's arrays.
+  std::int64_t step;   ///< Rows between tokens.
+  int head, global_head;
+  const float *state, *d_state;  ///< S before and dS' after the chunk; null where they are 0.
+};
+
+__device__ ChunkPlace place_of(const DeltaPartView& part, std::int64_t sequence, int head,
+                               const DeltaChunkRange& chunk) {
+  const float* state =
+      chunk.begins ? nullptr : part.states + part.state(sequence, chunk.first, head);
+  const float* d_state =
+      chunk.ends ? nullptr
+                 : part.d_states + part.state(sequence, chunk.first + chunk.tokens, head);
+  return {chunk,   part.token(sequence) + chunk.first, part.row(sequence, chunk.first, head),
+          part.heads, head, part.first_head + head, state, d_state};
+}
+
+__device__ void load_chunk_of(const DeltaPartView& part, std::int64_t sequence,
+                              const ChunkPlace& at, int key_dim, int value_dim,
+                              const std::uint16_t* d_o, const GradientSpace& space) {
+  const std::uint16_t* inputs = part.mixed + at.token * part.channels;
+  const int tokens = at.chunk.tokens;
+  load_chunk(inputs + part.q_column(at.head), part.channels, tokens, key_dim, space.q);
+  load_chunk(inputs + part.k_column(at.head), part.channels, tokens, key_dim, space.k);
+  const std::int64_t values = static_cast<std::int64_t>(part.value_heads) * value_dim;
+  load_chunk(d_o + at.token * values + static_cast<std::int64_t>(at.global_head) * value_dim,
+             values, tokens, value_dim, space.d_output);
+  load_chunk(part.added + at.row * value_dim, at.step * value_dim, tokens, value_dim, space.added);
+  load_chunk(part.d_added + at.row * part.widest(), at.step * part.widest(), tokens, value_dim,
+             space.d_right);
+  load_chunk(part.system + at.row * kChunk, at.step * kChunk, tokens, kChunk, space.system);
+  space.of.load(part, sequence, at.chunk, at.head);
+}
+
+/// d_right := (I + A)^-T d_right. All threads call this.
+__device__ void solve_transposed(int value_dim, const GradientSpace& space) {
+  const int slice = static_cast<int>(threadIdx.x) / kWarp * 16;
+  DeltaTile<4, 2> d_right;
+  if (slice < value_dim) {
+    d_right.add(
+        kChunk, [&](int i, int k) { return space.system(k, i); },
+        [&](int k, int j) { return space.d_right(k, slice + j); });
+  }
+  __syncthreads();
+  if (slice < value_dim) {
+    d_right.each([&](int i, int j, float sum) { space.d_right.at(i, slice + j) = sum; });
+  }
+  __syncthreads();
+}
+
+/// dv = beta dR, and dR v of each token.
+__device__ void pass_values(const DeltaPartView& part, const ChunkPlace& at, int value_dim,
+                            const GradientSpace& space, std::uint16_t* d_mixed) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  for (int i = static_cast<int>(threadIdx.x) / kWarp; i < kChunk; i += kDeltaWarps) {
+    float sum = 0;
+    const std::int64_t from = (at.token + i) * part.channels + part.v_column(at.head);
+    for (int c = lane; c < value_dim && i < at.chunk.tokens; c += kWarp) {
+      const float d = space.d_right(i, c);
+      sum = fmaf(d, low_half(part.mixed[from + c]), sum);
+      d_mixed[from + c] = static_cast<std::uint16_t>(pack(space.of.beta[i] * d, 0));
+    }
+    sum = lane_sum(sum);
+    if (lane == 0) space.d_beta[i] = sum;
+  }
+}
+
+/// Adds the four lanes of a row's sums, which a tile has in four columns each.
+__device__ float of_row(float value) { return lane_sum<4>(value); }
+
+/// out[i] = the sum over this warp's columns of x(i, column) sum(i, column), for each token i.
+template <class X>
+__device__ void dot_rows(const DeltaTile<4, 2>& tile, const X& x, float* out) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  float rows[8] = {};
+#pragma unroll
+  for (int r = 0; r < 8; ++r) {
+    const int row = r / 2 * 16 + r % 2 * 8 + lane / 4;
+#pragma unroll
+    for (int c = 0; c < 4; ++c) {
+      const float sum = tile.sum[r / 2][c / 2][r % 2 * 2 + c % 2];
+      rows[r] = fmaf(x(row, c / 2 * 8 + lane % 4 * 2 + c % 2), sum, rows[r]);
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < 8; ++r) {
+    const float sum = of_row(rows[r]);
+    if (lane % 4 == 0) out[r / 2 * 16 + r % 2 * 8 + lane / 4] = sum;
+  }
+}
+
+/// Parts of dQ and dK that pass through the state, and products of them with q and k.
+__device__ void pass_state(const ChunkPlace& at, int value_dim, int slice,
+                           const GradientSpace& space, DeltaTile<4, 2>& d_q,
+                           DeltaTile<4, 2>& d_k) {
+  const ChunkFactors& of = space.of;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  const auto key = [&](int i, int j) { return space.k(i, slice + j) * of.k[i]; };
+  if (at.d_state != nullptr) {
+    // X = N dS'^T: dK = diag(L) X.
+    d_k.add(
+        value_dim, [&](int i, int k) { return space.added(i, k); },
+        [&](int k, int j) { return at.d_state[(slice + j) * value_dim + k]; });
+    d_k.each([&](int i, int, float& sum) { sum *= of.to_end[i]; });
+  }
+  dot_rows(d_k, key, space.from_k + warp * kChunk);
+  DeltaTile<4, 2> from_y;
+  if (at.state != nullptr) {
+    // dQ = diag(E) dO S^T; dY S^T = -diag(beta E) dR S^T.
+    const auto state = [&](int k, int j) { return at.state[(slice + j) * value_dim + k]; };
+    d_q.add(value_dim, [&](int i, int k) { return space.d_output(i, k); }, state);
+    from_y.add(value_dim, [&](int i, int k) { return space.d_right(i, k); }, state);
+    d_q.each([&](int i, int, float& sum) { sum *= of.from_start[i]; });
+    from_y.each([&](int i, int, float& sum) { sum *= of.from_start[i]; });
+  }
+  dot_rows(d_q, [&](int i, int j) { return space.q(i, slice + j) * of.q[i]; },
+           space.from_q + warp * kChunk);
+  dot_rows(from_y, key, space.from_y + warp * kChunk);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+#pragma unroll
+    for (int j = 0; j < 2; ++j) {
+#pragma unroll
+      for (int r = 0; r < 4; ++r) {
+        const int token = i * 16 + static_cast<int>(threadIdx.x) % kWarp / 4 + r / 2 * 8;
+        d_k.sum[i][j][r] = fmaf(-of.beta[token], from_y.sum[i][j][r], d_k.sum[i][j][r]);
+      }
+    }
+  }
+}
+
+/// Adds up what warps found for each token: gradients of E and L, and what passes to beta.
+__device__ void gather_tokens(const ChunkPlace& at, int key_dim, int value_dim,
+                              const GradientSpace& space) {
+  float through = 0;  // <S, dS'>
+  if (at.state != nullptr && at.d_state != nullptr) {
+    for (int i = static_cast<int>(threadIdx.x); i < key_dim * value_dim; i += kDeltaThreads) {
+      through = fmaf(at.state[i], at.d_state[i], through);
+    }
+  }
+  through = block_sum(through, space.warp_sums) * space.of.through();
+  const int i = static_cast<int>(threadIdx.x);
+  const int warps = key_dim / 16;
+  if (i < kChunk) {
+    float q = 0, k = 0, y = 0;
+    for (int w = 0; w < warps; ++w) {
+      q += space.from_q[w * kChunk + i];
+      k += space.from_k[w * kChunk + i];
+      y += space.from_y[w * kChunk + i];
+    }
+    space.from_k[i] = k;
+    space.d_sum[i] = q - k - space.of.beta[i] * y;
+    space.d_beta[i] -= y;
+  }
+  __syncthreads();
+  if (i == 0) {
+    float all = through;
+    for (int token = 0; token < kChunk; ++token) all += space.from_k[token];
+    space.d_sum[at.chunk.tokens - 1] += all;
+  }
+}
+
+/// Gradients of the products k_i k_j, to `system`, and q_i k_j, to `d_pairs`, and through the
+/// decays between tokens.
+__device__ void pass_pairs(const DeltaPartView& part, const ChunkPlace& at, int key_dim,
+                           int value_dim, const GradientSpace& space) {
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int rows = warp / 2 * 16, columns = warp % 2 * 32;
+  const ChunkFactors& of = space.of;
+  const auto added = [&](int k, int j) { return space.added(columns + j, k); };
+  DeltaTile<1, 4> d_system, d_attention, kk;
+  d_system.add(value_dim, [&](int i, int k) { return -space.d_right(rows + i, k); }, added);
+  d_attention.add(value_dim, [&](int i, int k) { return space.d_output(rows + i, k); }, added);
+  kk.add(
+      key_dim, [&](int i, int k) { return space.k(rows + i, k); },
+      [&](int k, int j) { return space.k(columns + j, k); });
+  float of_rows[2] = {}, of_beta[2] = {}, of_columns[4][2] = {};
+#pragma unroll
+  for (int fragment = 0; fragment < 4; ++fragment) {
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+      const int i = rows + lane / 4 + r / 2 * 8;
+      const int j = columns + fragment * 8 + lane % 4 * 2 + r % 2;
+      const bool sees = j <= i && i < at.chunk.tokens;
+      const float decay = sees ? expf(of.sum[i] - of.sum[j]) : 0.0f;
+      const float d_a = j < i ? d_system.sum[0][fragment][r] : 0.0f;
+      const float d_p = d_attention.sum[0][fragment][r];
+      const float pair = of.k[i] * of.k[j] * kk.sum[0][fragment][r] * decay;
+      const float p = sees ? part.attention[(at.row + i * at.step) * kChunk + j] : 0.0f;
+      // dD D, from both products that D multiplies.
+      const float d = d_a * of.beta[i] * pair + d_p * p;
+      of_rows[r / 2] += d;
+      of_beta[r / 2] = fmaf(d_a, pair, of_beta[r / 2]);
+      of_columns[fragment][r % 2] += d;
+      space.system.at(i, j) = d_a * of.beta[i] * decay;
+      space.d_pairs.at(i, j) = d_p * decay;
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const float d = of_row(of_rows[r]), beta = of_row(of_beta[r]);
+    const int at_row = warp % 2 * kChunk + rows + lane / 4 + r * 8;
+    if (lane % 4 == 0) {
+      space.row_sums[at_row] = d;
+      space.row_beta[at_row] = beta;
+    }
+  }
+#pragma unroll
+  for (int fragment = 0; fragment < 4; ++fragment) {
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+      float d = of_columns[fragment][c];
+      for (int distance = 4; distance < kWarp; distance *= 2) {
+        d += __shfl_xor_sync(kAllLanes, d, distance);
+      }
+      if (lane < 4) {
+        space.column_sums[warp / 2 * kChunk + columns + fragment * 8 + lane * 2 + c] = d;
+      }
+    }
+  }
+}
+
+/// Gradients of g and beta: g_i is part of gamma_j for j >= i.
+__device__ void write_gates(const DeltaPartView& part, const ChunkPlace& at,
+                            const GradientSpace& space, const DeltaRuleGradients& gradients) {
+  const int i = static_cast<int>(threadIdx.x);
+  if (i < kChunk) {
+    float d = space.d_sum[i] + (space.row_sums[i] + space.row_sums[kChunk + i]);
+    for (int quarter = 0; quarter < kQuarters; ++quarter) {
+      d -= space.column_sums[quarter * kChunk + i];
+    }
+    space.d_sum[i] = d;
+    space.d_beta[i] += space.row_beta[i] + space.row_beta[kChunk + i];
+  }
+  __syncthreads();
+  if (i >= at.chunk.tokens) return;
+  float sum = 0;
+  for (int token = at.chunk.tokens - 1; token >= i; --token) sum += space.d_sum[token];
+  const std::int64_t to = (at.token + i) * part.value_heads + at.global_head;
+  gradients.g[to] = sum;
+  gradients.beta[to] = space.d_beta[i];
+}
+
+/// dQ += (dP D) K and dK += (M + M^T) K + (dP D)^T Q, to the places of W and dN.
+__device__ void finish_keys(const DeltaPartView& part, const ChunkPlace& at, int key_dim,
+                            int slice, const GradientSpace& space, DeltaTile<4, 2>& d_q,
+                            DeltaTile<4, 2>& d_k) {
+  const ChunkFactors& of = space.of;
+  const auto key = [&](int k, int j) { return space.k(k, slice + j) * of.k[k]; };
+  d_q.add(kChunk, [&](int i, int k) { return space.d_pairs(i, k); }, key);
+  d_k.add(
+      kChunk, [&](int i, int k) { return space.system(i, k) + space.system(k, i); }, key);
+  d_k.add(
+      kChunk, [&](int i, int k) { return space.d_pairs(k, i); },
+      [&](int k, int j) { return space.q(k, slice + j) * of.q[k]; });
+  d_q.each([&](int i, int j, float sum) {
+    if (i < at.chunk.tokens) part.erased[(at.row + i * at.step) * key_dim + slice + j] = sum;
+  });
+  d_k.each([&](int i, int j, float sum) {
+    if (i < at.chunk.tokens) {
+      part.d_added[(at.row + i * at.step) * part.widest() + slice + j] = sum;
+    }
+  });
+}
+
+/// One block per 64 tokens of a sequence, for a head.
+template <int Width>
+__global__ void __launch_bounds__(kDeltaThreads)
+    pass_chunks(DeltaPartView part, const std::uint16_t* d_o, DeltaRuleGradients gradients) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  const int key_dim = Width > 0 ? Width : part.key_dim;
+  const int value_dim = Width > 0 ? Width : part.value_dim;
+  SharedSpace shared(memory);
+  const GradientSpace space(shared, key_dim, value_dim);
+  const std::int64_t windows = planner::delta_states(part.length);
+  const std::int64_t sequence = blockIdx.x / windows, base = part.token(sequence);
+  const int slice = static_cast<int>(threadIdx.x) / kWarp * 16;
+  for_chunks_of_window(part, base, blockIdx.x % windows, [&](const DeltaChunkRange& chunk) {
+    const ChunkPlace at = place_of(part, sequence, static_cast<int>(blockIdx.y), chunk);
+    load_chunk_of(part, sequence, at, key_dim, value_dim, d_o, space);
+    __syncthreads();
+    solve_transposed(value_dim, space);
+    pass_values(part, at, value_dim, space, gradients.mixed);
+    DeltaTile<4, 2> d_q, d_k;
+    if (slice < key_dim) pass_state(at, value_dim, slice, space, d_q, d_k);
+    __syncthreads();
+    gather_tokens(at, key_dim, value_dim, space);
+    pass_pairs(part, at, key_dim, value_dim, space);
+    __syncthreads();
+    write_gates(part, at, space, gradients);
+    if (slice < key_dim) finish_keys(part, at, key_dim, slice, space, d_q, d_k);
+    __syncthreads();
+  });
+}
+
+/// One warp per token, key head of the part, and q or k: adds up the value heads that it serves,
+/// and with u the unit vector and du its gradient: dx = (du - u (u du)) / |x|.
+__global__ void __launch_bounds__(kDeltaThreads)
+    pass_lengths(DeltaPartView part, std::uint16_t* d_mixed) {
+  constexpr int kPerLane = static_cast<int>(kMostDeltaHead) / kWarp;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const std::int64_t index =
+      static_cast<std::int64_t>(blockIdx.x) * kDeltaWarps + static_cast<int>(threadIdx.x) / kWarp;
+  const int key_heads = part.heads / part.served;
+  if (index >= part.sequences * part.length * key_heads * 2) return;
+  const bool is_key = index % 2 != 0;
+  const int head = static_cast<int>(index / 2 % key_heads) * part.served;
+  const std::int64_t token = index / 2 / key_heads;  // Of the part.
+  const std::int64_t global_token = part.token(0) + token;
+  const float* from = is_key ? part.d_added : part.erased;
+  const int stride = is_key ? part.widest() : part.key_dim;
+  const std::int64_t place =
+      global_token * part.channels + (is_key ? part.k_column(head) : part.q_column(head));
+  const int key_head = (part.first_head + head) / part.served;
+  const float factor =
+      part.lengths[global_token * 2 * part.key_heads + (is_key ? part.key_heads : 0) + key_head];
+  const float scale = is_key ? 1.0f : rsqrtf(static_cast<float>(part.key_dim));
+  float x[kPerLane], d[kPerLane];
+  float along = 0;
+#pragma unroll
+  for (int i = 0; i < kPerLane; ++i) {
+    const int c = lane + i * kWarp;
+    x[i] = d[i] = 0;
+    if (c >= part.key_dim) continue;
+    x[i] = low_half(part.mixed[place + c]);
+    for (int h = 0; h < part.served; ++h) d[i] += from[(token * part.heads + head + h) * stride + c];
+    along = fmaf(x[i], d[i], along);
+  }
+  along = lane_sum(along) * factor * factor;
+#pragma unroll
+  for (int i = 0; i < kPerLane; ++i) {
+    const int c = lane + i * kWarp;
+    if (c >= part.key_dim) continue;
+    d_mixed[place + c] =
+        static_cast<std::uint16_t>(pack(factor * scale * (d[i] - x[i] * along), 0));
+  }
+}
+
+}  // namespace
+
+void delta_chunk_gradients(CUstream_st* stream, const DeltaPartView& part, const std::uint16_t* d_o,
+                           const DeltaRuleGradients& gradients) {
+  with_head_width(part, [&](auto width) {
+    const auto kernel = pass_chunks<decltype(width)::value>;
+    const std::size_t bytes = shared_bytes<GradientSpace>(part.key_dim, part.value_dim);
+    allow_shared(kernel, bytes);
+    const dim3 grid(static_cast<unsigned>(part.sequences * planner::delta_states(part.length)),
+                    static_cast<unsigned>(part.heads));
+    kernel<<<grid, kDeltaThreads, bytes, stream>>>(part, d_o, gradients);
+    check_launch("delta_chunk_gradients");
+  });
+}
+
+void delta_lengths_backward(CUstream_st* stream, const DeltaPartView& part,
+                            const DeltaRuleGradients& gradients) {
+  const std::int64_t rows = part.sequences * part.length * (part.heads / part.served) * 2;
+  pass_lengths<<<static_cast<unsigned>(ceil_div(rows, kDeltaWarps)), kDeltaThreads, 0, stream>>>(
+      part, gradients.mixed);
+  check_launch("delta_lengths_backward");
+}
+
+}  // namespace sluice::engine::cuda

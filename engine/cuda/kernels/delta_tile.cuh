@@ -1,0 +1,179 @@
+// Small matrix products within a thread block, on tensor cores: a warp computes a tile of sums from
+// elements that functions give.
+#pragma once
+
+#include "engine/cuda/kernels/delta_part.cuh"
+
+namespace sluice::engine::cuda {
+
+/// The bits of `x`, rounded to the nearest tf32.
+__device__ inline std::uint32_t to_tf32(float x) {
+  std::uint32_t bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+  return bits;
+}
+
+/// Sums of 16 Rows x 8 Columns products that one warp computes, in registers.
+template <int Rows, int Columns>
+struct DeltaTile {
+  float sum[Rows][Columns][4] = {};
+
+  /// sum[i, j] += sum over k < depth of a(i, k) b(k, j); depth is a multiple of 8.
+  template <class A, class B>
+  __device__ void add(int depth, const A& a, const B& b) {
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const int group = lane / 4, in_group = lane % 4;
+#pragma unroll 2
+    for (int k = 0; k < depth; k += 8) {
+      std::uint32_t left[Rows][4];
+#pragma unroll
+      for (int i = 0; i < Rows; ++i) {
+        left[i][0] = to_tf32(a(i * 16 + group, k + in_group));
+        left[i][1] = to_tf32(a(i * 16 + group + 8, k + in_group));
+        left[i][2] = to_tf32(a(i * 16 + group, k + in_group + 4));
+        left[i][3] = to_tf32(a(i * 16 + group + 8, k + in_group + 4));
+      }
+#pragma unroll
+      for (int j = 0; j < Columns; ++j) {
+        const std::uint32_t low = to_tf32(b(k + in_group, j * 8 + group));
+        const std::uint32_t high = to_tf32(b(k + in_group + 4, j * 8 + group));
+#pragma unroll
+        for (int i = 0; i < Rows; ++i) {
+          float(&c)[4] = sum[i][j];
+          asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+              "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+              : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+              : "r"(left[i][0]), "r"(left[i][1]), "r"(left[i][2]), "r"(left[i][3]), "r"(low),
+                "r"(high));
+        }
+      }
+    }
+  }
+  /// Calls body(row, column, sum) for each sum of this lane.
+  template <class Body>
+  __device__ void each(const Body& body) {
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+#pragma unroll
+    for (int i = 0; i < Rows; ++i) {
+#pragma unroll
+      for (int j = 0; j < Columns; ++j) {
+#pragma unroll
+        for (int r = 0; r < 4; ++r) {
+          body(i * 16 + lane / 4 + r / 2 * 8, j * 8 + lane % 4 * 2 + r % 2, sum[i][j][r]);
+        }
+      }
+    }
+  }
+};
+
+/// A matrix in shared memory.
+template <class T>
+struct SharedMatrix {
+  T* data;
+  int stride;
+  [[nodiscard]] __device__ float operator()(int row, int column) const {
+    return data[row * stride + column];
+  }
+  [[nodiscard]] __device__ T& at(int row, int column) const { return data[row * stride + column]; }
+};
+template <>
+__device__ inline float SharedMatrix<std::uint16_t>::operator()(int row, int column) const {
+  return low_half(data[row * stride + column]);
+}
+using SharedFloats = SharedMatrix<float>;
+using SharedHalves = SharedMatrix<std::uint16_t>;
+
+/// Unused elements between rows in shared memory, by which tiles are read without conflicts.
+inline constexpr int kHalvesGap = 8, kFloatsGap = 4;
+
+/// Hands out dynamic shared memory, in the same order on the host, which counts it.
+class SharedSpace {
+ public:
+  __host__ __device__ explicit SharedSpace(unsigned char* memory) : next_(memory) {}
+  template <class T>
+  __host__ __device__ T* take(int count) {
+    T* taken = reinterpret_cast<T*>(next_);
+    next_ += (static_cast<std::size_t>(count) * sizeof(T) + 15) / 16 * 16;
+    return taken;
+  }
+  __host__ __device__ SharedFloats floats(int rows, int columns, int gap = kFloatsGap) {
+    return {take<float>(rows * (columns + gap)), columns + gap};
+  }
+  __host__ __device__ SharedHalves halves(int rows, int columns) {
+    return {take<std::uint16_t>(rows * (columns + kHalvesGap)), columns + kHalvesGap};
+  }
+  [[nodiscard]] __host__ __device__ unsigned char* end() const { return next_; }
+
+ private:
+  unsigned char* next_;
+};
+
+/// Copies `rows` rows of `columns` elements, `stride` apart, to shared memory, and zeros to the
+/// rows behind them up to a chunk. Rows are multiples of 16 bytes.
+template <class T>
+__device__ void load_chunk(const T* from, std::int64_t stride, int rows, int columns,
+                           const SharedMatrix<T>& to) {
+  constexpr int kEach = 16 / static_cast<int>(sizeof(T));
+  const int vectors = columns / kEach;
+  for (int v = static_cast<int>(threadIdx.x); v < kChunk * vectors; v += kDeltaThreads) {
+    const int row = v / vectors, column = v % vectors * kEach;
+    *reinterpret_cast<uint4*>(&to.at(row, column)) =
+        row < rows ? *reinterpret_cast<const uint4*>(from + row * stride + column)
+                   : make_uint4(0, 0, 0, 0);
+  }
+}
+
+/// Factors of a chunk's tokens for one head; those behind the last token are 0, as its decay is 1.
+struct ChunkFactors {
+  float *sum, *from_start, *to_end;  ///< gamma, E and L.
+  float *q, *k;                      ///< What normalises q, with its scale, and k.
+  float* beta;
+
+  __host__ __device__ explicit ChunkFactors(SharedSpace& space)
+      : sum(space.take<float>(kChunk)),
+        from_start(space.take<float>(kChunk)),
+        to_end(space.take<float>(kChunk)),
+        q(space.take<float>(kChunk)),
+        k(space.take<float>(kChunk)),
+        beta(space.take<float>(kChunk)) {}
+
+  /// Fills all by the first 64 threads; the caller passes a barrier behind.
+  __device__ void load(const DeltaPartView& part, std::int64_t sequence,
+                       const DeltaChunkRange& chunk, int head) const {
+    const int i = static_cast<int>(threadIdx.x);
+    if (i >= kChunk) return;
+    const int lane = i % kWarp;
+    const std::int64_t first = part.token(sequence) + chunk.first;
+    const int global_head = part.first_head + head;
+    const auto decay_of = [&](int token) {
+      return token < chunk.tokens ? part.g[(first + token) * part.value_heads + global_head] : 0.0f;
+    };
+    // Both warps add up the first 32 tokens, so that neither waits for the other.
+    float low = decay_of(lane), high = decay_of(lane + kWarp);
+#pragma unroll
+    for (int distance = 1; distance < kWarp; distance *= 2) {
+      const float before = __shfl_up_sync(kAllLanes, low, static_cast<unsigned>(distance));
+      const float behind = __shfl_up_sync(kAllLanes, high, static_cast<unsigned>(distance));
+      if (lane >= distance) {
+        low += before;
+        high += behind;
+      }
+    }
+    high += __shfl_sync(kAllLanes, low, kWarp - 1);
+    const float all = __shfl_sync(kAllLanes, high, kWarp - 1);
+    const float gamma = i < kWarp ? low : high;
+    const bool exists = i < chunk.tokens;
+    sum[i] = gamma;
+    from_start[i] = expf(gamma);
+    to_end[i] = expf(all - gamma);
+    const float* lengths = part.lengths + (first + i) * 2 * part.key_heads;
+    const int key_head = global_head / part.served;
+    q[i] = exists ? lengths[key_head] * rsqrtf(static_cast<float>(part.key_dim)) : 0.0f;
+    k[i] = exists ? lengths[part.key_heads + key_head] : 0.0f;
+    beta[i] = exists ? part.beta[(first + i) * part.value_heads + global_head] : 0.0f;
+  }
+  /// exp(gamma of the chunk's last token).
+  [[nodiscard]] __device__ float through() const { return from_start[kChunk - 1]; }
+};
+
+}  // namespace sluice::engine::cuda
