@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "planner/scratch/tiled_attention.hpp"
+
 namespace sluice::planner {
 namespace {
 
@@ -22,14 +24,6 @@ class DeltaOffsets {
  private:
   Bytes next_{0};
 };
-
-/// Largest divisor of `all` below `value`.
-std::int64_t next_divisor(std::int64_t all, std::int64_t value) {
-  do {
-    --value;
-  } while (all % value != 0);
-  return value;
-}
 
 }  // namespace
 

@@ -53,18 +53,18 @@ struct DeltaRuleSpace {
 /// Byte offsets of a gated delta net's scratch, from the beginning of its range on, each a multiple
 /// of 256.
 struct CudaDeltaSpace {
-  Bytes mixed;      ///< Offset of bf16 [tokens, channels]: the convolution's output.
-  Bytes d_mixed;    ///< Offset of bf16 [tokens, channels]: its gradient.
-  Bytes d_rows;     ///< Offset of bf16 [tokens, delta_row]: gradients of projections.
-  Bytes output;     ///< Offset of bf16 [tokens, values]: the norm's output.
-  Bytes d_output;   ///< Offset of bf16 [tokens, values]: its gradient, then that of its input.
-  Bytes lengths;    ///< Offset of fp32 [tokens, 2 key_heads]: 1 / |q|, then 1 / |k|.
-  Bytes decay;      ///< Offset of fp32 [tokens, value_heads]: g.
-  Bytes beta;       ///< Offset of fp32 [tokens, value_heads].
-  Bytes d_decay;    ///< Offset of fp32 [tokens, value_heads].
-  Bytes d_beta;     ///< Offset of fp32 [tokens, value_heads].
-  Bytes starts;     ///< Offset of int32 [tokens]: position at which each token's document begins.
-  Bytes rule;       ///< Offset of the arrays of a DeltaRuleSpace; empty where sequences are split.
+  Bytes mixed;     ///< Offset of bf16 [tokens, channels]: the convolution's output.
+  Bytes d_mixed;   ///< Offset of bf16 [tokens, channels]: its gradient.
+  Bytes d_rows;    ///< Offset of bf16 [tokens, delta_row]: gradients of projections.
+  Bytes output;    ///< Offset of bf16 [tokens, values]: the norm's output.
+  Bytes d_output;  ///< Offset of bf16 [tokens, values]: its gradient, then that of its input.
+  Bytes lengths;   ///< Offset of fp32 [tokens, 2 key_heads]: 1 / |q|, then 1 / |k|.
+  Bytes decay;     ///< Offset of fp32 [tokens, value_heads]: g.
+  Bytes beta;      ///< Offset of fp32 [tokens, value_heads].
+  Bytes d_decay;   ///< Offset of fp32 [tokens, value_heads].
+  Bytes d_beta;    ///< Offset of fp32 [tokens, value_heads].
+  Bytes starts;    ///< Offset of int32 [tokens]: position at which each token's document begins.
+  Bytes rule;      ///< Offset of the arrays of a DeltaRuleSpace; empty where sequences are split.
   Bytes total;
 };
 /// Scratch of the job's gated delta nets, all zero where the model has none.

@@ -17,8 +17,7 @@ __device__ std::uint16_t to_bf16(double x) {
   return static_cast<std::uint16_t>(pack(static_cast<float>(x), 0));
 }
 
-__global__ void __launch_bounds__(kThreads)
-    make_gates(DeltaGates gates, float* g, float* beta) {
+__global__ void __launch_bounds__(kThreads) make_gates(DeltaGates gates, float* g, float* beta) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= gates.tokens * gates.heads) return;
   const std::int64_t head = i % gates.heads, at = i / gates.heads * gates.row + head;
@@ -74,7 +73,7 @@ void delta_gates_backward(CUstream_st* stream, const DeltaGates& gates, const fl
                           const float* d_beta, const DeltaGateGradients& gradients) {
   check_gates(gates);
   gates_gradient<<<static_cast<unsigned>(gates.heads), kThreads, 0, stream>>>(gates, d_g, d_beta,
-                                                                             gradients);
+                                                                              gradients);
   check_launch("delta_gates_backward");
 }
 

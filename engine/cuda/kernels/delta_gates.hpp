@@ -13,9 +13,9 @@ namespace sluice::engine::cuda {
 /// Projections of tokens, and parameters of a layer's decay: two numbers for every value head.
 struct DeltaGates {
   std::int64_t tokens, heads;
-  std::int64_t row;        ///< Elements between rows of `b` and `a`.
-  const std::uint16_t* b;  ///< What learning rates are made of, bf16 [tokens, heads].
-  const std::uint16_t* a;  ///< What decays are made of, bf16 [tokens, heads].
+  std::int64_t row;                ///< Elements between rows of `b` and `a`.
+  const std::uint16_t* b;          ///< What learning rates are made of, bf16 [tokens, heads].
+  const std::uint16_t* a;          ///< What decays are made of, bf16 [tokens, heads].
   const std::uint16_t* log_rate;   ///< A_log, bf16 [heads].
   const std::uint16_t* time_bias;  ///< dt_bias, bf16 [heads].
 };

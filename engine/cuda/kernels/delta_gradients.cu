@@ -54,10 +54,15 @@ __device__ ChunkPlace place_of(const DeltaPartView& part, std::int64_t sequence,
   const float* state =
       chunk.begins ? nullptr : part.states + part.state(sequence, chunk.first, head);
   const float* d_state =
-      chunk.ends ? nullptr
-                 : part.d_states + part.state(sequence, chunk.first + chunk.tokens, head);
-  return {chunk,   part.token(sequence) + chunk.first, part.row(sequence, chunk.first, head),
-          part.heads, head, part.first_head + head, state, d_state};
+      chunk.ends ? nullptr : part.d_states + part.state(sequence, chunk.first + chunk.tokens, head);
+  return {chunk,
+          part.token(sequence) + chunk.first,
+          part.row(sequence, chunk.first, head),
+          part.heads,
+          head,
+          part.first_head + head,
+          state,
+          d_state};
 }
 
 __device__ void load_chunk_of(const DeltaPartView& part, std::int64_t sequence,
@@ -136,8 +141,7 @@ __device__ void dot_rows(const DeltaTile<4, 2>& tile, const X& x, float* out) {
 
 /// Parts of dQ and dK that pass through the state, and products of them with q and k.
 __device__ void pass_state(const ChunkPlace& at, int value_dim, int slice,
-                           const GradientSpace& space, DeltaTile<4, 2>& d_q,
-                           DeltaTile<4, 2>& d_k) {
+                           const GradientSpace& space, DeltaTile<4, 2>& d_q, DeltaTile<4, 2>& d_k) {
   const ChunkFactors& of = space.of;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const auto key = [&](int i, int j) { return space.k(i, slice + j) * of.k[i]; };
@@ -153,13 +157,16 @@ __device__ void pass_state(const ChunkPlace& at, int value_dim, int slice,
   if (at.state != nullptr) {
     // dQ = diag(E) dO S^T; dY S^T = -diag(beta E) dR S^T.
     const auto state = [&](int k, int j) { return at.state[(slice + j) * value_dim + k]; };
-    d_q.add(value_dim, [&](int i, int k) { return space.d_output(i, k); }, state);
-    from_y.add(value_dim, [&](int i, int k) { return space.d_right(i, k); }, state);
+    d_q.add(
+        value_dim, [&](int i, int k) { return space.d_output(i, k); }, state);
+    from_y.add(
+        value_dim, [&](int i, int k) { return space.d_right(i, k); }, state);
     d_q.each([&](int i, int, float& sum) { sum *= of.from_start[i]; });
     from_y.each([&](int i, int, float& sum) { sum *= of.from_start[i]; });
   }
-  dot_rows(d_q, [&](int i, int j) { return space.q(i, slice + j) * of.q[i]; },
-           space.from_q + warp * kChunk);
+  dot_rows(
+      d_q, [&](int i, int j) { return space.q(i, slice + j) * of.q[i]; },
+      space.from_q + warp * kChunk);
   dot_rows(from_y, key, space.from_y + warp * kChunk);
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
@@ -215,8 +222,10 @@ __device__ void pass_pairs(const DeltaPartView& part, const ChunkPlace& at, int 
   const ChunkFactors& of = space.of;
   const auto added = [&](int k, int j) { return space.added(columns + j, k); };
   DeltaTile<1, 4> d_system, d_attention, kk;
-  d_system.add(value_dim, [&](int i, int k) { return -space.d_right(rows + i, k); }, added);
-  d_attention.add(value_dim, [&](int i, int k) { return space.d_output(rows + i, k); }, added);
+  d_system.add(
+      value_dim, [&](int i, int k) { return -space.d_right(rows + i, k); }, added);
+  d_attention.add(
+      value_dim, [&](int i, int k) { return space.d_output(rows + i, k); }, added);
   kk.add(
       key_dim, [&](int i, int k) { return space.k(rows + i, k); },
       [&](int k, int j) { return space.k(columns + j, k); });
@@ -288,12 +297,13 @@ __device__ void write_gates(const DeltaPartView& part, const ChunkPlace& at,
 }
 
 /// dQ += (dP D) K and dK += (M + M^T) K + (dP D)^T Q, to the places of W and dN.
-__device__ void finish_keys(const DeltaPartView& part, const ChunkPlace& at, int key_dim,
-                            int slice, const GradientSpace& space, DeltaTile<4, 2>& d_q,
+__device__ void finish_keys(const DeltaPartView& part, const ChunkPlace& at, int key_dim, int slice,
+                            const GradientSpace& space, DeltaTile<4, 2>& d_q,
                             DeltaTile<4, 2>& d_k) {
   const ChunkFactors& of = space.of;
   const auto key = [&](int k, int j) { return space.k(k, slice + j) * of.k[k]; };
-  d_q.add(kChunk, [&](int i, int k) { return space.d_pairs(i, k); }, key);
+  d_q.add(
+      kChunk, [&](int i, int k) { return space.d_pairs(i, k); }, key);
   d_k.add(
       kChunk, [&](int i, int k) { return space.system(i, k) + space.system(k, i); }, key);
   d_k.add(
@@ -369,7 +379,8 @@ __global__ void __launch_bounds__(kDeltaThreads)
     x[i] = d[i] = 0;
     if (c >= part.key_dim) continue;
     x[i] = low_half(part.mixed[place + c]);
-    for (int h = 0; h < part.served; ++h) d[i] += from[(token * part.heads + head + h) * stride + c];
+    for (int h = 0; h < part.served; ++h)
+      d[i] += from[(token * part.heads + head + h) * stride + c];
     along = fmaf(x[i], d[i], along);
   }
   along = lane_sum(along) * factor * factor;

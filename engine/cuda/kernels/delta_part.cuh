@@ -67,7 +67,8 @@ __device__ inline DeltaChunkRange chunk_at(const DeltaPartView& part, std::int64
                                            std::int64_t first) {
   const int start = part.start(base + first);
   const std::int64_t mine = first + threadIdx.x;
-  const bool inside = threadIdx.x < kChunk && mine < part.length && part.start(base + mine) == start;
+  const bool inside =
+      threadIdx.x < kChunk && mine < part.length && part.start(base + mine) == start;
   const int tokens = __syncthreads_count(inside ? 1 : 0);
   const std::int64_t next = first + tokens;
   return {first, tokens, start == first, next >= part.length || part.start(base + next) != start};

@@ -1,5 +1,4 @@
 #include "engine/cuda/kernels/delta_rule.hpp"
-
 #include "engine/cuda/kernels/delta_stages.cuh"
 #include "sim/error.hpp"
 

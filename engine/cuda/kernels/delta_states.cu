@@ -55,8 +55,7 @@ __device__ void load_walk(const DeltaPartView& part, const WalkPlace& place,
   load_chunk(part.erased + row * key_dim, step * key_dim, chunk.tokens, key_dim, space.erased);
   if (queries) {
     load_chunk(inputs + part.q_column(place.head), part.channels, chunk.tokens, key_dim, space.q);
-    load_chunk(part.attention + row * kChunk, step * kChunk, chunk.tokens, kChunk,
-               space.attention);
+    load_chunk(part.attention + row * kChunk, step * kChunk, chunk.tokens, kChunk, space.attention);
   }
   space.of.load(part, place.sequence, chunk, place.head);
 }
@@ -105,9 +104,10 @@ __global__ void __launch_bounds__(kDeltaThreads) walk(DeltaPartView part, std::u
     if (chunk.begins) {
       for_state<kColumnsHere>(key_dim, [&](int i, int j) { space.state.at(i, j) = 0; });
     } else if (!Outputs) {
-      float* kept = part.states + part.state(place.sequence, chunk.first, place.head) + place.column;
-      for_state<kColumnsHere>(
-          key_dim, [&](int i, int j) { kept[i * value_dim + j] = space.state(i, j); });
+      float* kept =
+          part.states + part.state(place.sequence, chunk.first, place.head) + place.column;
+      for_state<kColumnsHere>(key_dim,
+                              [&](int i, int j) { kept[i * value_dim + j] = space.state(i, j); });
     }
     __syncthreads();
     // N = U - W S.
@@ -116,7 +116,8 @@ __global__ void __launch_bounds__(kDeltaThreads) walk(DeltaPartView part, std::u
     float* added = part.added + row * value_dim + place.column;
     DeltaTile<1, kColumnsHere / 16> erased, output;
     if (!chunk.begins) {
-      erased.add(key_dim, [&](int i, int k) { return space.erased(rows + i, k); }, state);
+      erased.add(
+          key_dim, [&](int i, int k) { return space.erased(rows + i, k); }, state);
       if (Outputs) {
         output.add(
             key_dim,
@@ -128,8 +129,7 @@ __global__ void __launch_bounds__(kDeltaThreads) walk(DeltaPartView part, std::u
     }
     erased.each([&](int i, int j, float sum) {
       const int token = rows + i, column = columns + j;
-      const float value =
-          token < chunk.tokens ? added[token * step + column] - sum : 0.0f;
+      const float value = token < chunk.tokens ? added[token * step + column] - sum : 0.0f;
       space.added.at(token, column) = value;
       if (!Outputs && token < chunk.tokens) added[token * step + column] = value;
     });
@@ -150,8 +150,7 @@ __global__ void __launch_bounds__(kDeltaThreads) walk(DeltaPartView part, std::u
     // S := exp(gamma_n) S + (diag(L) K)^T N.
     move_state(space, key_dim, [&](auto& tile, int first) {
       tile.add(
-          kChunk,
-          [&](int i, int k) { return space.k(k, first + i) * (of.k[k] * of.to_end[k]); },
+          kChunk, [&](int i, int k) { return space.k(k, first + i) * (of.k[k] * of.to_end[k]); },
           [&](int k, int j) { return space.added(k, j); });
     });
     __syncthreads();
@@ -161,8 +160,8 @@ __global__ void __launch_bounds__(kDeltaThreads) walk(DeltaPartView part, std::u
 /// Copies the block's columns of dO to shared memory, and zeros behind the chunk's last token.
 template <int Columns>
 __device__ void load_d_output(const DeltaPartView& part, const WalkPlace& place,
-                              const DeltaChunkRange& chunk, int value_dim,
-                              const std::uint16_t* d_o, const WalkSpace<Columns>& space) {
+                              const DeltaChunkRange& chunk, int value_dim, const std::uint16_t* d_o,
+                              const WalkSpace<Columns>& space) {
   const std::int64_t first =
       (place.base + chunk.first) * part.value_heads + part.first_head + place.head;
   for (int i = static_cast<int>(threadIdx.x); i < kChunk * Columns; i += kDeltaThreads) {
@@ -195,8 +194,8 @@ __global__ void __launch_bounds__(kDeltaThreads)
       for_state<kColumnsHere>(key_dim, [&](int i, int j) { space.state.at(i, j) = 0; });
     } else {
       float* kept = part.d_states + part.state(place.sequence, t, place.head) + place.column;
-      for_state<kColumnsHere>(
-          key_dim, [&](int i, int j) { kept[i * value_dim + j] = space.state(i, j); });
+      for_state<kColumnsHere>(key_dim,
+                              [&](int i, int j) { kept[i * value_dim + j] = space.state(i, j); });
     }
     t = chunk.first;
     __syncthreads();
@@ -243,8 +242,7 @@ __global__ void __launch_bounds__(kDeltaThreads)
 template <int Width>
 void launch_walk(CUstream_st* stream, const DeltaPartView& part, std::uint16_t* o) {
   constexpr int kColumnsHere = kColumns<Width>;
-  const std::size_t bytes =
-      shared_bytes<WalkSpace<kColumnsHere>>(part.key_dim, part.value_dim);
+  const std::size_t bytes = shared_bytes<WalkSpace<kColumnsHere>>(part.key_dim, part.value_dim);
   const dim3 grid(static_cast<unsigned>(part.value_dim / kColumnsHere),
                   static_cast<unsigned>(part.heads), static_cast<unsigned>(part.sequences));
   const auto kernel = o == nullptr ? walk<Width, false> : walk<Width, true>;
@@ -256,8 +254,7 @@ void launch_walk(CUstream_st* stream, const DeltaPartView& part, std::uint16_t* 
 template <int Width>
 void launch_walk_back(CUstream_st* stream, const DeltaPartView& part, const std::uint16_t* d_o) {
   constexpr int kColumnsHere = kColumns<Width>;
-  const std::size_t bytes =
-      shared_bytes<WalkSpace<kColumnsHere>>(part.key_dim, part.value_dim);
+  const std::size_t bytes = shared_bytes<WalkSpace<kColumnsHere>>(part.key_dim, part.value_dim);
   const dim3 grid(static_cast<unsigned>(part.value_dim / kColumnsHere),
                   static_cast<unsigned>(part.heads), static_cast<unsigned>(part.sequences));
   allow_shared(walk_back<Width>, bytes);

@@ -61,8 +61,8 @@ __device__ void invert_blocks(const SystemSpace& space) {
   }
 }
 
-/// inverse = (I + A)^-1, block row by block row: with T its blocks, T_rc = -T_rr sum over c <= m < r
-/// of A_rm T_mc.
+/// inverse = (I + A)^-1, block row by block row: with T its blocks, T_rc = -T_rr sum over c <= m <
+/// r of A_rm T_mc.
 __device__ void invert(const SystemSpace& space) {
   invert_blocks(space);
   for (int first = kBlock; first < kChunk; first += kBlock) {
@@ -96,8 +96,10 @@ __device__ void make_pairs(const SystemSpace& space, int key_dim, int tokens, st
   const ChunkFactors& of = space.of;
   const auto key = [&](int k, int j) { return space.k(columns + j, k); };
   DeltaTile<1, 4> kk, qk;
-  kk.add(key_dim, [&](int i, int k) { return space.k(rows + i, k); }, key);
-  qk.add(key_dim, [&](int i, int k) { return space.q(rows + i, k); }, key);
+  kk.add(
+      key_dim, [&](int i, int k) { return space.k(rows + i, k); }, key);
+  qk.add(
+      key_dim, [&](int i, int k) { return space.q(rows + i, k); }, key);
   kk.each([&](int row, int column, float sum) {
     const int i = rows + row, j = columns + column;
     const float pair = of.k[i] * of.k[j] * sum * expf(of.sum[i] - of.sum[j]);

@@ -154,7 +154,7 @@ void gated_norm_backward(CUstream_st* stream, const GatedNorm& norm, std::uint16
   const std::int64_t parts = parts_of(norm.tokens * norm.heads);
   auto* partials = static_cast<float*>(workspace);
   normalize_backward<<<static_cast<unsigned>(parts), kThreads, 0, stream>>>(norm, d_y, d_z,
-                                                                          partials);
+                                                                            partials);
   check_launch("gated_norm_backward");
   sum_partials(stream, partials, parts, norm.cols, d_weight, into);
 }
