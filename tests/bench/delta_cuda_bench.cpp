@@ -18,8 +18,8 @@ namespace {
 using namespace sluice::engine::cuda;
 namespace planner = sluice::planner;
 
-constexpr planner::DeltaNet kNet{.key_heads = 16, .value_heads = 32, .key_dim = 128,
-                                 .value_dim = 128};
+constexpr planner::DeltaNet kNet{
+    .key_heads = 16, .value_heads = 32, .key_dim = 128, .value_dim = 128};
 constexpr std::int64_t kTokens = 8192, kRow = planner::delta_row(kNet);
 
 class Buffer {
@@ -86,9 +86,9 @@ void measure_all(cudaStream_t stream, std::int64_t sequences) {
   const DeltaConvShape conv{kTokens, length, kNet.channels(), kRow};
   Half* rates = rows.as<Half>() + kNet.channels() + kNet.values();
   Half* d_rates = d_rows.as<Half>() + kNet.channels() + kNet.values();
-  const DeltaGates gates{kTokens,          kNet.value_heads, kRow,
-                         rates,            rates + kNet.value_heads,
-                         head.as<Half>(), head.as<Half>() + 64};
+  const DeltaGates gates{
+      kTokens,         kNet.value_heads,    kRow, rates, rates + kNet.value_heads,
+      head.as<Half>(), head.as<Half>() + 64};
   const DeltaRule rule{.net = kNet,
                        .sequences = sequences,
                        .length = length,
@@ -99,19 +99,13 @@ void measure_all(cudaStream_t stream, std::int64_t sequences) {
                        .beta = beta.as<float>(),
                        .lengths = lengths.as<float>(),
                        .scratch = scratch.as<std::byte>()};
-  const GatedNorm norm{kTokens,
-                       kNet.value_heads,
-                       kNet.value_dim,
-                       kRow,
-                       o.as<Half>(),
-                       rows.as<Half>() + kNet.channels(),
-                       head.as<Half>(),
-                       1e-6F};
-  measure(stream, "convolution", [&] {
-    delta_conv(stream, conv, rows.as<Half>(), weight.as<Half>(), mixed.as<Half>());
-  });
-  measure(stream, "gates",
-          [&] { delta_gates(stream, gates, g.as<float>(), beta.as<float>()); });
+  const GatedNorm norm{kTokens,         kNet.value_heads,
+                       kNet.value_dim,  kRow,
+                       o.as<Half>(),    rows.as<Half>() + kNet.channels(),
+                       head.as<Half>(), 1e-6F};
+  measure(stream, "convolution",
+          [&] { delta_conv(stream, conv, rows.as<Half>(), weight.as<Half>(), mixed.as<Half>()); });
+  measure(stream, "gates", [&] { delta_gates(stream, gates, g.as<float>(), beta.as<float>()); });
   measure(stream, "rule", [&] { delta_rule(stream, rule, o.as<Half>()); });
   measure(stream, "norm", [&] { gated_norm(stream, norm, d_mixed.as<Half>()); });
   measure(stream, "norm, backward", [&] {

@@ -1,86 +1,8 @@
 // Gradients of a chunk's q, k, v, g and beta, for all chunks at a time.
-#include "engine/cuda/kernels/delta_stages.cuh"
+#include "engine/cuda/kernels/delta_gradients.cuh"
 
 namespace sluice::engine::cuda {
 namespace {
-
-constexpr int kHalves = 2;    ///< Warps that share a row of a chunk's pairs.
-constexpr int kQuarters = 4;  ///< Warps that share a column of them.
-
-struct GradientSpace {
-  SharedHalves q, k, d_output;
-  SharedFloats added, d_right;   ///< N, and dN, then dR.
-  SharedFloats system, d_pairs;  ///< (I + A)^-1, then the gradients of k_i k_j and of q_i k_j.
-  ChunkFactors of;
-  float *d_sum, *d_beta;
-  /// Sums of each warp over its columns of the state: q dQ, k dK and k dY of each token.
-  float *from_q, *from_k, *from_y;
-  float *row_sums, *row_beta;  ///< Sums of warps over their columns of pairs.
-  float* column_sums;          ///< Sums of warps over their rows of pairs.
-  float* warp_sums;
-
-  __host__ __device__ GradientSpace(SharedSpace& space, int key_dim, int value_dim)
-      : q(space.halves(kChunk, key_dim)),
-        k(space.halves(kChunk, key_dim)),
-        d_output(space.halves(kChunk, value_dim)),
-        added(space.floats(kChunk, value_dim)),
-        d_right(space.floats(kChunk, value_dim)),
-        system(space.floats(kChunk, kChunk)),
-        d_pairs(space.floats(kChunk, kChunk)),
-        of(space),
-        d_sum(space.take<float>(kChunk)),
-        d_beta(space.take<float>(kChunk)),
-        from_q(space.take<float>(kDeltaWarps * kChunk)),
-        from_k(space.take<float>(kDeltaWarps * kChunk)),
-        from_y(space.take<float>(kDeltaWarps * kChunk)),
-        row_sums(space.take<float>(kHalves * kChunk)),
-        row_beta(space.take<float>(kHalves * kChunk)),
-        column_sums(space.take<float>(kQuarters * kChunk)),
-        warp_sums(space.take<float>(kDeltaWarps)) {}
-};
-
-/// A block's chunk and what it reads of the part.
-struct ChunkPlace {
-  DeltaChunkRange chunk;
-  std::int64_t token;  ///< First token of the chunk, of all.
-  std::int64_t row;    ///< Index of that token and the head in the part's arrays.
-  std::int64_t step;   ///< Rows between tokens.
-  int head, global_head;
-  const float *state, *d_state;  ///< S before and dS' after the chunk; null where they are 0.
-};
-
-__device__ ChunkPlace place_of(const DeltaPartView& part, std::int64_t sequence, int head,
-                               const DeltaChunkRange& chunk) {
-  const float* state =
-      chunk.begins ? nullptr : part.states + part.state(sequence, chunk.first, head);
-  const float* d_state =
-      chunk.ends ? nullptr : part.d_states + part.state(sequence, chunk.first + chunk.tokens, head);
-  return {chunk,
-          part.token(sequence) + chunk.first,
-          part.row(sequence, chunk.first, head),
-          part.heads,
-          head,
-          part.first_head + head,
-          state,
-          d_state};
-}
-
-__device__ void load_chunk_of(const DeltaPartView& part, std::int64_t sequence,
-                              const ChunkPlace& at, int key_dim, int value_dim,
-                              const std::uint16_t* d_o, const GradientSpace& space) {
-  const std::uint16_t* inputs = part.mixed + at.token * part.channels;
-  const int tokens = at.chunk.tokens;
-  load_chunk(inputs + part.q_column(at.head), part.channels, tokens, key_dim, space.q);
-  load_chunk(inputs + part.k_column(at.head), part.channels, tokens, key_dim, space.k);
-  const std::int64_t values = static_cast<std::int64_t>(part.value_heads) * value_dim;
-  load_chunk(d_o + at.token * values + static_cast<std::int64_t>(at.global_head) * value_dim,
-             values, tokens, value_dim, space.d_output);
-  load_chunk(part.added + at.row * value_dim, at.step * value_dim, tokens, value_dim, space.added);
-  load_chunk(part.d_added + at.row * part.widest(), at.step * part.widest(), tokens, value_dim,
-             space.d_right);
-  load_chunk(part.system + at.row * kChunk, at.step * kChunk, tokens, kChunk, space.system);
-  space.of.load(part, sequence, at.chunk, at.head);
-}
 
 /// d_right := (I + A)^-T d_right. All threads call this.
 __device__ void solve_transposed(int value_dim, const GradientSpace& space) {
@@ -349,50 +271,6 @@ __global__ void __launch_bounds__(kDeltaThreads)
   });
 }
 
-/// One warp per token, key head of the part, and q or k: adds up the value heads that it serves,
-/// and with u the unit vector and du its gradient: dx = (du - u (u du)) / |x|.
-__global__ void __launch_bounds__(kDeltaThreads)
-    pass_lengths(DeltaPartView part, std::uint16_t* d_mixed) {
-  constexpr int kPerLane = static_cast<int>(kMostDeltaHead) / kWarp;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const std::int64_t index =
-      static_cast<std::int64_t>(blockIdx.x) * kDeltaWarps + static_cast<int>(threadIdx.x) / kWarp;
-  const int key_heads = part.heads / part.served;
-  if (index >= part.sequences * part.length * key_heads * 2) return;
-  const bool is_key = index % 2 != 0;
-  const int head = static_cast<int>(index / 2 % key_heads) * part.served;
-  const std::int64_t token = index / 2 / key_heads;  // Of the part.
-  const std::int64_t global_token = part.token(0) + token;
-  const float* from = is_key ? part.d_added : part.erased;
-  const int stride = is_key ? part.widest() : part.key_dim;
-  const std::int64_t place =
-      global_token * part.channels + (is_key ? part.k_column(head) : part.q_column(head));
-  const int key_head = (part.first_head + head) / part.served;
-  const float factor =
-      part.lengths[global_token * 2 * part.key_heads + (is_key ? part.key_heads : 0) + key_head];
-  const float scale = is_key ? 1.0f : rsqrtf(static_cast<float>(part.key_dim));
-  float x[kPerLane], d[kPerLane];
-  float along = 0;
-#pragma unroll
-  for (int i = 0; i < kPerLane; ++i) {
-    const int c = lane + i * kWarp;
-    x[i] = d[i] = 0;
-    if (c >= part.key_dim) continue;
-    x[i] = low_half(part.mixed[place + c]);
-    for (int h = 0; h < part.served; ++h)
-      d[i] += from[(token * part.heads + head + h) * stride + c];
-    along = fmaf(x[i], d[i], along);
-  }
-  along = lane_sum(along) * factor * factor;
-#pragma unroll
-  for (int i = 0; i < kPerLane; ++i) {
-    const int c = lane + i * kWarp;
-    if (c >= part.key_dim) continue;
-    d_mixed[place + c] =
-        static_cast<std::uint16_t>(pack(factor * scale * (d[i] - x[i] * along), 0));
-  }
-}
-
 }  // namespace
 
 void delta_chunk_gradients(CUstream_st* stream, const DeltaPartView& part, const std::uint16_t* d_o,
@@ -406,14 +284,6 @@ void delta_chunk_gradients(CUstream_st* stream, const DeltaPartView& part, const
     kernel<<<grid, kDeltaThreads, bytes, stream>>>(part, d_o, gradients);
     check_launch("delta_chunk_gradients");
   });
-}
-
-void delta_lengths_backward(CUstream_st* stream, const DeltaPartView& part,
-                            const DeltaRuleGradients& gradients) {
-  const std::int64_t rows = part.sequences * part.length * (part.heads / part.served) * 2;
-  pass_lengths<<<static_cast<unsigned>(ceil_div(rows, kDeltaWarps)), kDeltaThreads, 0, stream>>>(
-      part, gradients.mixed);
-  check_launch("delta_lengths_backward");
 }
 
 }  // namespace sluice::engine::cuda

@@ -44,21 +44,38 @@ __device__ WalkPlace walk_place(const DeltaPartView& part) {
           static_cast<int>(blockIdx.x) * Columns};
 }
 
-template <int Columns>
-__device__ void load_walk(const DeltaPartView& part, const WalkPlace& place,
-                          const DeltaChunkRange& chunk, int key_dim, bool queries,
-                          const WalkSpace<Columns>& space) {
-  const std::uint16_t* inputs = part.mixed + (place.base + chunk.first) * part.channels;
-  const std::int64_t row = part.row(place.sequence, chunk.first, place.head);
-  const std::int64_t step = part.heads;
-  load_chunk(inputs + part.k_column(place.head), part.channels, chunk.tokens, key_dim, space.k);
-  load_chunk(part.erased + row * key_dim, step * key_dim, chunk.tokens, key_dim, space.erased);
-  if (queries) {
-    load_chunk(inputs + part.q_column(place.head), part.channels, chunk.tokens, key_dim, space.q);
-    load_chunk(part.attention + row * kChunk, step * kChunk, chunk.tokens, kChunk, space.attention);
+/// What a walk reads of a chunk, in registers while the chunk before it is computed.
+template <int Columns, bool Queries>
+struct FetchedWalk {
+  static constexpr int kMost = static_cast<int>(kMostDeltaHead);
+  FetchedRows<std::uint16_t, kMost> q, k;
+  FetchedRows<float, kMost> erased;
+  FetchedRows<float, kChunk> attention;
+  ChunkFactors::Fetched factors;
+
+  __device__ void fetch(const DeltaPartView& part, const WalkPlace& place,
+                        const DeltaChunkRange& chunk, int key_dim) {
+    const std::uint16_t* inputs = part.mixed + (place.base + chunk.first) * part.channels;
+    const std::int64_t row = part.row(place.sequence, chunk.first, place.head);
+    const std::int64_t step = part.heads;
+    k.fetch(inputs + part.k_column(place.head), part.channels, chunk.tokens, key_dim);
+    erased.fetch(part.erased + row * key_dim, step * key_dim, chunk.tokens, key_dim);
+    if (Queries) {
+      q.fetch(inputs + part.q_column(place.head), part.channels, chunk.tokens, key_dim);
+      attention.fetch(part.attention + row * kChunk, step * kChunk, chunk.tokens, kChunk);
+    }
+    factors = ChunkFactors::fetch(part, place.sequence, chunk, place.head);
   }
-  space.of.load(part, place.sequence, chunk, place.head);
-}
+  __device__ void put(int key_dim, const WalkSpace<Columns>& space) const {
+    k.put(key_dim, space.k);
+    erased.put(key_dim, space.erased);
+    if (Queries) {
+      q.put(key_dim, space.q);
+      attention.put(kChunk, space.attention);
+    }
+    space.of.put(factors);
+  }
+};
 
 /// Calls body(row, column) for the block's elements of the state, in a part for each thread.
 template <int Columns, class Body>
@@ -97,10 +114,13 @@ __global__ void __launch_bounds__(kDeltaThreads) walk(DeltaPartView part, std::u
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int rows = warp / 2 * 16, columns = warp % 2 * (kColumnsHere / 2);
   const auto state = [&](int k, int j) { return space.state(k, columns + j); };
+  FetchedWalk<kColumnsHere, Outputs> fetched;
+  DeltaChunkRange next = chunk_at(part, place.base, 0);
+  fetched.fetch(part, place, next, key_dim);
   for (std::int64_t t = 0; t < part.length;) {
-    const DeltaChunkRange chunk = chunk_at(part, place.base, t);
+    const DeltaChunkRange chunk = next;
     t += chunk.tokens;
-    load_walk(part, place, chunk, key_dim, Outputs, space);
+    fetched.put(key_dim, space);
     if (chunk.begins) {
       for_state<kColumnsHere>(key_dim, [&](int i, int j) { space.state.at(i, j) = 0; });
     } else if (!Outputs) {
@@ -110,6 +130,10 @@ __global__ void __launch_bounds__(kDeltaThreads) walk(DeltaPartView part, std::u
                               [&](int i, int j) { kept[i * value_dim + j] = space.state(i, j); });
     }
     __syncthreads();
+    if (t < part.length) {
+      next = chunk_at(part, place.base, t);
+      fetched.fetch(part, place, next, key_dim);
+    }
     // N = U - W S.
     const std::int64_t row = part.row(place.sequence, chunk.first, place.head);
     const std::int64_t step = static_cast<std::int64_t>(part.heads) * value_dim;
@@ -157,20 +181,32 @@ __global__ void __launch_bounds__(kDeltaThreads) walk(DeltaPartView part, std::u
   }
 }
 
-/// Copies the block's columns of dO to shared memory, and zeros behind the chunk's last token.
+/// The block's columns of dO of a chunk, in registers: one vector of 16 bytes for each thread.
 template <int Columns>
-__device__ void load_d_output(const DeltaPartView& part, const WalkPlace& place,
-                              const DeltaChunkRange& chunk, int value_dim, const std::uint16_t* d_o,
-                              const WalkSpace<Columns>& space) {
-  const std::int64_t first =
-      (place.base + chunk.first) * part.value_heads + part.first_head + place.head;
-  for (int i = static_cast<int>(threadIdx.x); i < kChunk * Columns; i += kDeltaThreads) {
-    const int token = i / Columns, column = i % Columns;
-    const std::int64_t at =
-        (first + static_cast<std::int64_t>(token) * part.value_heads) * value_dim + place.column;
-    space.d_output.at(token, column) = token < chunk.tokens ? low_half(d_o[at + column]) : 0.0f;
+struct FetchedGradient {
+  static constexpr int kVectors = Columns / static_cast<int>(kVector);
+  static_assert(kChunk * kVectors <= kDeltaThreads);
+  uint4 vector;
+
+  __device__ void fetch(const DeltaPartView& part, const WalkPlace& place,
+                        const DeltaChunkRange& chunk, int value_dim, const std::uint16_t* d_o) {
+    const int token = static_cast<int>(threadIdx.x) / kVectors;
+    const int column = static_cast<int>(threadIdx.x) % kVectors * static_cast<int>(kVector);
+    vector = make_uint4(0, 0, 0, 0);
+    if (token >= chunk.tokens) return;
+    const std::int64_t row =
+        (place.base + chunk.first + token) * part.value_heads + part.first_head + place.head;
+    vector = cuda::load(d_o, row * value_dim + place.column + column);
   }
-}
+  __device__ void put(const SharedFloats& to) const {
+    const int token = static_cast<int>(threadIdx.x) / kVectors;
+    const int column = static_cast<int>(threadIdx.x) % kVectors * static_cast<int>(kVector);
+    if (token >= kChunk) return;
+    const Eight eight = Eight::unpack(vector);
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) to.at(token, column + i) = eight.value[i];
+  }
+};
 
 /// dN and the gradients of states before chunks.
 template <int Width>
@@ -186,10 +222,15 @@ __global__ void __launch_bounds__(kDeltaThreads)
   const WalkPlace place = walk_place<kColumnsHere>(part);
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int rows = warp / 2 * 16, columns = warp % 2 * (kColumnsHere / 2);
+  FetchedWalk<kColumnsHere, true> fetched;
+  FetchedGradient<kColumnsHere> d_output;
+  DeltaChunkRange next = chunk_ending_at(part, place.base, part.length - 1);
+  fetched.fetch(part, place, next, key_dim);
+  d_output.fetch(part, place, next, value_dim, d_o);
   for (std::int64_t t = part.length; t > 0;) {
-    const DeltaChunkRange chunk = chunk_ending_at(part, place.base, t - 1);
-    load_walk(part, place, chunk, key_dim, true, space);
-    load_d_output(part, place, chunk, value_dim, d_o, space);
+    const DeltaChunkRange chunk = next;
+    fetched.put(key_dim, space);
+    d_output.put(space.d_output);
     if (chunk.ends) {
       for_state<kColumnsHere>(key_dim, [&](int i, int j) { space.state.at(i, j) = 0; });
     } else {
@@ -199,6 +240,11 @@ __global__ void __launch_bounds__(kDeltaThreads)
     }
     t = chunk.first;
     __syncthreads();
+    if (t > 0) {
+      next = chunk_ending_at(part, place.base, t - 1);
+      fetched.fetch(part, place, next, key_dim);
+      d_output.fetch(part, place, next, value_dim, d_o);
+    }
     // dN = P^T dO + diag(L) K dS'.
     DeltaTile<1, kColumnsHere / 16> d_added;
     d_added.add(

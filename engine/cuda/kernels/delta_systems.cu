@@ -1,30 +1,10 @@
-// What the chunks of the gated delta rule compute without the state: lengths of q and k, and the
-// triangular system.
+// The triangular systems of the gated delta rule, which do not need the state.
 #include "engine/cuda/kernels/delta_stages.cuh"
 
 namespace sluice::engine::cuda {
 namespace {
 
-constexpr float kLengthEps = 1e-6F;
 constexpr int kBlock = 16;  ///< Rows of a block of the triangular matrix.
-
-/// One warp per token, key head, and q or k, whose heads lie one behind the other.
-__global__ void __launch_bounds__(kDeltaThreads)
-    inverse_lengths(const std::uint16_t* mixed, std::int64_t rows, int heads, int key_dim,
-                    std::int64_t channels, float* lengths) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const std::int64_t row =
-      static_cast<std::int64_t>(blockIdx.x) * kDeltaWarps + static_cast<int>(threadIdx.x) / kWarp;
-  if (row >= rows) return;
-  const std::uint16_t* x = mixed + row / heads * channels + row % heads * key_dim;
-  float squares = 0;
-  for (int c = lane; c < key_dim; c += kWarp) {
-    const float value = low_half(x[c]);
-    squares = fmaf(value, value, squares);
-  }
-  squares = lane_sum(squares);
-  if (lane == 0) lengths[row] = 1.0f / sqrtf(squares + kLengthEps);
-}
 
 struct SystemSpace {
   SharedHalves q, k, v;
@@ -132,7 +112,8 @@ __device__ void multiply_inverse(const SystemSpace& space, const SharedHalves& x
 
 /// One block per 64 tokens of a sequence, for a head.
 template <int Width>
-__global__ void __launch_bounds__(kDeltaThreads) solve_chunks(DeltaPartView part, bool backward) {
+__global__ void __launch_bounds__(kDeltaThreads, 2)
+    solve_chunks(DeltaPartView part, bool backward) {
   extern __shared__ __align__(16) unsigned char memory[];
   const int key_dim = Width > 0 ? Width : part.key_dim;
   const int value_dim = Width > 0 ? Width : part.value_dim;
@@ -173,15 +154,6 @@ __global__ void __launch_bounds__(kDeltaThreads) solve_chunks(DeltaPartView part
 }
 
 }  // namespace
-
-void delta_lengths(CUstream_st* stream, const DeltaRule& rule) {
-  const auto heads = static_cast<int>(2 * rule.net.key_heads);
-  const std::int64_t rows = rule.sequences * rule.length * heads;
-  inverse_lengths<<<static_cast<unsigned>(ceil_div(rows, kDeltaWarps)), kDeltaThreads, 0, stream>>>(
-      rule.mixed, rows, heads, static_cast<int>(rule.net.key_dim), rule.net.channels(),
-      rule.lengths);
-  check_launch("delta_lengths");
-}
 
 void delta_systems(CUstream_st* stream, const DeltaPartView& part, bool backward) {
   with_head_width(part, [&](auto width) {

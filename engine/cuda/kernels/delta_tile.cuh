@@ -108,13 +108,47 @@ class SharedSpace {
   unsigned char* next_;
 };
 
+/// A chunk's rows on their way from device memory to shared memory, in registers. Rows are
+/// multiples of 16 bytes, of at most MostColumns elements.
+template <class T, int MostColumns>
+struct FetchedRows {
+  static constexpr int kEach = 16 / static_cast<int>(sizeof(T));
+  static constexpr int kMost = kChunk * MostColumns / kEach / kDeltaThreads;
+  static_assert(kMost * kEach * kDeltaThreads == kChunk * MostColumns);
+  uint4 vector[kMost];
+
+  /// Calls body(i, row, column) for each vector i of this thread.
+  template <class Body>
+  __device__ static void each(int columns, const Body& body) {
+    const int vectors = columns / kEach;
+#pragma unroll
+    for (int i = 0; i < kMost; ++i) {
+      const int v = static_cast<int>(threadIdx.x) + i * kDeltaThreads;
+      if (v < kChunk * vectors) body(i, v / vectors, v % vectors * kEach);
+    }
+  }
+  /// Begins to read `rows` rows of `columns` elements, `stride` apart; rows behind them are zero.
+  __device__ void fetch(const T* from, std::int64_t stride, int rows, int columns) {
+    each(columns, [&](int i, int row, int column) {
+      vector[i] = row < rows ? *reinterpret_cast<const uint4*>(from + row * stride + column)
+                             : make_uint4(0, 0, 0, 0);
+    });
+  }
+  __device__ void put(int columns, const SharedMatrix<T>& to) const {
+    each(columns, [&](int i, int row, int column) {
+      *reinterpret_cast<uint4*>(&to.at(row, column)) = vector[i];
+    });
+  }
+};
+
 /// Copies `rows` rows of `columns` elements, `stride` apart, to shared memory, and zeros to the
-/// rows behind them up to a chunk. Rows are multiples of 16 bytes.
+/// rows behind them up to a chunk.
 template <class T>
 __device__ void load_chunk(const T* from, std::int64_t stride, int rows, int columns,
                            const SharedMatrix<T>& to) {
   constexpr int kEach = 16 / static_cast<int>(sizeof(T));
   const int vectors = columns / kEach;
+#pragma unroll 4
   for (int v = static_cast<int>(threadIdx.x); v < kChunk * vectors; v += kDeltaThreads) {
     const int row = v / vectors, column = v % vectors * kEach;
     *reinterpret_cast<uint4*>(&to.at(row, column)) =
@@ -137,19 +171,34 @@ struct ChunkFactors {
         k(space.take<float>(kChunk)),
         beta(space.take<float>(kChunk)) {}
 
-  /// Fills all by the first 64 threads; the caller passes a barrier behind.
-  __device__ void load(const DeltaPartView& part, std::int64_t sequence,
-                       const DeltaChunkRange& chunk, int head) const {
-    const int i = static_cast<int>(threadIdx.x);
-    if (i >= kChunk) return;
-    const int lane = i % kWarp;
+  /// A token's inputs of the first 64 threads, in registers.
+  struct Fetched {
+    float low, high;  ///< g of token lane and of token lane + 32.
+    float q, k, beta;
+  };
+  __device__ static Fetched fetch(const DeltaPartView& part, std::int64_t sequence,
+                                  const DeltaChunkRange& chunk, int head) {
+    const int i = static_cast<int>(threadIdx.x), lane = i % kWarp;
+    if (i >= kChunk) return {};
     const std::int64_t first = part.token(sequence) + chunk.first;
-    const int global_head = part.first_head + head;
+    const int global_head = part.first_head + head, key_head = global_head / part.served;
     const auto decay_of = [&](int token) {
       return token < chunk.tokens ? part.g[(first + token) * part.value_heads + global_head] : 0.0f;
     };
+    Fetched fetched{.low = decay_of(lane), .high = decay_of(lane + kWarp)};
+    if (i >= chunk.tokens) return fetched;
+    const float* lengths = part.lengths + (first + i) * 2 * part.key_heads + key_head;
+    fetched.q = lengths[0] * rsqrtf(static_cast<float>(part.key_dim));
+    fetched.k = lengths[part.key_heads];
+    fetched.beta = part.beta[(first + i) * part.value_heads + global_head];
+    return fetched;
+  }
+  /// Fills all by the first 64 threads; the caller passes a barrier behind.
+  __device__ void put(const Fetched& fetched) const {
+    const int i = static_cast<int>(threadIdx.x), lane = i % kWarp;
+    if (i >= kChunk) return;
     // Both warps add up the first 32 tokens, so that neither waits for the other.
-    float low = decay_of(lane), high = decay_of(lane + kWarp);
+    float low = fetched.low, high = fetched.high;
 #pragma unroll
     for (int distance = 1; distance < kWarp; distance *= 2) {
       const float before = __shfl_up_sync(kAllLanes, low, static_cast<unsigned>(distance));
@@ -162,15 +211,16 @@ struct ChunkFactors {
     high += __shfl_sync(kAllLanes, low, kWarp - 1);
     const float all = __shfl_sync(kAllLanes, high, kWarp - 1);
     const float gamma = i < kWarp ? low : high;
-    const bool exists = i < chunk.tokens;
     sum[i] = gamma;
     from_start[i] = expf(gamma);
     to_end[i] = expf(all - gamma);
-    const float* lengths = part.lengths + (first + i) * 2 * part.key_heads;
-    const int key_head = global_head / part.served;
-    q[i] = exists ? lengths[key_head] * rsqrtf(static_cast<float>(part.key_dim)) : 0.0f;
-    k[i] = exists ? lengths[part.key_heads + key_head] : 0.0f;
-    beta[i] = exists ? part.beta[(first + i) * part.value_heads + global_head] : 0.0f;
+    q[i] = fetched.q;
+    k[i] = fetched.k;
+    beta[i] = fetched.beta;
+  }
+  __device__ void load(const DeltaPartView& part, std::int64_t sequence,
+                       const DeltaChunkRange& chunk, int head) const {
+    put(fetch(part, sequence, chunk, head));
   }
   /// exp(gamma of the chunk's last token).
   [[nodiscard]] __device__ float through() const { return from_start[kChunk - 1]; }

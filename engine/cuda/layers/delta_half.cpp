@@ -18,12 +18,11 @@ void CudaTemplates::project_delta(cudaStream_t stream, const std::uint16_t* weig
                                   std::byte* workspace) {
   const CudaLayer& layer = layer_of(record);
   const std::uint16_t* normed = normalize(
-      stream,
-      norm_input(weights, layer.slots.norm_before_attention, bf16(record.input), tokens),
+      stream, norm_input(weights, layer.slots.norm_before_attention, bf16(record.input), tokens),
       workspace);
   gemm_.forward(stream, {tokens, hidden_, planner::delta_row(*layer.shape.delta_net)}, normed,
-                weights + layer.slots.q.weight.offset, nullptr, nullptr,
-                record.at(layer.layout.q), workspace + space_.gemm.count());
+                weights + layer.slots.q.weight.offset, nullptr, nullptr, record.at(layer.layout.q),
+                workspace + space_.gemm.count());
 }
 
 CudaTemplates::DeltaCall CudaTemplates::delta_call(const std::uint16_t* weights,
@@ -83,8 +82,7 @@ void CudaTemplates::mix_inputs(cudaStream_t stream, const std::uint16_t* weights
         stream, record.documents, job_.micro_batch, job_.seq_len,
         reinterpret_cast<std::int32_t*>(delta_at(workspace, space_.delta.starts)));
   }
-  cuda::delta_conv(stream, call.conv, call.rows,
-                   weights + layer_of(record).slots.delta.conv.offset,
+  cuda::delta_conv(stream, call.conv, call.rows, weights + layer_of(record).slots.delta.conv.offset,
                    bf16(delta_at(workspace, space_.delta.mixed)));
   cuda::delta_gates(stream, call.gates, fp32(delta_at(workspace, space_.delta.decay)),
                     fp32(delta_at(workspace, space_.delta.beta)));
@@ -99,7 +97,8 @@ void CudaTemplates::mix(cudaStream_t stream, const std::uint16_t* weights, const
   cuda::delta_rule(stream, call.rule, bf16(record.at(layer_of(record).layout.attention)));
 }
 
-/// The same for tokens that continue a sequence, from its window and state in `kept`, which move on.
+/// The same for tokens that continue a sequence, from its window and state in `kept`, which move
+/// on.
 void CudaTemplates::mix_kept(cudaStream_t stream, const std::uint16_t* weights,
                              const CudaRecord& record, const CudaKeptKeys& kept,
                              std::byte* workspace) {
@@ -131,9 +130,8 @@ const std::uint16_t* CudaTemplates::normed_mix(cudaStream_t stream, const std::u
 
 /// The norm, the rule, and what is before it: leaves the gradients of projections in the
 /// workspace, from that of the norm's output.
-void CudaTemplates::backward_mix(cudaStream_t stream, const std::uint16_t* weights,
-                                 float* gradient, cuda::Into into, const CudaRecord& record,
-                                 std::byte* workspace) {
+void CudaTemplates::backward_mix(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
+                                 cuda::Into into, const CudaRecord& record, std::byte* workspace) {
   const CudaLayer& layer = layer_of(record);
   const planner::DeltaNet& net = *layer.shape.delta_net;
   const DeltaSlots& slots = layer.slots.delta;

@@ -1,6 +1,5 @@
 // The gated delta rule's kernels against the host's, and documents, parts and pieces by their bits.
 #include "engine/cuda/kernels/delta_rule.hpp"
-
 #include "engine/host/delta_net.hpp"
 #include "planner/scratch/workspace.hpp"
 #include "tests/engine/cuda/kernel_test.hpp"
@@ -84,7 +83,8 @@ RuleResults rule_on_host(const RuleCase& test) {
   return all;
 }
 
-RuleResults rule_on_device(cudaStream_t stream, const RuleCase& test, const planner::DeltaPart& part) {
+RuleResults rule_on_device(cudaStream_t stream, const RuleCase& test,
+                           const planner::DeltaPart& part) {
   const planner::DeltaNet& net = test.net;
   const DeviceArray<std::uint16_t> mixed(test.mixed), d_o(test.d_o);
   const DeviceArray<float> g(test.g), beta(test.beta);
@@ -111,8 +111,8 @@ RuleResults rule_on_device(cudaStream_t stream, const RuleCase& test, const plan
   succeed(cudaStreamSynchronize(stream), "a kernel failed");
   EXPECT_TRUE(o.intact() && d_mixed.intact() && d_g.intact() && d_beta.intact() &&
               scratch.intact() && lengths.intact());
-  return {widened_values(o.values()), widened_values(d_mixed.values()), widened_values(d_g.values()),
-          widened_values(d_beta.values())};
+  return {widened_values(o.values()), widened_values(d_mixed.values()),
+          widened_values(d_g.values()), widened_values(d_beta.values())};
 }
 
 double rule_error(const std::vector<double>& actual, const std::vector<double>& expected) {
@@ -128,7 +128,8 @@ const planner::DeltaNet kNets[] = {
     {.key_heads = 2, .value_heads = 4, .key_dim = 32, .value_dim = 16},
     {.key_heads = 1, .value_heads = 2, .key_dim = 128, .value_dim = 128},
     {.key_heads = 2, .value_heads = 2, .key_dim = 64, .value_dim = 112}};
-const RuleBounds kRuleDocuments[] = {{0, 1}, {0, 64}, {0, 30, 31, 200}, {0, 130, 150, 151, 152, 333}};
+const RuleBounds kRuleDocuments[] = {
+    {0, 1}, {0, 64}, {0, 30, 31, 200}, {0, 130, 150, 151, 152, 333}};
 
 class DeltaRuleKernel : public KernelTest {};
 
@@ -139,13 +140,13 @@ TEST_F(DeltaRuleKernel, AgreesWithTheHostAndRepeats) {
     for (const RuleBounds& documents : kRuleDocuments) {
       const RuleCase test(net, documents);
       const planner::DeltaPart whole{2, net.key_heads};
-      const RuleResults expected = rule_on_host(test), actual = rule_on_device(stream_, test, whole);
+      const RuleResults expected = rule_on_host(test),
+                        actual = rule_on_device(stream_, test, whole);
       const double errors[] = {
           rule_error(actual.o, expected.o), rule_error(actual.d_mixed, expected.d_mixed),
           rule_error(actual.d_g, expected.d_g), rule_error(actual.d_beta, expected.d_beta)};
-      std::printf("  %d x %d, %d tokens: o %.1e, mixed %.1e, g %.1e, beta %.1e\n",
-                  int(net.key_dim), int(net.value_dim), int(test.length), errors[0], errors[1],
-                  errors[2], errors[3]);
+      std::printf("  %d x %d, %d tokens: o %.1e, mixed %.1e, g %.1e, beta %.1e\n", int(net.key_dim),
+                  int(net.value_dim), int(test.length), errors[0], errors[1], errors[2], errors[3]);
       for (const double error : errors) EXPECT_LT(error, kTolerance);
       EXPECT_EQ(rule_on_device(stream_, test, whole), actual);
     }
@@ -171,7 +172,8 @@ TEST_F(DeltaRuleKernel, PackedDocumentsHaveTheBitsOfDocumentsAlone) {
   cut(packed.d_o, packed.net.values(), alone.d_o);
   cut(packed.g, packed.net.value_heads, alone.g);
   cut(packed.beta, packed.net.value_heads, alone.beta);
-  const RuleResults all = rule_on_device(stream_, packed, {2, 1}), own = rule_on_device(stream_, alone, {2, 1});
+  const RuleResults all = rule_on_device(stream_, packed, {2, 1}),
+                    own = rule_on_device(stream_, alone, {2, 1});
   const auto expect_same = [](const std::vector<double>& from, const std::vector<double>& one,
                               std::int64_t each) {
     EXPECT_TRUE(std::equal(one.begin(), one.begin() + 200 * each, from.begin() + 70 * each));
