@@ -51,7 +51,7 @@ struct ChunkPlace {
 };
 
 __device__ inline ChunkPlace place_of(const DeltaPartView& part, std::int64_t sequence, int head,
-                               const DeltaChunkRange& chunk) {
+                                      const DeltaChunkRange& chunk) {
   const float* state =
       chunk.begins ? nullptr : part.states + part.state(sequence, chunk.first, head);
   const float* d_state =
@@ -67,8 +67,8 @@ __device__ inline ChunkPlace place_of(const DeltaPartView& part, std::int64_t se
 }
 
 __device__ inline void load_chunk_of(const DeltaPartView& part, std::int64_t sequence,
-                              const ChunkPlace& at, int key_dim, int value_dim,
-                              const std::uint16_t* d_o, const GradientSpace& space) {
+                                     const ChunkPlace& at, int key_dim, int value_dim,
+                                     const std::uint16_t* d_o, const GradientSpace& space) {
   const std::uint16_t* inputs = part.mixed + at.token * part.channels;
   const int tokens = at.chunk.tokens;
   load_chunk(inputs + part.q_column(at.head), part.channels, tokens, key_dim, space.q);

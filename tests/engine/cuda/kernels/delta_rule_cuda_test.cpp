@@ -121,7 +121,8 @@ double rule_error(const std::vector<double>& actual, const std::vector<double>& 
     difference += (actual[i] - expected[i]) * (actual[i] - expected[i]);
     size += expected[i] * expected[i];
   }
-  return std::sqrt(difference / size);
+  // The first token of a document passes nothing to its decay.
+  return size == 0 ? difference : std::sqrt(difference / size);
 }
 
 const planner::DeltaNet kNets[] = {
