@@ -5,8 +5,27 @@
 
 namespace sluice::engine::cuda {
 
-inline constexpr int kHalves = 2;    ///< Warps that share a row of a chunk's pairs.
-inline constexpr int kQuarters = 4;  ///< Warps that share a column of them.
+inline constexpr int kGradientThreads = 512;
+inline constexpr int kGradientWarps = kGradientThreads / kWarp;
+/// Number of ranges of 16 tokens of a chunk, and of warps that share a row or a column of its
+/// pairs.
+inline constexpr int kQuarters = kChunk / 16;
+static_assert(kGradientWarps == kQuarters * kQuarters);
+/// Most ranges of 16 columns of a head.
+inline constexpr int kMostSlices = static_cast<int>(kMostDeltaHead) / 16;
+
+/// A warp's 32 tokens by 16 columns of a matrix [chunk, head's elements].
+using ChunkTile = DeltaTile<2, 2>;
+static_assert(kGradientWarps == 2 * kMostSlices);
+
+/// First token and column of this warp's ChunkTile.
+struct TilePlace {
+  int row, column;
+  __device__ static TilePlace own() {
+    const int warp = static_cast<int>(threadIdx.x) / kWarp;
+    return {warp % 2 * 32, warp / 2 * 16};
+  }
+};
 
 struct GradientSpace {
   SharedHalves q, k, d_output;
@@ -14,7 +33,7 @@ struct GradientSpace {
   SharedFloats system, d_pairs;  ///< (I + A)^-1, then the gradients of k_i k_j and of q_i k_j.
   ChunkFactors of;
   float *d_sum, *d_beta;
-  /// Sums of each warp over its columns of the state: q dQ, k dK and k dY of each token.
+  /// Sums over 16 columns of the state: q dQ, k dK and k dY of each token.
   float *from_q, *from_k, *from_y;
   float *row_sums, *row_beta;  ///< Sums of warps over their columns of pairs.
   float* column_sums;          ///< Sums of warps over their rows of pairs.
@@ -31,13 +50,13 @@ struct GradientSpace {
         of(space),
         d_sum(space.take<float>(kChunk)),
         d_beta(space.take<float>(kChunk)),
-        from_q(space.take<float>(kDeltaWarps * kChunk)),
-        from_k(space.take<float>(kDeltaWarps * kChunk)),
-        from_y(space.take<float>(kDeltaWarps * kChunk)),
-        row_sums(space.take<float>(kHalves * kChunk)),
-        row_beta(space.take<float>(kHalves * kChunk)),
+        from_q(space.take<float>(kMostSlices * kChunk)),
+        from_k(space.take<float>(kMostSlices * kChunk)),
+        from_y(space.take<float>(kMostSlices * kChunk)),
+        row_sums(space.take<float>(kQuarters * kChunk)),
+        row_beta(space.take<float>(kQuarters * kChunk)),
         column_sums(space.take<float>(kQuarters * kChunk)),
-        warp_sums(space.take<float>(kDeltaWarps)) {}
+        warp_sums(space.take<float>(kGradientWarps)) {}
 };
 
 /// A block's chunk and what it reads of the part.

@@ -49,6 +49,16 @@ struct DeltaTile {
       }
     }
   }
+  __device__ void subtract(const DeltaTile& other) {
+#pragma unroll
+    for (int i = 0; i < Rows; ++i) {
+#pragma unroll
+      for (int j = 0; j < Columns; ++j) {
+#pragma unroll
+        for (int r = 0; r < 4; ++r) sum[i][j][r] -= other.sum[i][j][r];
+      }
+    }
+  }
   /// Calls body(row, column, sum) for each sum of this lane.
   template <class Body>
   __device__ void each(const Body& body) {
@@ -149,7 +159,8 @@ __device__ void load_chunk(const T* from, std::int64_t stride, int rows, int col
   constexpr int kEach = 16 / static_cast<int>(sizeof(T));
   const int vectors = columns / kEach;
 #pragma unroll 4
-  for (int v = static_cast<int>(threadIdx.x); v < kChunk * vectors; v += kDeltaThreads) {
+  for (int v = static_cast<int>(threadIdx.x); v < kChunk * vectors;
+       v += static_cast<int>(blockDim.x)) {
     const int row = v / vectors, column = v % vectors * kEach;
     *reinterpret_cast<uint4*>(&to.at(row, column)) =
         row < rows ? *reinterpret_cast<const uint4*>(from + row * stride + column)
