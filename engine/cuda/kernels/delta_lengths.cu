@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(kDeltaThreads)
   if (index >= part.sequences * part.length * key_heads * 2) return;
   const bool is_key = index % 2 != 0;
   const int head = static_cast<int>(index / 2 % key_heads) * part.served;
-  const std::int64_t token = index / 2 / key_heads;  // Of the part.
+  const std::int64_t token = index / 2 / key_heads;  // Counted within the part.
   const std::int64_t global_token = part.token(0) + token;
   const float* from = is_key ? part.d_added : part.erased;
   const int stride = is_key ? part.widest() : part.key_dim;

@@ -25,11 +25,12 @@ struct DeltaRule {
   /// Position in its sequence of the first token of each token's document, int32 [tokens]; null
   /// where each sequence is one document.
   const std::int32_t* starts;
-  const std::uint16_t* mixed;  ///< q, k and v before they are normalised, bf16 [tokens, channels].
-  const float* g;              ///< Logarithms of decays, fp32 [tokens, value_heads].
-  const float* beta;           ///< Learning rates, fp32 [tokens, value_heads].
-  float* lengths;              ///< Scratch, [tokens, 2 key_heads]: 1 / |q|, then 1 / |k|.
-  std::byte* scratch;          ///< planner::delta_rule_space(net, part, length).total bytes.
+  const std::uint16_t*
+      mixed;  ///< Queries, keys and values before they are normalised, bf16 [tokens, channels].
+  const float* g;      ///< Logarithms of decays, fp32 [tokens, value_heads].
+  const float* beta;   ///< Learning rates, fp32 [tokens, value_heads].
+  float* lengths;      ///< Scratch, [tokens, 2 key_heads]: 1 / |q|, then 1 / |k|.
+  std::byte* scratch;  ///< planner::delta_rule_space(net, part, length).total bytes.
 };
 
 /// With q and k normalised to length 1 (eps 1e-6 under the root), q divided by key_dim^1/2, and

@@ -18,7 +18,7 @@ void delta_states_backward(CUstream_st* stream, const DeltaPartView& part,
 /// For all chunks at a time: dQ, dK, and the gradients of v, g and beta.
 void delta_chunk_gradients(CUstream_st* stream, const DeltaPartView& part, const std::uint16_t* d_o,
                            const DeltaRuleGradients& gradients);
-/// From dQ and dK the gradients of q and k before they were normalised.
+/// Writes the gradients of q and k before they were normalised, from dQ and dK.
 void delta_lengths_backward(CUstream_st* stream, const DeltaPartView& part,
                             const DeltaRuleGradients& gradients);
 

@@ -100,7 +100,7 @@ __device__ void move_state(const WalkSpace<Columns>& space, int key_dim, const S
   }
 }
 
-/// o, if not null; else N and the states before chunks.
+/// Walks forward and writes o, or else N and the states before chunks.
 template <int Width, bool Outputs>
 __global__ void __launch_bounds__(kDeltaThreads) walk(DeltaPartView part, std::uint16_t* o) {
   constexpr int kColumnsHere = kColumns<Width>;
@@ -208,7 +208,7 @@ struct FetchedGradient {
   }
 };
 
-/// dN and the gradients of states before chunks.
+/// Walks back and writes dN and the gradients of states before chunks.
 template <int Width>
 __global__ void __launch_bounds__(kDeltaThreads)
     walk_back(DeltaPartView part, const std::uint16_t* d_o) {

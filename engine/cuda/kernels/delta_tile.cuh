@@ -170,7 +170,7 @@ __device__ void load_chunk(const T* from, std::int64_t stride, int rows, int col
 
 /// Factors of a chunk's tokens for one head; those behind the last token are 0, as its decay is 1.
 struct ChunkFactors {
-  float *sum, *from_start, *to_end;  ///< gamma, E and L.
+  float *sum, *from_start, *to_end;  ///< The vectors gamma, E and L.
   float *q, *k;                      ///< What normalises q, with its scale, and k.
   float* beta;
 
@@ -184,7 +184,7 @@ struct ChunkFactors {
 
   /// A token's inputs of the first 64 threads, in registers.
   struct Fetched {
-    float low, high;  ///< g of token lane and of token lane + 32.
+    float low, high;  ///< Decays g of token lane and of token lane + 32.
     float q, k, beta;
   };
   __device__ static Fetched fetch(const DeltaPartView& part, std::int64_t sequence,

@@ -15,7 +15,7 @@ namespace sluice::engine::cuda {
 inline constexpr std::int64_t kMostGatedWidth = 256;
 
 struct GatedNorm {
-  std::int64_t tokens, heads, cols;  ///< cols is even, at most kMostGatedWidth.
+  std::int64_t tokens, heads, cols;  ///< Rows of `cols` elements, even and at most kMostGatedWidth.
   std::int64_t gate_row;             ///< Elements between rows of z, even.
   const std::uint16_t* x;            ///< bf16 [tokens, heads, cols].
   const std::uint16_t* z;            ///< The gate, bf16 [tokens, heads, cols].

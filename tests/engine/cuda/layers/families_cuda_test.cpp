@@ -143,6 +143,29 @@ TEST(CudaFamilyShapes, AreComputableWithoutAskingAGpu) {
   }
 }
 
+TEST(CudaFamilyShapes, OfGatedDeltaNetsThatKernelsDoNotComputeAreRefusedByTheField) {
+  const auto refusal = [](auto change) {
+    planner::Job job = job_of(shape_of({"qwen3_5", "qwen3_5_text", 2, kHybrid.c_str()}));
+    change(*job.model.delta_net);
+    try {
+      CudaTemplates::require_computable(job);
+    } catch (const BadRequest& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refusal([](planner::DeltaNet&) {}), "");
+  EXPECT_NE(refusal([](planner::DeltaNet& net) { net.key_dim = 24; }).find("linear_key_head_dim"),
+            std::string::npos);
+  EXPECT_NE(
+      refusal([](planner::DeltaNet& net) { net.value_dim = 144; }).find("linear_value_head_dim"),
+      std::string::npos);
+  EXPECT_NE(refusal([](planner::DeltaNet& net) {
+              net.value_heads = net.key_heads = 2;
+            }).find("linear_num_value_heads"),
+            std::string::npos);
+}
+
 class CudaBlockParts : public CudaFamilies {
  protected:
   static planner::ModelShape plain() {
