@@ -78,10 +78,9 @@ __device__ void pass_state(const ChunkPlace& at, int value_dim, const TilePlace&
   if (at.state != nullptr) {
     // dQ = diag(E) dO S^T; dY S^T = -diag(beta E) dR S^T.
     const auto state = [&](int k, int j) { return at.state[(column + j) * value_dim + k]; };
-    d_q.add(
-        value_dim, [&](int i, int k) { return space.d_output(row + i, k); }, state);
-    from_y.add(
-        value_dim, [&](int i, int k) { return space.d_right(row + i, k); }, state);
+    ChunkTile::add_both(
+        d_q, from_y, value_dim, [&](int i, int k) { return space.d_output(row + i, k); },
+        [&](int i, int k) { return space.d_right(row + i, k); }, state);
     d_q.each([&](int i, int, float& sum) { sum *= of.from_start[row + i]; });
     from_y.each([&](int i, int, float& sum) { sum *= of.from_start[row + i]; });
   }
@@ -134,10 +133,9 @@ __device__ void pass_pairs(const DeltaPartView& part, const ChunkPlace& at, int 
   const ChunkFactors& of = space.of;
   const auto added = [&](int k, int j) { return space.added(columns + j, k); };
   DeltaTile<1, 2> d_system, d_attention, kk;
-  d_system.add(
-      value_dim, [&](int i, int k) { return -space.d_right(rows + i, k); }, added);
-  d_attention.add(
-      value_dim, [&](int i, int k) { return space.d_output(rows + i, k); }, added);
+  DeltaTile<1, 2>::add_both(
+      d_system, d_attention, value_dim, [&](int i, int k) { return -space.d_right(rows + i, k); },
+      [&](int i, int k) { return space.d_output(rows + i, k); }, added);
   kk.add(
       key_dim, [&](int i, int k) { return space.k(rows + i, k); },
       [&](int k, int j) { return space.k(columns + j, k); });

@@ -140,15 +140,14 @@ __global__ void __launch_bounds__(kDeltaThreads) walk(DeltaPartView part, std::u
     float* added = part.added + row * value_dim + place.column;
     DeltaTile<1, kColumnsHere / 16> erased, output;
     if (!chunk.begins) {
-      erased.add(
-          key_dim, [&](int i, int k) { return space.erased(rows + i, k); }, state);
+      const auto erase = [&](int i, int k) { return space.erased(rows + i, k); };
+      const auto query = [&](int i, int k) {
+        return space.q(rows + i, k) * of.from_start_q[rows + i];
+      };
       if (Outputs) {
-        output.add(
-            key_dim,
-            [&](int i, int k) {
-              return space.q(rows + i, k) * (of.q[rows + i] * of.from_start[rows + i]);
-            },
-            state);
+        decltype(output)::add_both(erased, output, key_dim, erase, query, state);
+      } else {
+        erased.add(key_dim, erase, state);
       }
     }
     erased.each([&](int i, int j, float sum) {
@@ -174,7 +173,7 @@ __global__ void __launch_bounds__(kDeltaThreads) walk(DeltaPartView part, std::u
     // S := exp(gamma_n) S + (diag(L) K)^T N.
     move_state(space, key_dim, [&](auto& tile, int first) {
       tile.add(
-          kChunk, [&](int i, int k) { return space.k(k, first + i) * (of.k[k] * of.to_end[k]); },
+          kChunk, [&](int i, int k) { return space.k(k, first + i) * of.to_end_k[k]; },
           [&](int k, int j) { return space.added(k, j); });
     });
     __syncthreads();
@@ -252,10 +251,7 @@ __global__ void __launch_bounds__(kDeltaThreads)
         [&](int k, int j) { return space.d_output(k, columns + j); });
     if (!chunk.ends) {
       d_added.add(
-          key_dim,
-          [&](int i, int k) {
-            return space.k(rows + i, k) * (of.k[rows + i] * of.to_end[rows + i]);
-          },
+          key_dim, [&](int i, int k) { return space.k(rows + i, k) * of.to_end_k[rows + i]; },
           [&](int k, int j) { return space.state(k, columns + j); });
     }
     const std::int64_t row = part.row(place.sequence, chunk.first, place.head);
@@ -272,8 +268,7 @@ __global__ void __launch_bounds__(kDeltaThreads)
         space, key_dim,
         [&](auto& tile, int first) {
           tile.add(
-              kChunk,
-              [&](int i, int k) { return space.q(k, first + i) * (of.q[k] * of.from_start[k]); },
+              kChunk, [&](int i, int k) { return space.q(k, first + i) * of.from_start_q[k]; },
               [&](int k, int j) { return space.d_output(k, j); });
         },
         [&](auto& tile, int first) {

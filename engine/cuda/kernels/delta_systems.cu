@@ -76,10 +76,9 @@ __device__ void make_pairs(const SystemSpace& space, int key_dim, int tokens, st
   const ChunkFactors& of = space.of;
   const auto key = [&](int k, int j) { return space.k(columns + j, k); };
   DeltaTile<1, 4> kk, qk;
-  kk.add(
-      key_dim, [&](int i, int k) { return space.k(rows + i, k); }, key);
-  qk.add(
-      key_dim, [&](int i, int k) { return space.q(rows + i, k); }, key);
+  DeltaTile<1, 4>::add_both(
+      kk, qk, key_dim, [&](int i, int k) { return space.k(rows + i, k); },
+      [&](int i, int k) { return space.q(rows + i, k); }, key);
   kk.each([&](int row, int column, float sum) {
     const int i = rows + row, j = columns + column;
     const float pair = of.k[i] * of.k[j] * sum * expf(of.sum[i] - of.sum[j]);
@@ -139,8 +138,7 @@ __global__ void __launch_bounds__(kDeltaThreads, 2)
     multiply_inverse(space, space.v, value_dim, chunk.tokens, step * value_dim,
                      part.added + row * value_dim, [&](int k) { return of.beta[k]; });
     multiply_inverse(space, space.k, key_dim, chunk.tokens, step * key_dim,
-                     part.erased + row * key_dim,
-                     [&](int k) { return of.beta[k] * of.from_start[k] * of.k[k]; });
+                     part.erased + row * key_dim, [&](int k) { return of.erasing[k]; });
     const int thread = static_cast<int>(threadIdx.x);
     if (thread < chunk.tokens) part.sums[row + thread * step] = of.sum[thread];
     if (backward) {

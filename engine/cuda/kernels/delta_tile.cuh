@@ -13,39 +13,75 @@ __device__ inline std::uint32_t to_tf32(float x) {
   return bits;
 }
 
+/// Left factors of a tile's products for 8 terms: a(i, k) for 16 Rows rows from term k on.
+template <int Rows>
+struct LeftFactors {
+  std::uint32_t bits[Rows][4];
+
+  template <class A>
+  __device__ LeftFactors(const A& a, int k) {
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const int group = lane / 4, in_group = lane % 4;
+#pragma unroll
+    for (int i = 0; i < Rows; ++i) {
+      bits[i][0] = to_tf32(a(i * 16 + group, k + in_group));
+      bits[i][1] = to_tf32(a(i * 16 + group + 8, k + in_group));
+      bits[i][2] = to_tf32(a(i * 16 + group, k + in_group + 4));
+      bits[i][3] = to_tf32(a(i * 16 + group + 8, k + in_group + 4));
+    }
+  }
+};
+
+/// Right factors for 8 terms: b(k, j) for 8 columns from `column` on.
+struct RightFactors {
+  std::uint32_t low, high;
+
+  template <class B>
+  __device__ RightFactors(const B& b, int k, int column) {
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    low = to_tf32(b(k + lane % 4, column + lane / 4));
+    high = to_tf32(b(k + lane % 4 + 4, column + lane / 4));
+  }
+};
+
 /// Sums of 16 Rows x 8 Columns products that one warp computes, in registers.
 template <int Rows, int Columns>
 struct DeltaTile {
   float sum[Rows][Columns][4] = {};
 
+  __device__ void add(const LeftFactors<Rows>& left, const RightFactors& right, int column) {
+#pragma unroll
+    for (int i = 0; i < Rows; ++i) {
+      float(&c)[4] = sum[i][column];
+      asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+          "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+          : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+          : "r"(left.bits[i][0]), "r"(left.bits[i][1]), "r"(left.bits[i][2]), "r"(left.bits[i][3]),
+            "r"(right.low), "r"(right.high));
+    }
+  }
   /// sum[i, j] += sum over k < depth of a(i, k) b(k, j); depth is a multiple of 8.
   template <class A, class B>
   __device__ void add(int depth, const A& a, const B& b) {
-    const int lane = static_cast<int>(threadIdx.x) % kWarp;
-    const int group = lane / 4, in_group = lane % 4;
 #pragma unroll 2
     for (int k = 0; k < depth; k += 8) {
-      std::uint32_t left[Rows][4];
+      const LeftFactors<Rows> left(a, k);
 #pragma unroll
-      for (int i = 0; i < Rows; ++i) {
-        left[i][0] = to_tf32(a(i * 16 + group, k + in_group));
-        left[i][1] = to_tf32(a(i * 16 + group + 8, k + in_group));
-        left[i][2] = to_tf32(a(i * 16 + group, k + in_group + 4));
-        left[i][3] = to_tf32(a(i * 16 + group + 8, k + in_group + 4));
-      }
+      for (int j = 0; j < Columns; ++j) add(left, RightFactors(b, k, j * 8), j);
+    }
+  }
+  /// Adds products with the same right factors to two tiles.
+  template <class A, class Other, class B>
+  __device__ static void add_both(DeltaTile& one, DeltaTile& two, int depth, const A& a,
+                                  const Other& other, const B& b) {
+#pragma unroll 2
+    for (int k = 0; k < depth; k += 8) {
+      const LeftFactors<Rows> left(a, k), second(other, k);
 #pragma unroll
       for (int j = 0; j < Columns; ++j) {
-        const std::uint32_t low = to_tf32(b(k + in_group, j * 8 + group));
-        const std::uint32_t high = to_tf32(b(k + in_group + 4, j * 8 + group));
-#pragma unroll
-        for (int i = 0; i < Rows; ++i) {
-          float(&c)[4] = sum[i][j];
-          asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
-              "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-              : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-              : "r"(left[i][0]), "r"(left[i][1]), "r"(left[i][2]), "r"(left[i][3]), "r"(low),
-                "r"(high));
-        }
+        const RightFactors right(b, k, j * 8);
+        one.add(left, right, j);
+        two.add(second, right, j);
       }
     }
   }
@@ -172,7 +208,8 @@ __device__ void load_chunk(const T* from, std::int64_t stride, int rows, int col
 struct ChunkFactors {
   float *sum, *from_start, *to_end;  ///< The vectors gamma, E and L.
   float *q, *k;                      ///< What normalises q, with its scale, and k.
-  float* beta;
+  float *from_start_q, *to_end_k;    ///< The same times E and L.
+  float *beta, *erasing;             ///< Learning rate, and beta E times what normalises k.
 
   __host__ __device__ explicit ChunkFactors(SharedSpace& space)
       : sum(space.take<float>(kChunk)),
@@ -180,7 +217,10 @@ struct ChunkFactors {
         to_end(space.take<float>(kChunk)),
         q(space.take<float>(kChunk)),
         k(space.take<float>(kChunk)),
-        beta(space.take<float>(kChunk)) {}
+        from_start_q(space.take<float>(kChunk)),
+        to_end_k(space.take<float>(kChunk)),
+        beta(space.take<float>(kChunk)),
+        erasing(space.take<float>(kChunk)) {}
 
   /// A token's inputs of the first 64 threads, in registers.
   struct Fetched {
@@ -227,7 +267,10 @@ struct ChunkFactors {
     to_end[i] = expf(all - gamma);
     q[i] = fetched.q;
     k[i] = fetched.k;
+    from_start_q[i] = fetched.q * from_start[i];
+    to_end_k[i] = fetched.k * to_end[i];
     beta[i] = fetched.beta;
+    erasing[i] = fetched.beta * from_start[i] * fetched.k;
   }
   __device__ void load(const DeltaPartView& part, std::int64_t sequence,
                        const DeltaChunkRange& chunk, int head) const {

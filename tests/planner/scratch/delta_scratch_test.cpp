@@ -30,7 +30,8 @@ TEST(DeltaPart, TakesAboutFourKilobytesForEachTokenAndHead) {
 TEST(DeltaStates, OfEveryPackingHavePlacesOfTheirOwn) {
   constexpr std::int64_t kLength = 700;
   for (const std::vector<std::int64_t>& bounds :
-       {std::vector<std::int64_t>{0, kLength}, {0, 1, 66, 131, 196, kLength},
+       {std::vector<std::int64_t>{0, kLength},
+        {0, 1, 66, 131, 196, kLength},
         {0, 63, 64, 65, 130, 195, 323, 324, 452, kLength}}) {
     std::set<std::int64_t> places;
     for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
