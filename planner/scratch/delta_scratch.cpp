@@ -7,8 +7,9 @@
 namespace sluice::planner {
 namespace {
 
-/// Bytes of a part's arrays beyond which a micro-batch is computed in several parts.
-constexpr std::int64_t kMostPartBytes = std::int64_t{5} << 28;
+/// Bytes of a part's arrays beyond which a micro-batch is computed in several parts: a constant, or
+/// so many a token, with which long sequences keep a GPU busy.
+constexpr std::int64_t kMostPartBytes = std::int64_t{5} << 28, kMostTokenBytes = 1 << 15;
 
 class DeltaOffsets {
  public:
@@ -47,7 +48,8 @@ DeltaRuleSpace delta_rule_space(const DeltaNet& net, const DeltaPart& part, std:
 
 DeltaPart delta_part(const DeltaNet& net, std::int64_t sequences, std::int64_t length) {
   DeltaPart part{sequences, net.key_heads};
-  while (delta_rule_space(net, part, length).total > Bytes(kMostPartBytes)) {
+  const Bytes most(std::max(kMostPartBytes, kMostTokenBytes * sequences * length));
+  while (delta_rule_space(net, part, length).total > most) {
     if (part.sequences > 1) {
       part.sequences = next_divisor(sequences, part.sequences);
     } else if (part.key_heads > 1) {

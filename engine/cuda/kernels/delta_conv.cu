@@ -13,11 +13,25 @@ constexpr int kThreads = 128;
 constexpr int kTaps = static_cast<int>(planner::kDeltaTaps);
 constexpr int kStretch = 16;  ///< Tokens that a thread of the forward pass computes.
 
-/// Number of taps of token t that lie within its document.
-__device__ int taps_present(const DeltaConvShape& shape, std::int64_t t) {
-  const std::int64_t start = shape.starts == nullptr ? 0 : shape.starts[t];
-  return static_cast<int>(min(t % shape.length - start + 1, std::int64_t{kTaps}));
-}
+/// Walks through tokens and knows how many taps of each lie within its document.
+class Taps {
+ public:
+  __device__ Taps(const DeltaConvShape& shape, std::int64_t first)
+      : starts_(shape.starts),
+        length_(static_cast<int>(shape.length)),
+        position_(static_cast<int>(first) % length_) {}
+  /// Taps of token t, which is one behind the last call's.
+  __device__ int next(std::int64_t t) {
+    const int start = starts_ == nullptr ? 0 : starts_[t];
+    const int present = min(position_ - start + 1, kTaps);
+    if (++position_ == length_) position_ = 0;
+    return present;
+  }
+
+ private:
+  const std::int32_t* starts_;
+  int length_, position_;
+};
 
 /// Weights of eight neighbouring channels.
 struct EightTaps {
@@ -58,8 +72,8 @@ __device__ void move_on(Eight (&x)[kTaps]) {
 }
 
 __global__ void __launch_bounds__(kThreads)
-    convolve(DeltaConvShape shape, const std::uint16_t* x, const std::uint16_t* weight,
-             std::uint16_t* y) {
+    convolve(DeltaConvShape shape, const std::uint16_t* __restrict__ x,
+             const std::uint16_t* __restrict__ weight, std::uint16_t* __restrict__ y) {
   const std::int64_t channel =
       (static_cast<std::int64_t>(blockIdx.y) * kThreads + threadIdx.x) * kVector;
   if (channel >= shape.channels) return;
@@ -72,10 +86,12 @@ __global__ void __launch_bounds__(kThreads)
     const std::int64_t t = first - kTaps + tap;
     seen[tap] = Eight::unpack(t < 0 ? make_uint4(0, 0, 0, 0) : load(x, t * shape.row + channel));
   }
+  Taps walk(shape, first);
+#pragma unroll 4
   for (std::int64_t t = first; t < end; ++t) {
     move_on(seen);
     seen[kTaps - 1] = Eight::unpack(load(x, t * shape.row + channel));
-    store(y, t * shape.channels + channel, outputs(taps, seen, taps_present(shape, t)).packed());
+    store(y, t * shape.channels + channel, outputs(taps, seen, walk.next(t)).packed());
   }
 }
 
@@ -149,9 +165,10 @@ struct ChannelGradient {
 /// Block (c, s) has the c-th 256 channels, two a thread, of tokens [s * rows_each, (s + 1) *
 /// rows_each); it also reads three tokens on both sides.
 __global__ void __launch_bounds__(kThreads)
-    pass_back(DeltaConvShape shape, const std::uint16_t* x, const std::uint16_t* weight,
-              const std::uint16_t* d_y, std::int64_t rows_each, std::uint16_t* d_x,
-              float* partials) {
+    pass_back(DeltaConvShape shape, const std::uint16_t* __restrict__ x,
+              const std::uint16_t* __restrict__ weight, const std::uint16_t* __restrict__ d_y,
+              std::int64_t rows_each, std::uint16_t* __restrict__ d_x,
+              float* __restrict__ partials) {
   const std::int64_t channel = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) * 2;
   if (channel >= shape.channels) return;
   const std::int64_t first = blockIdx.y * rows_each;
@@ -166,6 +183,8 @@ __global__ void __launch_bounds__(kThreads)
     low.x[tap] = before.x;
     high.x[tap] = before.y;
   }
+  Taps walk(shape, first);
+#pragma unroll 4
   for (std::int64_t t = first; t < end + kTaps - 1; ++t) {
     const bool exists = t < shape.tokens;
     const float2 now = exists ? load_two(x, t * shape.row + channel) : make_float2(0, 0);
@@ -173,7 +192,7 @@ __global__ void __launch_bounds__(kThreads)
     high.move_on(now.y);
     if (exists) {
       const float2 d = load_two(d_y, t * shape.channels + channel);
-      const int present = taps_present(shape, t);
+      const int present = walk.next(t);
       low.add(d.x, present, t < end);
       high.add(d.y, present, t < end);
     }

@@ -18,7 +18,7 @@ TEST(DeltaPart, CoversAllThatFitsThenFewerSequencesThenFewerHeads) {
   EXPECT_EQ(delta_part(kNet, 4, 1024), (DeltaPart{4, 16}));
   EXPECT_EQ(delta_part(kNet, 12, 1024), (DeltaPart{6, 16}));
   EXPECT_EQ(delta_part(kNet, 3, 16384), (DeltaPart{1, 8}));
-  EXPECT_EQ(delta_part(kNet, 1, std::int64_t{1} << 22), (DeltaPart{1, 1}));
+  EXPECT_EQ(delta_part(kNet, 1, std::int64_t{1} << 22), (DeltaPart{1, 2}));
 }
 
 TEST(DeltaPart, TakesAboutFourKilobytesForEachTokenAndHead) {
