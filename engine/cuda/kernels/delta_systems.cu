@@ -41,31 +41,44 @@ __device__ void invert_blocks(const SystemSpace& space) {
   }
 }
 
-/// inverse = (I + A)^-1, block row by block row: with T its blocks, T_rc = -T_rr sum over c <= m <
-/// r of A_rm T_mc.
+/// Fills the block row of the inverse T from row First on, given those before it: T_rc = -T_rr sum
+/// over m < r of A_rm T_mc, where T_mc is 0 above the diagonal.
+template <int First>
+__device__ void invert_row(const SystemSpace& space) {
+  constexpr int kEach = kBlock * First / kDeltaThreads;
+  static_assert(kEach * kDeltaThreads == kBlock * First);
+  __syncthreads();
+#pragma unroll
+  for (int each = 0; each < kEach; ++each) {
+    const int at = static_cast<int>(threadIdx.x) + each * kDeltaThreads;
+    const int i = at / First, column = at % First;
+    float sum = 0;
+#pragma unroll 16
+    for (int k = 0; k < First; ++k) {
+      sum = fmaf(space.lower(First + i, k), space.inverse(k, column), sum);
+    }
+    space.product.at(i, column) = sum;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int each = 0; each < kEach; ++each) {
+    const int at = static_cast<int>(threadIdx.x) + each * kDeltaThreads;
+    const int i = at / First, column = at % First;
+    float sum = 0;
+#pragma unroll
+    for (int k = 0; k < kBlock; ++k) {
+      sum = fmaf(space.inverse(First + i, First + k), space.product(k, column), sum);
+    }
+    space.inverse.at(First + i, column) = -sum;
+  }
+}
+
+/// inverse = (I + A)^-1.
 __device__ void invert(const SystemSpace& space) {
   invert_blocks(space);
-  for (int first = kBlock; first < kChunk; first += kBlock) {
-    __syncthreads();
-    for (int at = static_cast<int>(threadIdx.x); at < kBlock * first; at += kDeltaThreads) {
-      const int i = at / first, column = at % first;
-      float sum = 0;
-      for (int k = column / kBlock * kBlock; k < first; ++k) {
-        sum = fmaf(space.lower(first + i, k), space.inverse(k, column), sum);
-      }
-      space.product.at(i, column) = sum;
-    }
-    __syncthreads();
-    for (int at = static_cast<int>(threadIdx.x); at < kBlock * first; at += kDeltaThreads) {
-      const int i = at / first, column = at % first;
-      float sum = 0;
-#pragma unroll
-      for (int k = 0; k < kBlock; ++k) {
-        sum = fmaf(space.inverse(first + i, first + k), space.product(k, column), sum);
-      }
-      space.inverse.at(first + i, column) = -sum;
-    }
-  }
+  invert_row<kBlock>(space);
+  invert_row<2 * kBlock>(space);
+  invert_row<3 * kBlock>(space);
 }
 
 /// A and P from products of the chunk's keys and queries; P's rows go to `attention`.
