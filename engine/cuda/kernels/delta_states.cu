@@ -8,6 +8,9 @@ namespace {
 /// Columns of the state that a block walks with.
 template <int Width>
 inline constexpr int kColumns = Width > 0 ? 32 : 16;
+/// Threads of a walk: two teams of 8 warps.
+constexpr int kWalkThreads = 512, kWalkWarps = kWalkThreads / kWarp, kTeam = kWalkWarps / 2;
+constexpr int kAhead = 4;
 /// Gap of matrices whose rows are a product's terms.
 constexpr int kTermsGap = 8;
 
@@ -48,9 +51,9 @@ __device__ WalkPlace walk_place(const DeltaPartView& part) {
 template <int Columns, bool Queries>
 struct FetchedWalk {
   static constexpr int kMost = static_cast<int>(kMostDeltaHead);
-  FetchedRows<std::uint16_t, kMost> q, k;
-  FetchedRows<float, kMost> erased;
-  FetchedRows<float, kChunk> attention;
+  FetchedRows<std::uint16_t, kMost, kWalkThreads> q, k;
+  FetchedRows<float, kMost, kWalkThreads> erased;
+  FetchedRows<float, kChunk, kWalkThreads> attention;
   ChunkFactors::Fetched factors;
 
   __device__ void fetch(const DeltaPartView& part, const WalkPlace& place,
@@ -80,40 +83,113 @@ struct FetchedWalk {
 /// Calls body(row, column) for the block's elements of the state, in a part for each thread.
 template <int Columns, class Body>
 __device__ void for_state(int key_dim, const Body& body) {
-  for (int i = static_cast<int>(threadIdx.x); i < key_dim * Columns; i += kDeltaThreads) {
+  for (int i = static_cast<int>(threadIdx.x); i < key_dim * Columns; i += kWalkThreads) {
     body(i / Columns, i % Columns);
   }
 }
 
+/// Warps that share the rows of the state: all, or one of two teams of 8.
+struct Team {
+  int warp, warps;
+  __device__ static Team all() { return {static_cast<int>(threadIdx.x) / kWarp, kWalkWarps}; }
+  __device__ static Team half() { return {static_cast<int>(threadIdx.x) / kWarp % kTeam, kTeam}; }
+};
+
 /// state := exp(gamma of the last token) state + sum over k of left(row, k) right(k, column), with
-/// one or two such sums.
-template <int Columns, class... Sums>
-__device__ void move_state(const WalkSpace<Columns>& space, int key_dim, const Sums&... sums) {
-  const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  for (int rows = warp * 16; rows < key_dim; rows += kDeltaWarps * 16) {
-    DeltaTile<1, Columns / 8> tile;
-    (sums(tile, rows), ...);
+/// one or two such sums, by the warps of a team, of whose Across side by side each has its columns.
+template <int Columns, int Across, class... Sums>
+__device__ void move_state(const WalkSpace<Columns>& space, int key_dim, const Team& team,
+                           const Sums&... sums) {
+  constexpr int kWidth = Columns / Across;
+  const int column = team.warp % Across * kWidth;
+  for (int rows = team.warp / Across * 16; rows < key_dim; rows += team.warps / Across * 16) {
+    DeltaTile<1, kWidth / 8> tile;
+    (sums(tile, rows, column), ...);
     tile.each([&](int i, int j, float sum) {
-      float& at = space.state.at(rows + i, j);
+      float& at = space.state.at(rows + i, column + j);
       at = fmaf(space.of.through(), at, sum);
     });
   }
 }
 
+/// A warp's 16 tokens and half of the block's columns, by its number in a team.
+template <int Columns>
+struct WalkTile {
+  using Sums = DeltaTile<1, Columns / 16>;
+  int row, column;
+  __device__ explicit WalkTile(int warp) : row(warp / 2 * 16), column(warp % 2 * (Columns / 2)) {}
+};
+
+/// N = U - W S, by the first team, to shared memory, and to `added` too if Keeps.
+template <int Columns, bool Keeps>
+__device__ void subtract_erased(const WalkSpace<Columns>& space, const DeltaChunkRange& chunk,
+                                int key_dim, std::int64_t step, float* added) {
+  const WalkTile<Columns> own(static_cast<int>(threadIdx.x) / kWarp);
+  typename WalkTile<Columns>::Sums values, erased;
+  values.each([&](int i, int j, float& value) {
+    const int token = own.row + i;
+    if (token < chunk.tokens) value = added[token * step + own.column + j];
+  });
+  if (!chunk.begins) {
+    erased.template add<kAhead>(
+        key_dim, [&](int i, int k) { return space.erased(own.row + i, k); },
+        [&](int k, int j) { return space.state(k, own.column + j); });
+  }
+  values.subtract(erased);
+  values.each([&](int i, int j, float value) {
+    const int token = own.row + i, column = own.column + j;
+    space.added.at(token, column) = value;
+    if (Keeps && token < chunk.tokens) added[token * step + column] = value;
+  });
+}
+
+/// Columns of o of a chunk's first token and the block's head.
+template <int Columns>
+__device__ std::int64_t output_place(const DeltaPartView& part, const WalkPlace& place,
+                                     const DeltaChunkRange& chunk) {
+  const std::int64_t row =
+      (place.base + chunk.first) * part.value_heads + part.first_head + place.head;
+  return row * part.value_dim + place.column;
+}
+
+/// O += P N, by the second team, from O = diag(E) Q S.
+template <int Columns>
+__device__ void write_outputs(const WalkSpace<Columns>& space, const DeltaChunkRange& chunk,
+                              std::int64_t step, typename WalkTile<Columns>::Sums& sums,
+                              std::uint16_t* o) {
+  const WalkTile<Columns> own(static_cast<int>(threadIdx.x) / kWarp % kTeam);
+  sums.template add<kAhead>(
+      kChunk, [&](int i, int k) { return space.attention(own.row + i, k); },
+      [&](int k, int j) { return space.added(k, own.column + j); });
+  sums.each([&](int i, int j, float sum) {
+    const int token = own.row + i;
+    if (token >= chunk.tokens) return;
+    o[token * step + own.column + j] = static_cast<std::uint16_t>(pack(sum, 0));
+  });
+}
+
+/// S := exp(gamma_n) S + (diag(L) K)^T N.
+template <int Columns, int Across>
+__device__ void add_chunk(const WalkSpace<Columns>& space, int key_dim, const Team& team) {
+  move_state<Columns, Across>(space, key_dim, team, [&](auto& tile, int first, int column) {
+    tile.template add<kAhead>(
+        kChunk, [&](int i, int k) { return space.k(k, first + i) * space.of.to_end_k[k]; },
+        [&](int k, int j) { return space.added(k, column + j); });
+  });
+}
+
 /// Walks forward and writes o, or else N and the states before chunks.
 template <int Width, bool Outputs>
-__global__ void __launch_bounds__(kDeltaThreads) walk(DeltaPartView part, std::uint16_t* o) {
+__global__ void __launch_bounds__(kWalkThreads) walk(DeltaPartView part, std::uint16_t* o) {
   constexpr int kColumnsHere = kColumns<Width>;
   extern __shared__ __align__(16) unsigned char memory[];
   const int key_dim = Width > 0 ? Width : part.key_dim;
   const int value_dim = Width > 0 ? Width : part.value_dim;
   SharedSpace shared(memory);
   const WalkSpace<kColumnsHere> space(shared, key_dim, value_dim);
-  const ChunkFactors& of = space.of;
   const WalkPlace place = walk_place<kColumnsHere>(part);
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  const int rows = warp / 2 * 16, columns = warp % 2 * (kColumnsHere / 2);
-  const auto state = [&](int k, int j) { return space.state(k, columns + j); };
+  const WalkTile<kColumnsHere> own(warp % kTeam);
   FetchedWalk<kColumnsHere, Outputs> fetched;
   DeltaChunkRange next = chunk_at(part, place.base, 0);
   fetched.fetch(part, place, next, key_dim);
@@ -134,48 +210,30 @@ __global__ void __launch_bounds__(kDeltaThreads) walk(DeltaPartView part, std::u
       next = chunk_at(part, place.base, t);
       fetched.fetch(part, place, next, key_dim);
     }
-    // N = U - W S.
-    const std::int64_t row = part.row(place.sequence, chunk.first, place.head);
-    const std::int64_t step = static_cast<std::int64_t>(part.heads) * value_dim;
-    float* added = part.added + row * value_dim + place.column;
-    DeltaTile<1, kColumnsHere / 16> erased, output;
-    if (!chunk.begins) {
-      const auto erase = [&](int i, int k) { return space.erased(rows + i, k); };
-      const auto query = [&](int i, int k) {
-        return space.q(rows + i, k) * of.from_start_q[rows + i];
-      };
-      if (Outputs) {
-        decltype(output)::add_both(erased, output, key_dim, erase, query, state);
-      } else {
-        erased.add(key_dim, erase, state);
-      }
+    typename WalkTile<kColumnsHere>::Sums output;
+    if (warp < kTeam) {
+      float* added =
+          part.added + part.row(place.sequence, chunk.first, place.head) * value_dim + place.column;
+      subtract_erased<kColumnsHere, !Outputs>(
+          space, chunk, key_dim, static_cast<std::int64_t>(part.heads) * value_dim, added);
+    } else if (Outputs && !chunk.begins) {
+      output.template add<kAhead>(
+          key_dim,
+          [&](int i, int k) {
+            return space.q(own.row + i, k) * space.of.from_start_q[own.row + i];
+          },
+          [&](int k, int j) { return space.state(k, own.column + j); });
     }
-    erased.each([&](int i, int j, float sum) {
-      const int token = rows + i, column = columns + j;
-      const float value = token < chunk.tokens ? added[token * step + column] - sum : 0.0f;
-      space.added.at(token, column) = value;
-      if (!Outputs && token < chunk.tokens) added[token * step + column] = value;
-    });
     __syncthreads();
-    if (Outputs) {
-      // O = diag(E) Q S + P N.
-      output.add(
-          kChunk, [&](int i, int k) { return space.attention(rows + i, k); },
-          [&](int k, int j) { return space.added(k, columns + j); });
-      const std::int64_t first = (place.base + chunk.first) * part.value_heads + part.first_head;
-      output.each([&](int i, int j, float sum) {
-        const std::int64_t token = first + static_cast<std::int64_t>(rows + i) * part.value_heads;
-        if (rows + i >= chunk.tokens) return;
-        o[(token + place.head) * value_dim + place.column + columns + j] =
-            static_cast<std::uint16_t>(pack(sum, 0));
-      });
+    if (!Outputs) {
+      add_chunk<kColumnsHere, 2>(space, key_dim, Team::all());
+    } else if (warp < kTeam) {
+      add_chunk<kColumnsHere, 1>(space, key_dim, Team::half());
+    } else {
+      write_outputs<kColumnsHere>(space, chunk,
+                                  static_cast<std::int64_t>(part.value_heads) * value_dim, output,
+                                  o + output_place<kColumnsHere>(part, place, chunk));
     }
-    // S := exp(gamma_n) S + (diag(L) K)^T N.
-    move_state(space, key_dim, [&](auto& tile, int first) {
-      tile.add(
-          kChunk, [&](int i, int k) { return space.k(k, first + i) * of.to_end_k[k]; },
-          [&](int k, int j) { return space.added(k, j); });
-    });
     __syncthreads();
   }
 }
@@ -184,7 +242,7 @@ __global__ void __launch_bounds__(kDeltaThreads) walk(DeltaPartView part, std::u
 template <int Columns>
 struct FetchedGradient {
   static constexpr int kVectors = Columns / static_cast<int>(kVector);
-  static_assert(kChunk * kVectors <= kDeltaThreads);
+  static_assert(kChunk * kVectors <= kWalkThreads);
   uint4 vector;
 
   __device__ void fetch(const DeltaPartView& part, const WalkPlace& place,
@@ -209,7 +267,7 @@ struct FetchedGradient {
 
 /// Walks back and writes dN and the gradients of states before chunks.
 template <int Width>
-__global__ void __launch_bounds__(kDeltaThreads)
+__global__ void __launch_bounds__(kWalkThreads)
     walk_back(DeltaPartView part, const std::uint16_t* d_o) {
   constexpr int kColumnsHere = kColumns<Width>;
   extern __shared__ __align__(16) unsigned char memory[];
@@ -220,7 +278,10 @@ __global__ void __launch_bounds__(kDeltaThreads)
   const ChunkFactors& of = space.of;
   const WalkPlace place = walk_place<kColumnsHere>(part);
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  const int rows = warp / 2 * 16, columns = warp % 2 * (kColumnsHere / 2);
+  // Warps have 16 tokens by 8 columns each.
+  constexpr int kAcross = kColumnsHere / 8;
+  const int rows = warp / kAcross * 16, columns = warp % kAcross * 8;
+  const bool mine = rows < kChunk;
   FetchedWalk<kColumnsHere, true> fetched;
   FetchedGradient<kColumnsHere> d_output;
   DeltaChunkRange next = chunk_ending_at(part, place.base, part.length - 1);
@@ -245,36 +306,38 @@ __global__ void __launch_bounds__(kDeltaThreads)
       d_output.fetch(part, place, next, value_dim, d_o);
     }
     // dN = P^T dO + diag(L) K dS'.
-    DeltaTile<1, kColumnsHere / 16> d_added;
-    d_added.add(
-        kChunk, [&](int i, int k) { return space.attention(k, rows + i); },
-        [&](int k, int j) { return space.d_output(k, columns + j); });
-    if (!chunk.ends) {
-      d_added.add(
+    DeltaTile<1, 1> d_added;
+    if (mine) {
+      d_added.template add<kAhead>(
+          kChunk, [&](int i, int k) { return space.attention(k, rows + i); },
+          [&](int k, int j) { return space.d_output(k, columns + j); });
+    }
+    if (mine && !chunk.ends) {
+      d_added.template add<kAhead>(
           key_dim, [&](int i, int k) { return space.k(rows + i, k) * of.to_end_k[rows + i]; },
           [&](int k, int j) { return space.state(k, columns + j); });
     }
     const std::int64_t row = part.row(place.sequence, chunk.first, place.head);
     d_added.each([&](int i, int j, float sum) {
       const int token = rows + i, column = columns + j;
-      space.added.at(token, column) = sum;
-      if (token >= chunk.tokens) return;
+      if (mine) space.added.at(token, column) = sum;
+      if (!mine || token >= chunk.tokens) return;
       part.d_added[(row + static_cast<std::int64_t>(token) * part.heads) * part.widest() +
                    place.column + column] = sum;
     });
     __syncthreads();
     // dS = exp(gamma_n) dS' + (diag(E) Q)^T dO - W^T dN.
-    move_state(
-        space, key_dim,
-        [&](auto& tile, int first) {
-          tile.add(
+    move_state<kColumnsHere, 2>(
+        space, key_dim, Team::all(),
+        [&](auto& tile, int first, int column) {
+          tile.template add<kAhead>(
               kChunk, [&](int i, int k) { return space.q(k, first + i) * of.from_start_q[k]; },
-              [&](int k, int j) { return space.d_output(k, j); });
+              [&](int k, int j) { return space.d_output(k, column + j); });
         },
-        [&](auto& tile, int first) {
-          tile.add(
+        [&](auto& tile, int first, int column) {
+          tile.template add<kAhead>(
               kChunk, [&](int i, int k) { return -space.erased(k, first + i); },
-              [&](int k, int j) { return space.added(k, j); });
+              [&](int k, int j) { return space.added(k, column + j); });
         });
     __syncthreads();
   }
@@ -288,7 +351,7 @@ void launch_walk(CUstream_st* stream, const DeltaPartView& part, std::uint16_t* 
                   static_cast<unsigned>(part.heads), static_cast<unsigned>(part.sequences));
   const auto kernel = o == nullptr ? walk<Width, false> : walk<Width, true>;
   allow_shared(kernel, bytes);
-  kernel<<<grid, kDeltaThreads, bytes, stream>>>(part, o);
+  kernel<<<grid, kWalkThreads, bytes, stream>>>(part, o);
   check_launch("delta_states");
 }
 
@@ -299,7 +362,7 @@ void launch_walk_back(CUstream_st* stream, const DeltaPartView& part, const std:
   const dim3 grid(static_cast<unsigned>(part.value_dim / kColumnsHere),
                   static_cast<unsigned>(part.heads), static_cast<unsigned>(part.sequences));
   allow_shared(walk_back<Width>, bytes);
-  walk_back<Width><<<grid, kDeltaThreads, bytes, stream>>>(part, d_o);
+  walk_back<Width><<<grid, kWalkThreads, bytes, stream>>>(part, d_o);
   check_launch("delta_states_backward");
 }
 

@@ -60,10 +60,11 @@ struct DeltaTile {
             "r"(right.low), "r"(right.high));
     }
   }
-  /// sum[i, j] += sum over k < depth of a(i, k) b(k, j); depth is a multiple of 8.
-  template <class A, class B>
+  /// sum[i, j] += sum over k < depth of a(i, k) b(k, j); depth is a multiple of 8. Ahead: times 8
+  /// terms whose factors are read together.
+  template <int Ahead = 2, class A, class B>
   __device__ void add(int depth, const A& a, const B& b) {
-#pragma unroll 2
+#pragma unroll Ahead
     for (int k = 0; k < depth; k += 8) {
       const LeftFactors<Rows> left(a, k);
 #pragma unroll
@@ -156,11 +157,11 @@ class SharedSpace {
 
 /// A chunk's rows on their way from device memory to shared memory, in registers. Rows are
 /// multiples of 16 bytes, of at most MostColumns elements.
-template <class T, int MostColumns>
+template <class T, int MostColumns, int Threads>
 struct FetchedRows {
   static constexpr int kEach = 16 / static_cast<int>(sizeof(T));
-  static constexpr int kMost = kChunk * MostColumns / kEach / kDeltaThreads;
-  static_assert(kMost * kEach * kDeltaThreads == kChunk * MostColumns);
+  static constexpr int kMost = kChunk * MostColumns / kEach / Threads;
+  static_assert(kMost * kEach * Threads == kChunk * MostColumns);
   uint4 vector[kMost];
 
   /// Calls body(i, row, column) for each vector i of this thread.
@@ -169,7 +170,7 @@ struct FetchedRows {
     const int vectors = columns / kEach;
 #pragma unroll
     for (int i = 0; i < kMost; ++i) {
-      const int v = static_cast<int>(threadIdx.x) + i * kDeltaThreads;
+      const int v = static_cast<int>(threadIdx.x) + i * Threads;
       if (v < kChunk * vectors) body(i, v / vectors, v % vectors * kEach);
     }
   }
