@@ -1,5 +1,5 @@
-// Parts of walks of the gated delta rule through a sequence's chunks: what a block of threads, which
-// has some columns of one head's state, reads and moves.
+// Parts of walks of the gated delta rule through a sequence's chunks: what a block of threads,
+// which has some columns of one head's state, reads and moves.
 #pragma once
 
 #include "engine/cuda/kernels/delta_stages.cuh"
