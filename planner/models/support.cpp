@@ -58,12 +58,7 @@ constexpr ComputedParts kHost{.layer_kinds = true,
                               .shared_experts = true,
                               .biased_softmax = true,
                               .delta_net = true};
-/// The cuda backend computes what the host does, but for these.
-constexpr ComputedParts kCuda = [] {
-  ComputedParts parts = kHost;
-  parts.biased_softmax = parts.delta_net = false;
-  return parts;
-}();
+constexpr ComputedParts kCuda = kHost;
 
 struct Part {
   bool missing;

@@ -101,7 +101,8 @@ CudaWorkspace cuda_workspace(const Job& job) {
   space.normed = offsets.take_bf16(tokens * shape.hidden);
   space.d_normed = offsets.take_bf16(tokens * shape.hidden);
   space.rstd = offsets.take(Bytes(4 * tokens));
-  const std::int64_t widest = std::max({qkv, 2 * widest_mlp, shape.hidden});
+  const std::int64_t delta_widest = shape.delta_net ? delta_row(*shape.delta_net) : 0;
+  const std::int64_t widest = std::max({qkv, 2 * widest_mlp, shape.hidden, delta_widest});
   space.partials = offsets.take(Bytes(4 * std::min(kPartialSums, 64 * tokens) * widest));
   space.gemm = offsets.take(kGemmWorkspace);
   const bool changes_branches = shape.norms.after_attention || shape.norms.after_mlp ||
@@ -126,6 +127,10 @@ CudaWorkspace cuda_workspace(const Job& job) {
   space.gated = offsets.take_bf16(shape.attention_gate ? tokens * query : 0);
   const bool whole = !job.sequence_chunk;
   space.attention = offsets.take(whole ? widest_attention(job) : Bytes(0));
+  end = std::max(end, offsets.end());
+  offsets.rewind(shared);
+  space.delta = cuda_delta_space(job);
+  space.delta_begin = offsets.take(space.delta.total);
   end = std::max(end, offsets.end());
   offsets.rewind(shared);
   space.logits = offsets.take(Bytes((whole ? 2 * chunk : 4) * shape.vocab));

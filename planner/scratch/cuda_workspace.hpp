@@ -3,6 +3,7 @@
 
 #include "planner/models/job.hpp"
 #include "planner/scratch/attention_shape.hpp"
+#include "planner/scratch/delta_scratch.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::planner {
@@ -68,6 +69,10 @@ struct CudaWorkspace {
   /// Offset of [tokens, heads * head_dim]: attention's output times its gate, then the gradient of
   /// the gate; empty without one.
   Bytes gated;
+  /// Offset of the scratch of gated delta nets, laid out as `delta` says; in the place of
+  /// attention's.
+  Bytes delta_begin;
+  CudaDeltaSpace delta;
   Bytes attention;  ///< Offset of cuDNN's scratch for attention; empty where sequences are split.
   /// Offset of [chunk tokens, vocab]: logits of a loss chunk; where sequences are split, of fp32
   /// [vocab].

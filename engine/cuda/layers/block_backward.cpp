@@ -40,9 +40,10 @@ void CudaTemplates::backward_out(cudaStream_t stream, const std::uint16_t* weigh
   bias_gradient(stream, slots.o.bias, d, tokens_, hidden_, gradient, into, workspace);
   gemm_.input_gradient(stream, size, d, weights + slots.o.weight.offset, d_attention, gemm);
   if (!slots.attention_gate.weight.exists()) return;
-  cuda::gate_attention_backward(stream, bf16(record.at(layout_.attention)),
-                                bf16(record.at(layout_.attention_gate)), tokens_ * query_,
-                                d_attention, bf16(workspace + space_.gated.count()));
+  cuda::gate_attention_backward(stream, bf16(record.at(layer_of(record).layout.attention)),
+                                bf16(record.at(layer_of(record).layout.attention_gate)),
+                                tokens_ * query_, d_attention,
+                                bf16(workspace + space_.gated.count()));
 }
 
 /// The projections to q, k and v and to the gate, from their gradients in the workspace, and the
@@ -79,11 +80,14 @@ void CudaTemplates::backward_attention(cudaStream_t stream, const std::uint16_t*
                                        float* gradient, cuda::Into into, const CudaRecord& record,
                                        std::uint16_t* d_stream, std::byte* workspace) {
   const CudaLayer& layer = layer_of(record);
+  if (layer.is_delta_net()) {
+    return backward_delta(stream, weights, gradient, into, record, d_stream, workspace);
+  }
   const std::uint16_t* rotated = bf16(workspace + space_.rotated.count());
   std::uint16_t* d_qkv = bf16(workspace + space_.d_qkv.count());
   const std::uint16_t* d_attention = bf16(workspace + space_.d_attention.count());
-  const std::uint16_t* attention = bf16(record.at(layout_.attention));
-  const float* lse = fp32(record.at(layout_.lse));
+  const std::uint16_t* attention = bf16(record.at(layer_of(record).layout.attention));
+  const float* lse = fp32(record.at(layer_of(record).layout.lse));
   backward_out(stream, weights, gradient, into, record, d_stream, workspace);
   if (const Slot& sinks = layer.slots.sinks; sinks.exists()) {
     cuda::sinks_backward(stream,

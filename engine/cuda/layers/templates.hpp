@@ -11,6 +11,10 @@
 #include <vector>
 
 #include "engine/cuda/attention/attention.hpp"
+#include "engine/cuda/kernels/delta_conv.hpp"
+#include "engine/cuda/kernels/delta_gates.hpp"
+#include "engine/cuda/kernels/delta_rule.hpp"
+#include "engine/cuda/kernels/gated_norm.hpp"
 #include "engine/cuda/kernels/into.hpp"
 #include "engine/cuda/kernels/loss.hpp"
 #include "engine/cuda/kernels/norm.hpp"
@@ -46,7 +50,8 @@ struct CudaRecord {
   }
 };
 
-/// Keys and values of one sequence that one block keeps in device memory for later tokens.
+/// What one block keeps of one sequence in device memory for later tokens: keys and values, or what
+/// planner::kept_bytes says of a gated delta net.
 struct CudaKeptKeys {
   std::uint16_t* data;  ///< Rotated keys, then values: [seq_len, kv_heads * head_dim] each.
   std::int64_t first;   ///< Number of the sequence's tokens whose keys and values are kept already.
@@ -83,6 +88,7 @@ class CudaTemplates {
   /// Throws the BadRequest that the constructor would throw for `job`; needs no GPU.
   static void require_computable(const planner::Job& job);
   static void require_computable_experts(const planner::ModelShape& shape);
+  static void require_computable_delta_net(const planner::ModelShape& shape);
 
   /// Forward pass of the embedding: output [count, hidden] = its row for each of `count` tokens
   /// (~id where a document begins).
@@ -268,6 +274,38 @@ class CudaTemplates {
                      std::int64_t tokens, std::byte* workspace) const;
   void backward_switch(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
                        cuda::Into into, const CudaLayer& layer, std::byte* workspace) const;
+
+  // Defined in engine/cuda/layers/delta_half.cpp.
+  /// Arguments of a gated delta net's kernels for tokens of a call.
+  struct DeltaCall {
+    cuda::DeltaConvShape conv;
+    cuda::DeltaGates gates;
+    cuda::DeltaRule rule;
+    cuda::GatedNorm norm;
+    const std::uint16_t* rows;  ///< Projections.
+  };
+  [[nodiscard]] DeltaCall delta_call(const std::uint16_t* weights, const CudaRecord& record,
+                                     std::int64_t tokens, std::byte* workspace) const;
+  [[nodiscard]] std::byte* delta_at(std::byte* workspace, Bytes offset) const {
+    return workspace + (space_.delta_begin + offset).count();
+  }
+  void project_delta(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
+                     std::int64_t tokens, std::byte* workspace);
+  void mix_inputs(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
+                  const DeltaCall& call, std::byte* workspace) const;
+  void mix(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
+           std::byte* workspace);
+  void mix_kept(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
+                const CudaKeptKeys& kept, std::byte* workspace);
+  /// The rule's output as the o projection takes it.
+  [[nodiscard]] const std::uint16_t* normed_mix(cudaStream_t stream, const std::uint16_t* weights,
+                                                const CudaRecord& record, std::int64_t tokens,
+                                                std::byte* workspace) const;
+  void backward_mix(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
+                    cuda::Into into, const CudaRecord& record, std::byte* workspace);
+  void backward_delta(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
+                      cuda::Into into, const CudaRecord& record, std::uint16_t* d_stream,
+                      std::byte* workspace);
 
   // Defined in engine/cuda/layers/rotation.cpp.
   void rotate(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "engine/host/unit_slots.hpp"
+#include "planner/scratch/delta_scratch.hpp"
 
 namespace sluice::engine {
 namespace {
@@ -73,9 +74,10 @@ Bytes output_element(GemmProduct product) {
 namespace {
 
 /// Adds the products of a block of `uniform`, a model whose layers are of one kind: q, k and v
-/// together, o onto the residual stream, gate and up together, down onto the residual stream. What
-/// a norm or a factor stands behind joins the stream in a kernel of its own. Products of routed
-/// experts do not use the library (docs/design/moe.md).
+/// together, with all other projections of a gated delta net, o onto the residual stream, gate and
+/// up together, down onto the residual stream. What a norm or a factor stands behind joins the
+/// stream in a kernel of its own. Products of routed experts do not use the library
+/// (docs/design/moe.md).
 void add_block(const planner::Job& job, const planner::ModelShape& uniform,
                std::set<GemmKey>& keys) {
   const BlockSlots slots = block_slots(uniform);
@@ -84,9 +86,14 @@ void add_block(const planner::Job& job, const planner::ModelShape& uniform,
   const std::int64_t qkv = query + 2 * uniform.kv_heads * uniform.head_dim;
   const bool scales = uniform.scales.residual != 1;
   const auto joins = [&](const Slot& norm) { return !norm.exists() && !scales; };
-  add_products({tokens, hidden, qkv, slots.q.bias.exists(), false}, keys);
-  if (uniform.attention_gate) add_products({tokens, hidden, query, false, false}, keys);
-  add_products({tokens, query, hidden, slots.o.bias.exists(), joins(slots.norm_after_attention)},
+  if (slots.delta.exist()) {
+    add_products({tokens, hidden, planner::delta_row(*uniform.delta_net), false, false}, keys);
+  } else {
+    add_products({tokens, hidden, qkv, slots.q.bias.exists(), false}, keys);
+    if (uniform.attention_gate) add_products({tokens, hidden, query, false, false}, keys);
+  }
+  add_products({tokens, slots.o.weight.cols, hidden, slots.o.bias.exists(),
+                joins(slots.norm_after_attention)},
                keys);
   if (uniform.experts) {
     const std::int64_t shared = uniform.experts->shared_intermediate;

@@ -191,7 +191,7 @@ TEST(Families, QwenHybridsHaveDeltaNetsOnDiskHeadByHead) {
                        .block = 30,
                        .step = 30}));
   EXPECT_EQ(unsupported_by_host(five), std::nullopt);
-  EXPECT_EQ(unsupported_by_cuda(five), "gated delta net layers");
+  EXPECT_EQ(unsupported_by_cuda(five), std::nullopt);
   EXPECT_REFUSED(small("qwen3_next", 4, R"("linear_conv_kernel_dim": 3)"),
                  "linear_conv_kernel_dim");
   EXPECT_REFUSED(small("qwen3_next", 4, R"("linear_num_key_heads": 5)"), "linear_num_key_heads");
@@ -299,18 +299,15 @@ TEST(Families, MinistralsQueriesGrowWithTheirPosition) {
 }
 
 TEST(Support, BothBackendsComputeEveryFamilyButThese) {
-  const std::map<std::string, std::string> host = {{"gemma4_text", "heads of several sizes"},
-                                                   {"deepseek_v2", "latent attention"},
-                                                   {"deepseek_v3", "latent attention"},
-                                                   {"glm4_moe_lite", "latent attention"}};
-  std::map<std::string, std::string> cuda = host;
-  cuda["qwen3_next"] = cuda["qwen3_5_text"] = cuda["qwen3_5_moe_text"] = "gated delta net layers";
-  cuda["ernie4_5_moe"] = "a router of biased softmax scores";
+  const std::map<std::string, std::string> refused = {{"gemma4_text", "heads of several sizes"},
+                                                      {"deepseek_v2", "latent attention"},
+                                                      {"deepseek_v3", "latent attention"},
+                                                      {"glm4_moe_lite", "latent attention"}};
   const std::map<std::string, std::string> published = {{"deepseek_v2", "deepseek-v2-lite"},
                                                         {"gemma4_text", "gemma-4-31b"},
                                                         {"deepseek_v3", "deepseek-v3"},
                                                         {"glm4_moe_lite", "glm-4.7-flash"}};
-  const auto expected = [](const auto& refused, const std::string& name) {
+  const auto expected = [&refused](const std::string& name) {
     const auto found = refused.find(name);
     return found == refused.end() ? std::nullopt : std::optional(found->second);
   };
@@ -318,17 +315,17 @@ TEST(Support, BothBackendsComputeEveryFamilyButThese) {
     const std::string name = reader->family.model_type;
     const auto model = published.find(name);
     const ModelShape shape = model == published.end() ? small(name, 7) : find_model(model->second);
-    EXPECT_EQ(unsupported_by_host(shape), expected(host, name)) << name;
-    EXPECT_EQ(unsupported_by_cuda(shape), expected(cuda, name)) << name;
+    EXPECT_EQ(unsupported_by_host(shape), expected(name)) << name;
+    EXPECT_EQ(unsupported_by_cuda(shape), expected(name)) << name;
   }
 }
 
 TEST(Support, NamesThePartThatIsMissing) {
-  ModelShape delta = small("llama", 2);
-  delta.kinds.front().mixer = Mixer::gated_delta_net;
-  EXPECT_EQ(unsupported_by_cuda(delta), "gated delta net layers");
-  EXPECT_REFUSED((require_computed_by_cuda(delta), 0),
-                 "llama has gated delta net layers, which the cuda backend does not compute");
+  ModelShape factored = small("llama", 2);
+  factored.layer_factor = true;
+  EXPECT_EQ(unsupported_by_cuda(factored), "factors of layers");
+  EXPECT_REFUSED((require_computed_by_cuda(factored), 0),
+                 "llama has factors of layers, which the cuda backend does not compute");
   ModelShape sandwiched = small("gpt_oss", 2);
   sandwiched.norms.after_mlp = true;
   EXPECT_EQ(unsupported_by_cuda(sandwiched),
