@@ -5,11 +5,13 @@
 #include <bit>
 #include <cstdint>
 
+#include "planner/models/job.hpp"
+
 namespace sluice::engine {
 
 /// Number of neighbouring elements, along the dimension that a product sums over, that share a
 /// scale.
-inline constexpr std::int64_t kScaleBlock = 128;
+inline constexpr std::int64_t kScaleBlock = planner::kFp8Block;
 
 /// A power of two that numbers were divided by before they were rounded to E4M3, and its
 /// reciprocal.

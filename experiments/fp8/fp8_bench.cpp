@@ -29,10 +29,14 @@ void ok(cublasStatus_t status, const char* what) {
 enum class Mode { bf16, tensor, block_weight, block_vectors };
 const char* name(Mode mode) {
   switch (mode) {
-    case Mode::bf16: return "bf16";
-    case Mode::tensor: return "e4m3 tensor";
-    case Mode::block_weight: return "e4m3 128x128 x 1x128";
-    case Mode::block_vectors: return "e4m3 1x128 x 1x128";
+    case Mode::bf16:
+      return "bf16";
+    case Mode::tensor:
+      return "e4m3 tensor";
+    case Mode::block_weight:
+      return "e4m3 128x128 x 1x128";
+    case Mode::block_vectors:
+      return "e4m3 1x128 x 1x128";
   }
   return "";
 }
@@ -76,9 +80,11 @@ class Call {
     ok(cublasLtMatmulPreferenceCreate(&preference), "preference");
     const auto most = static_cast<std::uint64_t>(kScratch);
     ok(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                            &most, sizeof most), "scratch");
+                                            &most, sizeof most),
+       "scratch");
     ok(cublasLtMatmulAlgoGetHeuristic(handle_, desc_, a_, b_, d_, d_, preference, 16,
-                                      results_.data(), &found_), "heuristic");
+                                      results_.data(), &found_),
+       "heuristic");
     return found_;
   }
   std::string settings(int i) const {
@@ -107,7 +113,8 @@ class Call {
   void layout(cublasLtMatrixLayout_t& to, cudaDataType_t type, std::int64_t rows,
               std::int64_t cols) {
     ok(cublasLtMatrixLayoutCreate(&to, type, static_cast<std::uint64_t>(rows),
-                                  static_cast<std::uint64_t>(cols), rows), "layout");
+                                  static_cast<std::uint64_t>(cols), rows),
+       "layout");
   }
   cublasLtHandle_t handle_;
   Product p_;
@@ -163,7 +170,10 @@ struct Bench {
       if (call.run(i, stream) != CUBLAS_STATUS_SUCCESS) continue;
       const double t = seconds_of(stream, 2, [&] { call.run(i, stream); });
       if (i == 0) first = t;
-      if (t < least) { least = t; best = i; }
+      if (t < least) {
+        least = t;
+        best = i;
+      }
     }
     if (best < 0) {
       std::printf("%-10s %-22s m %lld n %lld k %lld: no algorithm (of %d)\n", what, name(p.mode),
@@ -172,10 +182,11 @@ struct Bench {
     }
     const int repeats = std::max(5, static_cast<int>(0.12 / least));
     const double t = seconds_of(stream, repeats, [&] { call.run(best, stream); });
-    std::printf("%-10s %-22s m %lld n %lld k %lld%s: %.0f us %.0f TFLOP/s (first %.0f us, %d of %d, %s)\n",
-                what, name(p.mode), (long long)p.m, (long long)p.n, (long long)p.k,
-                p.adds ? " adds" : "", t * 1e6, 2.0 * p.m * p.n * p.k / t / 1e12, first * 1e6, best,
-                found, call.settings(best).c_str());
+    std::printf(
+        "%-10s %-22s m %lld n %lld k %lld%s: %.0f us %.0f TFLOP/s (first %.0f us, %d of %d, %s)\n",
+        what, name(p.mode), (long long)p.m, (long long)p.n, (long long)p.k, p.adds ? " adds" : "",
+        t * 1e6, 2.0 * p.m * p.n * p.k / t / 1e12, first * 1e6, best, found,
+        call.settings(best).c_str());
     std::fflush(stdout);
     return best;
   }
@@ -201,8 +212,9 @@ double rms_error(const std::vector<float>& got, const std::vector<float>& want) 
 }
 
 // Rows of y = x W^T in fp64, from bf16 operands.
-std::vector<float> reference(const std::vector<std::uint16_t>& a, const std::vector<std::uint16_t>& b,
-                             std::int64_t m, std::int64_t n, std::int64_t k) {
+std::vector<float> reference(const std::vector<std::uint16_t>& a,
+                             const std::vector<std::uint16_t>& b, std::int64_t m, std::int64_t n,
+                             std::int64_t k) {
   std::vector<float> d(static_cast<std::size_t>(m * n));
   for (std::int64_t j = 0; j < n; ++j)
     for (std::int64_t i = 0; i < m; ++i) {
@@ -219,9 +231,14 @@ void accuracy(Bench& bench) {
   auto xh = fetched<std::uint16_t>(x.get(), T * in), wh = fetched<std::uint16_t>(w.get(), in * out);
   // Rows and blocks of very different size, so that a wrong scale cannot pass.
   for (std::int64_t i = 0; i < T * in; ++i)
-    xh[i] = std::bit_cast<std::uint32_t>(std::ldexp(value(xh[i]), int((i / in * 7 + i % in / 128 * 3) % 9) - 4)) >> 16;
+    xh[i] = std::bit_cast<std::uint32_t>(
+                std::ldexp(value(xh[i]), int((i / in * 7 + i % in / 128 * 3) % 9) - 4)) >>
+            16;
   for (std::int64_t i = 0; i < in * out; ++i)
-    wh[i] = std::bit_cast<std::uint32_t>(std::ldexp(value(wh[(i * 31) % (in * out)]), int((i / in / 128 * 5 + i % in / 128 * 2) % 7) - 3)) >> 16;
+    wh[i] = std::bit_cast<std::uint32_t>(
+                std::ldexp(value(wh[(i * 31) % (in * out)]),
+                           int((i / in / 128 * 5 + i % in / 128 * 2) % 7) - 3)) >>
+            16;
   cudaMemcpy(x.get(), xh.data(), xh.size() * 2, cudaMemcpyHostToDevice);
   cudaMemcpy(w.get(), wh.data(), wh.size() * 2, cudaMemcpyHostToDevice);
   const auto X = static_cast<const std::uint16_t*>(x.get());
@@ -236,7 +253,9 @@ void accuracy(Bench& bench) {
     Form wv = vectors(out, in);
     cuda::quantize(bench.stream, W, out, in, in, {wv.get(), {}});
     const Form& a = mode == Mode::block_weight ? wa : wv;
-    Call call(bench.handle, p, {a.values.get(), xa.values.get(), a.scales.get(), xa.scales.get(), y.get()}, bench.scratch.get());
+    Call call(bench.handle, p,
+              {a.values.get(), xa.values.get(), a.scales.get(), xa.scales.get(), y.get()},
+              bench.scratch.get());
     const int found = call.suggestions();
     for (int i = 0; i < found && i < 3; ++i) {
       cudaMemset(y.get(), 0, T * out * 4);
@@ -258,24 +277,32 @@ void accuracy(Bench& bench) {
     }
     cudaMemcpy(d.get(), dh.data(), dh.size() * 2, cudaMemcpyHostToDevice);
     Form dt = vectors(out, T);
-    cuda::quantize(bench.stream, static_cast<const std::uint16_t*>(d.get()), T, out, out, {{}, dt.get()});
+    cuda::quantize(bench.stream, static_cast<const std::uint16_t*>(d.get()), T, out, out,
+                   {{}, dt.get()});
     auto g = bytes(in * out * 4);
     const Product p{Mode::block_vectors, in, out, T, true, false};
-    Call call(bench.handle, p, {xt.values.get(), dt.values.get(), xt.scales.get(), dt.scales.get(), g.get()}, bench.scratch.get());
+    Call call(bench.handle, p,
+              {xt.values.get(), dt.values.get(), xt.scales.get(), dt.scales.get(), g.get()},
+              bench.scratch.get());
     call.suggestions();
     call.run(0, bench.stream);
     cudaDeviceSynchronize();
     const auto once = fetched<float>(g.get(), in * out);
-    std::printf("accuracy weight gradient: relative rms error %.4g\n", rms_error(once, reference(xT, dT, in, out, T)));
+    std::printf("accuracy weight gradient: relative rms error %.4g\n",
+                rms_error(once, reference(xT, dT, in, out, T)));
     const Product q{Mode::block_vectors, in, out, T, true, true};
-    Call again(bench.handle, q, {xt.values.get(), dt.values.get(), xt.scales.get(), dt.scales.get(), g.get()}, bench.scratch.get());
+    Call again(bench.handle, q,
+               {xt.values.get(), dt.values.get(), xt.scales.get(), dt.scales.get(), g.get()},
+               bench.scratch.get());
     again.suggestions();
     again.run(0, bench.stream);
     cudaDeviceSynchronize();
     auto twice = fetched<float>(g.get(), in * out);
     double most = 0;
-    for (std::size_t i = 0; i < twice.size(); ++i) most = std::max(most, std::abs(double(twice[i]) - 2.0 * once[i]));
-    std::printf("accuracy weight gradient added onto itself: largest difference from twice %.4g\n", most);
+    for (std::size_t i = 0; i < twice.size(); ++i)
+      most = std::max(most, std::abs(double(twice[i]) - 2.0 * once[i]));
+    std::printf("accuracy weight gradient added onto itself: largest difference from twice %.4g\n",
+                most);
   }
   // Input gradient: needs W transposed.
   {
@@ -288,9 +315,12 @@ void accuracy(Bench& bench) {
     auto d = bytes(T * out * 2), dx = bytes(T * in * 4);
     cudaMemcpy(d.get(), dh.data(), dh.size() * 2, cudaMemcpyHostToDevice);
     Form da = vectors(T, out);
-    cuda::quantize(bench.stream, static_cast<const std::uint16_t*>(d.get()), T, out, out, {da.get(), {}});
+    cuda::quantize(bench.stream, static_cast<const std::uint16_t*>(d.get()), T, out, out,
+                   {da.get(), {}});
     const Product p{Mode::block_weight, in, T, out, true, false};
-    Call call(bench.handle, p, {wt.values.get(), da.values.get(), wt.scales.get(), da.scales.get(), dx.get()}, bench.scratch.get());
+    Call call(bench.handle, p,
+              {wt.values.get(), da.values.get(), wt.scales.get(), da.scales.get(), dx.get()},
+              bench.scratch.get());
     call.suggestions();
     call.run(0, bench.stream);
     cudaDeviceSynchronize();
@@ -299,32 +329,63 @@ void accuracy(Bench& bench) {
   }
 }
 
-struct Layer { const char* name; std::int64_t in, out; };
+struct Layer {
+  const char* name;
+  std::int64_t in, out;
+};
 
 void products(Bench& bench, std::int64_t T) {
-  constexpr Layer kLayers[] = {{"qkv", 3584, 4608}, {"o", 3584, 3584}, {"gate_up", 3584, 37888}, {"down", 18944, 3584}};
+  constexpr Layer kLayers[] = {
+      {"qkv", 3584, 4608}, {"o", 3584, 3584}, {"gate_up", 3584, 37888}, {"down", 18944, 3584}};
   for (const Layer& l : kLayers) {
-    auto x = bench::random_bf16(T * l.in), w = bench::random_bf16(l.in * l.out), dy = bench::random_bf16(T * l.out);
-    Form xa = vectors(T, l.in), xt = vectors(l.in, T), wa = vectors(l.out, l.in), wt = vectors(l.in, l.out);
+    auto x = bench::random_bf16(T * l.in), w = bench::random_bf16(l.in * l.out),
+         dy = bench::random_bf16(T * l.out);
+    Form xa = vectors(T, l.in), xt = vectors(l.in, T), wa = vectors(l.out, l.in),
+         wt = vectors(l.in, l.out);
     Form da = vectors(T, l.out), dt = vectors(l.out, T);
-    const auto u16 = [](const bench::DeviceMemory& m) { return static_cast<const std::uint16_t*>(m.get()); };
+    const auto u16 = [](const bench::DeviceMemory& m) {
+      return static_cast<const std::uint16_t*>(m.get());
+    };
     const auto report = [&](const char* what, double gb, auto work) {
       const double t = seconds_of(bench.stream, 10, work);
-      std::printf("%-10s %s T %lld: %.0f us, %.0f GB/s\n", l.name, what, (long long)T, t * 1e6, gb / t);
+      std::printf("%-10s %s T %lld: %.0f us, %.0f GB/s\n", l.name, what, (long long)T, t * 1e6,
+                  gb / t);
     };
     const double xe = 1e-9 * T * l.in, we = 1e-9 * l.in * l.out, de = 1e-9 * T * l.out;
-    report("quantize x along", 3 * xe, [&] { cuda::quantize(bench.stream, u16(x), T, l.in, l.in, {xa.get(), {}}); });
-    report("quantize x across", 3 * xe, [&] { cuda::quantize(bench.stream, u16(x), T, l.in, l.in, {{}, xt.get()}); });
-    report("quantize x both", 4 * xe, [&] { cuda::quantize(bench.stream, u16(x), T, l.in, l.in, {xa.get(), xt.get()}); });
-    report("quantize dy both", 4 * de, [&] { cuda::quantize(bench.stream, u16(dy), T, l.out, l.out, {da.get(), dt.get()}); });
-    report("quantize weight along", 3 * we, [&] { cuda::quantize_weight(bench.stream, u16(w), l.out, l.in, {wa.get(), {}}); });
-    report("quantize weight both", 4 * we, [&] { cuda::quantize_weight(bench.stream, u16(w), l.out, l.in, {wa.get(), wt.get()}); });
+    report("quantize x along", 3 * xe, [&] {
+      cuda::quantize(bench.stream, u16(x), T, l.in, l.in, {xa.get(), {}});
+    });
+    report("quantize x across", 3 * xe, [&] {
+      cuda::quantize(bench.stream, u16(x), T, l.in, l.in, {{}, xt.get()});
+    });
+    report("quantize x both", 4 * xe, [&] {
+      cuda::quantize(bench.stream, u16(x), T, l.in, l.in, {xa.get(), xt.get()});
+    });
+    report("quantize dy both", 4 * de, [&] {
+      cuda::quantize(bench.stream, u16(dy), T, l.out, l.out, {da.get(), dt.get()});
+    });
+    report("quantize weight along", 3 * we, [&] {
+      cuda::quantize_weight(bench.stream, u16(w), l.out, l.in, {wa.get(), {}});
+    });
+    report("quantize weight both", 4 * we, [&] {
+      cuda::quantize_weight(bench.stream, u16(w), l.out, l.in, {wa.get(), wt.get()});
+    });
     if (l.out > 30000) {
       auto act = bytes(T * l.out);
       Form aa = vectors(T, l.out / 2), at = vectors(l.out / 2, T);
-      report("activate (bf16)", 3 * de, [&] { cuda::activate(bench.stream, planner::Activation::silu, {u16(dy), u16(dy) + l.out / 2, l.out}, T, l.out / 2, static_cast<std::uint16_t*>(act.get())); });
-      report("quantize activation along", 2.5 * de, [&] { cuda::quantize_activation(bench.stream, planner::Activation::silu, u16(dy), T, l.out / 2, l.out, {aa.get(), {}}); });
-      report("quantize activation across", 2.5 * de, [&] { cuda::quantize_activation(bench.stream, planner::Activation::silu, u16(dy), T, l.out / 2, l.out, {{}, at.get()}); });
+      report("activate (bf16)", 3 * de, [&] {
+        cuda::activate(bench.stream, planner::Activation::silu,
+                       {u16(dy), u16(dy) + l.out / 2, l.out}, T, l.out / 2,
+                       static_cast<std::uint16_t*>(act.get()));
+      });
+      report("quantize activation along", 2.5 * de, [&] {
+        cuda::quantize_activation(bench.stream, planner::Activation::silu, u16(dy), T, l.out / 2,
+                                  l.out, {aa.get(), {}});
+      });
+      report("quantize activation across", 2.5 * de, [&] {
+        cuda::quantize_activation(bench.stream, planner::Activation::silu, u16(dy), T, l.out / 2,
+                                  l.out, {{}, at.get()});
+      });
     }
     auto y = bytes(T * std::max(l.in, l.out) * 2), g = bytes(l.in * l.out * 4);
     const auto raced = [&](const char* what, Product p, Operands o) {
@@ -361,7 +422,8 @@ void products(Bench& bench, std::int64_t T) {
         const std::int64_t shared = std::min<std::int64_t>(half.m * half.n, elements) * 2;
         const auto three = fetched<std::uint8_t>(o.d, shared);
         std::printf("; half of the tokens, first suggestion: %s",
-                    std::memcmp(one.data(), three.data(), std::size_t(shared)) == 0 ? "same bits" : "other bits");
+                    std::memcmp(one.data(), three.data(), std::size_t(shared)) == 0 ? "same bits"
+                                                                                    : "other bits");
       }
       std::printf("\n");
     };
@@ -369,13 +431,16 @@ void products(Bench& bench, std::int64_t T) {
     for (const Mode mode : {Mode::bf16, Mode::tensor, Mode::block_weight}) {
       const bool fp8 = mode != Mode::bf16, block = mode == Mode::block_weight;
       raced("forward", {mode, l.out, T, l.in, false, false},
-            {fp8 ? wa.values.get() : w.get(), fp8 ? xa.values.get() : x.get(), block ? wa.scales.get() : one, block ? xa.scales.get() : one, y.get()});
+            {fp8 ? wa.values.get() : w.get(), fp8 ? xa.values.get() : x.get(),
+             block ? wa.scales.get() : one, block ? xa.scales.get() : one, y.get()});
       raced("dgrad", {mode, l.in, T, l.out, false, false},
-            {fp8 ? wt.values.get() : w.get(), fp8 ? da.values.get() : dy.get(), block ? wt.scales.get() : one, block ? da.scales.get() : one, y.get()});
+            {fp8 ? wt.values.get() : w.get(), fp8 ? da.values.get() : dy.get(),
+             block ? wt.scales.get() : one, block ? da.scales.get() : one, y.get()});
       const Mode vector = block ? Mode::block_vectors : mode;
       for (const bool adds : {false, true}) {
         raced("wgrad", {vector, l.in, l.out, T, true, adds},
-              {fp8 ? xt.values.get() : x.get(), fp8 ? dt.values.get() : dy.get(), block ? xt.scales.get() : one, block ? dt.scales.get() : one, g.get()});
+              {fp8 ? xt.values.get() : x.get(), fp8 ? dt.values.get() : dy.get(),
+               block ? xt.scales.get() : one, block ? dt.scales.get() : one, g.get()});
       }
     }
   }

@@ -1,11 +1,10 @@
-// A thread block quantizes a tile of 128 x 128 elements: a thread holds 8 columns of 8 rows, so that
-// 16 neighbouring lanes hold 8 whole rows of the tile. Transposed numbers pass through shared
+// A thread block quantizes a tile of 128 x 128 elements: a thread holds 8 columns of 8 rows, so
+// that 16 neighbouring lanes hold 8 whole rows of the tile. Transposed numbers pass through shared
 // memory.
-#include "engine/cuda/kernels/quantize.hpp"
-
 #include <cuda_fp8.h>
 
 #include "engine/cuda/kernels/activations.cuh"
+#include "engine/cuda/kernels/quantize.hpp"
 #include "engine/cuda/kernels/vector.cuh"
 #include "engine/host/block_scale.hpp"
 #include "sim/error.hpp"
@@ -15,8 +14,8 @@ namespace {
 
 constexpr int kTile = static_cast<int>(kScaleBlock);
 constexpr int kThreads = 256;
-constexpr int kRows = 8;                     // Rows of a thread.
-constexpr int kRowLanes = kTile / kVector;   // Lanes that hold a row of the tile.
+constexpr int kRows = 8;                    // Rows of a thread.
+constexpr int kRowLanes = kTile / kVector;  // Lanes that hold a row of the tile.
 constexpr int kGroups = kThreads / kRowLanes;
 
 /// Elements of a matrix in memory.
@@ -48,15 +47,11 @@ struct Activated {
 __device__ std::uint32_t larger(std::uint32_t a, std::uint32_t b) {
   return __vmaxu2(a & 0x7fff7fffu, b & 0x7fff7fffu);
 }
-__device__ std::uint32_t larger_half(std::uint32_t pair) {
-  return max(pair & 0xffffu, pair >> 16);
-}
+__device__ std::uint32_t larger_half(std::uint32_t pair) { return max(pair & 0xffffu, pair >> 16); }
 
 __device__ std::uint32_t to_fp8(float a, float b, float c, float d) {
-  const auto low =
-      __nv_cvt_float2_to_fp8x2(make_float2(a, b), __NV_SATFINITE, __NV_E4M3);
-  const auto high =
-      __nv_cvt_float2_to_fp8x2(make_float2(c, d), __NV_SATFINITE, __NV_E4M3);
+  const auto low = __nv_cvt_float2_to_fp8x2(make_float2(a, b), __NV_SATFINITE, __NV_E4M3);
+  const auto high = __nv_cvt_float2_to_fp8x2(make_float2(c, d), __NV_SATFINITE, __NV_E4M3);
   return static_cast<std::uint32_t>(low) | static_cast<std::uint32_t>(high) << 16;
 }
 
@@ -111,11 +106,10 @@ __device__ void store_row(const Tile& tile, int r, float inverse, Matrix matrix,
   const std::int64_t row = tile.first_row + r;
   if (row >= matrix.rows || tile.first_column >= matrix.cols) return;
   const Eight v = Eight::unpack(tile.row[r]);
-  const uint2 packed =
-      make_uint2(to_fp8(v.value[0] * inverse, v.value[1] * inverse, v.value[2] * inverse,
-                        v.value[3] * inverse),
-                 to_fp8(v.value[4] * inverse, v.value[5] * inverse, v.value[6] * inverse,
-                        v.value[7] * inverse));
+  const uint2 packed = make_uint2(to_fp8(v.value[0] * inverse, v.value[1] * inverse,
+                                         v.value[2] * inverse, v.value[3] * inverse),
+                                  to_fp8(v.value[4] * inverse, v.value[5] * inverse,
+                                         v.value[6] * inverse, v.value[7] * inverse));
   *reinterpret_cast<uint2*>(values + row * matrix.cols + tile.first_column) = packed;
 }
 
@@ -125,8 +119,8 @@ __device__ float element(uint4 row, int i) {
   return i % 2 == 0 ? low_half(pair) : high_half(pair);
 }
 
-/// Writes the thread's columns to `shared`, [128 columns][16 units of 8 rows]. Units are permuted by
-/// column, so that lanes write to different banks.
+/// Writes the thread's columns to `shared`, [128 columns][16 units of 8 rows]. Units are permuted
+/// by column, so that lanes write to different banks.
 __device__ void turn_columns(const Tile& tile, const float (&inverse)[kVector], uint2* shared) {
 #pragma unroll
   for (int i = 0; i < kVector; ++i) {
@@ -228,8 +222,8 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
     const bool within = tile.first_row + r < matrix.rows && tile.first_column < matrix.cols;
-    tile.row[r] = within ? source.load_eight(tile.first_row + r, tile.first_column)
-                         : make_uint4(0, 0, 0, 0);
+    tile.row[r] =
+        within ? source.load_eight(tile.first_row + r, tile.first_column) : make_uint4(0, 0, 0, 0);
   }
   if constexpr (scaling == Scaling::tile) {
     quantize_tile(tile, matrix, forms, shared);

@@ -29,10 +29,10 @@ struct Quantized {
 struct QuantizedForms {
   /// values [rows, cols]; scales [ceil(cols / 128), scale_stride(rows)], one for 128 columns of a
   /// row.
-  Quantized along;
+  Quantized along = {};
   /// Of the transposed matrix: values [cols, rows]; scales [ceil(rows / 128), scale_stride(cols)],
   /// one for 128 rows of a column.
-  Quantized across;
+  Quantized across = {};
 };
 
 /// Quantizes x, bf16 [rows, cols] with `stride` elements from row to row, to the forms that are

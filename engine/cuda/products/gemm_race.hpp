@@ -58,6 +58,7 @@ class GemmRace {
   BlasHandle handle_;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Buffer> normals_, output_, workspace_;
+  std::unique_ptr<Buffer> scales_;  ///< Ones; null unless products have FP8 operands.
   bool warm_ = false;
 };
 
