@@ -9,8 +9,8 @@
 
 namespace sluice::engine {
 
-/// out[r][c] = x[r][c] rounded to E4M3 with one scale for every 128 columns of a row; x [rows, cols]
-/// holds bf16 values.
+/// out[r][c] = x[r][c] rounded to E4M3 with one scale for every 128 columns of a row; x [rows,
+/// cols] holds bf16 values.
 void round_along(const float* x, std::int64_t rows, std::int64_t cols, float* out);
 /// The same with one scale for every 128 rows of a column.
 void round_across(const float* x, std::int64_t rows, std::int64_t cols, float* out);

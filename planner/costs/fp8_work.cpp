@@ -7,7 +7,7 @@
 namespace sluice::planner {
 namespace {
 
-/// Which products of a block a pass computes, and how.
+/// Products of a block that one pass computes.
 struct BlockProducts {
   bool qkv = false, o_gate_up = false, down = false, backward = false;
 };
@@ -40,8 +40,8 @@ void add_fp8(Work& work, const Job& job, Pass pass) {
   const std::int64_t query = shape.heads * shape.head_dim;
   const std::int64_t qkv = query + 2 * shape.kv_heads * shape.head_dim;
   const std::int64_t up = (has_gate(shape.activation) ? 2 : 1) * shape.intermediate;
-  const std::int64_t forward = 3;                        // Bytes of an operand's or weight's element.
-  const std::int64_t back = products.backward ? 4 : 0;   // Bytes of a gradient's element.
+  const std::int64_t forward = 3;  // Bytes of an operand's or weight's element.
+  const std::int64_t back = products.backward ? 4 : 0;  // Bytes of a gradient's element.
   std::int64_t a_token = 0, parameters = 0;
   const auto add = [&](std::int64_t in, std::int64_t out) {
     a_token += forward * in + back * out;

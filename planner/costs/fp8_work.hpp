@@ -5,10 +5,10 @@
 
 namespace sluice::planner {
 
-/// Time of a bf16 product on a CUDA device over that of one with FP8 operands: a rule, until a probe
-/// measures such products. Source: sums over the layers of a 7 B model on an H200, cuBLASLt 13.1
-/// (experiments/results/current/fp8-products), 32,768 and 4,096 tokens: forward 1.55 and 1.54, input
-/// gradients 1.85 and 1.69.
+/// Time of a bf16 product on a CUDA device over that of one with FP8 operands: a rule, until a
+/// probe measures such products. Source: sums over the layers of a 7 B model on an H200,
+/// cuBLASLt 13.1 (experiments/results/current/fp8-products), 32,768 and 4,096 tokens: forward 1.55
+/// and 1.54, input gradients 1.85 and 1.69.
 inline constexpr double kFp8Speedup = 1.6;
 /// The same of weight gradients: 1.46 and 1.38.
 inline constexpr double kFp8GradientSpeedup = 1.42;
@@ -20,9 +20,9 @@ inline constexpr double kFp8SpeedupDeviation = 0.05;
   return 1 - gemm.fp8 + gemm.fp8 / (gradient ? kFp8GradientSpeedup : kFp8Speedup);
 }
 
-/// Turns the work of a block's pass, counted for bf16, into that of a job with compute fp8: the mean
-/// over all blocks, of which the first and the last stay in bf16. Adds the bytes of quantizing (x:
-/// an operand [tokens, in], d: a result's gradient [tokens, out], W: a weight):
+/// Turns the work of a block's pass, counted for bf16, into that of a job with compute fp8: the
+/// mean over all blocks, of which the first and the last stay in bf16. Adds the bytes of quantizing
+/// (x: an operand [tokens, in], d: a result's gradient [tokens, out], W: a weight):
 ///
 ///   forward, recompute   3 x + 3 W                 (read 2, written 1; the down product's x is
 ///                                                   made from gate and up: - 1 x)

@@ -27,11 +27,11 @@ struct Quantized {
 /// Quantized forms of a matrix x [rows, cols] for products that sum over its columns and over its
 /// rows.
 struct QuantizedForms {
-  /// values [rows, cols]; scales [ceil(cols / 128), scale_stride(rows)], one for 128 columns of a
-  /// row.
+  /// Form for sums over columns: values [rows, cols]; scales [ceil(cols / 128),
+  /// scale_stride(rows)], one for 128 columns of a row.
   Quantized along = {};
-  /// Of the transposed matrix: values [cols, rows]; scales [ceil(rows / 128), scale_stride(cols)],
-  /// one for 128 rows of a column.
+  /// Form for sums over rows: values [cols, rows], transposed; scales [ceil(rows / 128),
+  /// scale_stride(cols)], one for 128 rows of a column.
   Quantized across = {};
 };
 

@@ -55,17 +55,16 @@ CudaTemplates::ResultGradient CudaTemplates::result_gradient(cudaStream_t stream
 }
 
 void CudaTemplates::add_weight_gradient(cudaStream_t stream, const ResultGradient& d,
-                                        const std::uint16_t* x, const Slot& weight,
-                                        float* gradient, bool first, std::byte* workspace) {
+                                        const std::uint16_t* x, const Slot& weight, float* gradient,
+                                        bool first, std::byte* workspace) {
   float* const sum = gradient + weight.offset;
   std::byte* gemm = workspace + space_.gemm.count();
   if (!d.fp8) return gemm_.weight_gradient(stream, d.size, d.d, x, sum, first, gemm);
   const cuda::Quantized turned = fp8_at(space_.fp8.x, space_.fp8.x_scales, workspace);
   cuda::quantize(stream, x, d.size.tokens, d.size.in, d.size.in, {.across = turned});
   gemm_.weight_gradient_fp8(
-      stream, d.size,
-      matrix(fp8_at(space_.fp8.d_across, space_.fp8.d_across_scales, workspace)), matrix(turned),
-      sum, first, gemm);
+      stream, d.size, matrix(fp8_at(space_.fp8.d_across, space_.fp8.d_across_scales, workspace)),
+      matrix(turned), sum, first, gemm);
 }
 
 void CudaTemplates::multiply_back(cudaStream_t stream, const std::uint16_t* weights,

@@ -68,11 +68,14 @@ struct GemmRace::Buffer {
   Buffer& operator=(const Buffer&) = delete;
 
   [[nodiscard]] std::uint16_t* halves() const { return static_cast<std::uint16_t*>(memory); }
-  void fill_with_normals(cudaStream_t stream) const {
+  /// Fills the buffer with normally distributed bf16 numbers, of whose bits `mask` leaves some.
+  void fill_with_normals(cudaStream_t stream, std::uint16_t mask = 0xffff) const {
     std::vector<std::uint16_t> drawn(std::min(kDrawn, size / 2));
     std::minstd_rand engine(1);
     std::normal_distribution<float> normal;
-    for (std::uint16_t& value : drawn) value = float_to_bf16(normal(engine));
+    for (std::uint16_t& value : drawn) {
+      value = static_cast<std::uint16_t>(float_to_bf16(normal(engine)) & mask);
+    }
     check_cuda(
         cudaMemcpyAsync(memory, drawn.data(), 2 * drawn.size(), cudaMemcpyHostToDevice, stream),
         "random operands");
@@ -127,6 +130,10 @@ GemmRace::GemmRace(std::span<const GemmKey> keys) : stream_(std::make_unique<Str
   workspace_ = std::make_unique<Buffer>(static_cast<std::size_t>(kGemmWorkspace.count()));
   normals_->fill_with_normals(stream_->value);
   if (scales == 0) return;
+  // Read as E4M3, with a bit of each exponent cleared, no byte is NaN.
+  constexpr std::uint16_t kNoNan = 0xf7f7;
+  numbers_ = std::make_unique<Buffer>(read);
+  numbers_->fill_with_normals(stream_->value, kNoNan);
   scales_ = std::make_unique<Buffer>(4 * scales);
   const std::vector<float> ones(scales, 1.0F);
   check_cuda(cudaMemcpy(scales_->memory, ones.data(), 4 * scales, cudaMemcpyHostToDevice),
@@ -202,6 +209,8 @@ GemmEntry GemmRace::run(const GemmKey& key, GemmCare care) {
   if (key.bias) operands.bias = normals + places.bias;
   if (key.adds) operands.addend = onto_itself ? output_->memory : normals + places.addend;
   if (key.fp8) {
+    operands.a = numbers_->halves();
+    operands.b = numbers_->halves() + places.b;
     operands.a_scales = operands.b_scales = static_cast<const float*>(scales_->memory);
   }
   check_cuda(cudaMemsetAsync(output_->memory, 0, output_bytes(key), stream_->value), "an output");

@@ -158,9 +158,9 @@ double gradient_error(const StepResult& step, const StepResult& exact, std::size
                         static_cast<std::int64_t>(expected.size()));
 }
 
-// An operand's numbers are off by at most 2^-4, in the mean of squares by about 2^-5.5 = 2.2 %, and a
-// product of two by sqrt(2) times that: 3.1 %. A gradient of the middle block passes three to six such
-// products, whose errors add up as squares: at most 8 %. The limit is 1.5 times that.
+// An operand's numbers are off by at most 2^-4, in the mean of squares by about 2^-5.5 = 2.2 %, and
+// a product of two by sqrt(2) times that: 3.1 %. A gradient of the middle block passes three to six
+// such products, whose errors add up as squares: at most 8 %. The limit is 1.5 times that.
 TEST(Fp8Blocks, StayNearFp32AndAreNotBf16) {
   const StepResult exact = run_step(fp8_model(planner::ComputeType::fp32), planner::Keep::all);
   const StepResult bf16 = run_step(fp8_model(planner::ComputeType::bf16), planner::Keep::all);

@@ -46,8 +46,8 @@ TEST(Fp8Work, IsThatOfBf16AndTheQuantizingOfOperands) {
     for (const Gemm& g : b.gemms) EXPECT_EQ(g.fp8, 0);
     return (a.streamed - b.streamed).count();
   };
-  // Per token the inputs of qkv, o, gate and up, and down are 256 wide each, their results 768, 256,
-  // 512 and 256; weights are the products.
+  // Per token the inputs of qkv, o, gate and up, and down are 256 wide each, their results 768,
+  // 256, 512 and 256; weights are the products.
   const std::int64_t tokens = 1024, in = 4 * 256, out = 768 + 256 + 512 + 256;
   const std::int64_t weights = 256 * out;
   const auto mean = [](std::int64_t bytes) { return bytes * 8 / 10; };

@@ -1,8 +1,7 @@
 // Quantizing kernels and FP8 products against the host's: numbers and scales bit for bit, products
 // within what tensor cores lose of 128 terms.
-#include "engine/cuda/kernels/quantize.hpp"
-
 #include "engine/cuda/kernels/activation.hpp"
+#include "engine/cuda/kernels/quantize.hpp"
 #include "engine/cuda/products/gemm.hpp"
 #include "engine/host/block_scale.hpp"
 #include "engine/host/quantized.hpp"
@@ -151,7 +150,8 @@ class CudaFp8Products : public CudaQuantize {
     }
   }
 
-  const Halves x = uneven(kTokens, kIn, 11), w = uneven(kOut, kIn, 12), d = uneven(kTokens, kOut, 13);
+  const Halves x = uneven(kTokens, kIn, 11), w = uneven(kOut, kIn, 12),
+               d = uneven(kTokens, kOut, 13);
   const DeviceArray<std::uint16_t> x_{x}, w_{w}, d_{d};
   const Form x_along_{kTokens, kIn, kTokens}, x_across_{kIn, kTokens, kIn};
   const Form d_along_{kTokens, kOut, kTokens}, d_across_{kOut, kTokens, kOut};

@@ -79,8 +79,8 @@ class CudaFp8Blocks : public TemplatesTest {
 };
 
 // Both round at the same points; where sums in another order move a bf16 operand to the other side
-// of a boundary of E4M3, its number moves by up to 2^-3. That befalls one operand in about 2^5: 2^-3
-// / 2^2.5 is 2.2 %, and a gradient passes up to three such products.
+// of a boundary of E4M3, its number moves by up to 2^-3. That befalls one operand in about 2^5:
+// 2^-3 / 2^2.5 is 2.2 %, and a gradient passes up to three such products.
 TEST_F(CudaFp8Blocks, AgreeWithTheHostAndNotWithBf16) {
   for (const planner::Family family :
        {planner::Family::llama, planner::Family::qwen2, planner::Family::qwen3}) {
@@ -92,8 +92,8 @@ TEST_F(CudaFp8Blocks, AgreeWithTheHostAndNotWithBf16) {
       const Results expected = on_host(job), plain = on_host(bf16);
       const Results actual = on_device(job, planner::Keep::all);
       const double next = relative_error(doubles(actual.next), doubles(expected.next));
-      const double back = relative_error(doubles(actual.stream_gradient),
-                                         doubles(expected.stream_gradient));
+      const double back =
+          relative_error(doubles(actual.stream_gradient), doubles(expected.stream_gradient));
       const double weight = relative_error(doubles(actual.gradient), doubles(expected.gradient));
       const double apart = relative_error(doubles(plain.gradient), doubles(expected.gradient));
       std::printf("  output %.4f, input gradient %.4f, gradient %.4f; bf16 %.4f\n", next, back,
