@@ -68,14 +68,15 @@ TEST(BlockScale, WhatIsNotFiniteMakesEveryProductOfItsBlockNotANumber) {
   }
 }
 
-/// Values of bf16 whose size differs from one block of 128 x 128 to the next.
+/// Values of bf16 whose size differs from one block of 128 x 128 to the next, and from row to row.
 std::vector<float> blocks_of_values(std::int64_t rows, std::int64_t cols) {
   std::mt19937 random(5);
   std::normal_distribution<float> normal;
   std::vector<float> values;
   for (std::int64_t i = 0; i < rows * cols; ++i) {
     const auto block = static_cast<int>(i / cols / 128 * 3 + i % cols / 128);
-    const float value = std::ldexp(normal(random), 7 * (block % 5) - 14);
+    const auto row = static_cast<int>(i / cols);
+    const float value = std::ldexp(normal(random), 7 * (block % 5) - 14 - row % 12);
     values.push_back(bf16_to_float(float_to_bf16(value)));
   }
   return values;
