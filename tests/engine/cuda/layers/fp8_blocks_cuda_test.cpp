@@ -13,10 +13,10 @@ planner::Job fp8_job(planner::Family family, std::int64_t mlp_chunk = planner::k
   return job;
 }
 
-struct Results {
+struct Fp8Results {
   Halves next, stream_gradient;
   std::vector<float> gradient;
-  friend bool operator==(const Results&, const Results&) = default;
+  friend bool operator==(const Fp8Results&, const Fp8Results&) = default;
 };
 
 class CudaFp8Blocks : public TemplatesTest {
@@ -31,13 +31,13 @@ class CudaFp8Blocks : public TemplatesTest {
     weights_ = weights(job, kUnit);
   }
 
-  Results on_host(const planner::Job& job) {
+  Fp8Results on_host(const planner::Job& job) {
     const HostTemplates templates(job);
     const planner::BlockRecord layout = planner::block_record(job);
     std::vector<std::byte> record(static_cast<std::size_t>(layout.all_bytes.count()));
     HostScratch scratch(job);
     std::memcpy(record.data(), x_.data(), 2 * x_.size());
-    Results results{Halves(x_.size()), d_, std::vector<float>(weights_.size())};
+    Fp8Results results{Halves(x_.size()), d_, std::vector<float>(weights_.size())};
     const RecordView view{.record = record.data(), .kept = layout.all_bytes, .layer = kLayer};
     const Weights weights{weights_.data(), nullptr};
     templates.block_forward(weights, view, reinterpret_cast<std::byte*>(results.next.data()),
@@ -48,7 +48,7 @@ class CudaFp8Blocks : public TemplatesTest {
     return results;
   }
 
-  Results on_device(const planner::Job& job, planner::Keep keep) {
+  Fp8Results on_device(const planner::Job& job, planner::Keep keep) {
     CudaTemplates templates(job);
     const planner::BlockRecord layout = planner::block_record(job);
     const DeviceArray<std::uint16_t> weight(weights_), input(x_), stream_gradient(d_), next(x_);
@@ -89,8 +89,8 @@ TEST_F(CudaFp8Blocks, AgreeWithTheHostAndNotWithBf16) {
       planner::Job bf16 = job;
       bf16.compute = planner::ComputeType::bf16;
       draw(job);
-      const Results expected = on_host(job), plain = on_host(bf16);
-      const Results actual = on_device(job, planner::Keep::all);
+      const Fp8Results expected = on_host(job), plain = on_host(bf16);
+      const Fp8Results actual = on_device(job, planner::Keep::all);
       const double next = relative_error(doubles(actual.next), doubles(expected.next));
       const double back =
           relative_error(doubles(actual.stream_gradient), doubles(expected.stream_gradient));
@@ -109,7 +109,7 @@ TEST_F(CudaFp8Blocks, AgreeWithTheHostAndNotWithBf16) {
 TEST_F(CudaFp8Blocks, RecomputedRecordsAndRepeatedRunsHaveTheSameBits) {
   const planner::Job job = fp8_job(planner::Family::qwen2);
   draw(job);
-  const Results all = on_device(job, planner::Keep::all);
+  const Fp8Results all = on_device(job, planner::Keep::all);
   for (const planner::Keep keep :
        {planner::Keep::all, planner::Keep::selective, planner::Keep::input}) {
     EXPECT_EQ(on_device(job, keep), all) << to_string(keep);
