@@ -276,7 +276,7 @@ constexpr std::array kPaths = {
             }},
     RunPath{"compute",
             [](RunConfig& run, Text v, Text p) {
-              run.compute = parse_choice(v, p, {ComputeType::fp32, ComputeType::bf16});
+              run.compute = parse_choice(v, p, kComputeTypes);
             }},
     RunPath{"gradient_wire",
             [](RunConfig& run, Text v, Text p) {

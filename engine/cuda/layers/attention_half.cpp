@@ -25,17 +25,21 @@ CudaTemplates::Documents CudaTemplates::find_documents(cudaStream_t stream,
 void CudaTemplates::project_qkv(cudaStream_t stream, const std::uint16_t* weights,
                                 const CudaRecord& record, Span span, std::byte* workspace) {
   const BlockSlots& slots = layer_of(record).slots;
-  std::byte* gemm = workspace + space_.gemm.count();
   const std::uint16_t* normed = normalize(
       stream, norm_input(weights, slots.norm_before_attention, bf16(record.input), span.count),
       workspace);
-  gemm_.forward(stream, {span.count, hidden_, qkv_}, normed, weights + slots.q.weight.offset,
-                vector_of(weights, slots.q.bias), nullptr, record.at(layer_of(record).layout.q),
-                gemm);
+  multiply(stream, weights,
+           {.size = {span.count, hidden_, qkv_},
+            .x = normed,
+            .projection = slots.q,
+            .addend = nullptr,
+            .y = record.at(layer_of(record).layout.q),
+            .fp8 = in_fp8(record)},
+           workspace);
   if (!slots.attention_gate.weight.exists()) return;
   gemm_.forward(stream, {span.count, hidden_, query_}, normed,
                 weights + slots.attention_gate.weight.offset, nullptr, nullptr,
-                record.at(layer_of(record).layout.attention_gate), gemm);
+                record.at(layer_of(record).layout.attention_gate), workspace + space_.gemm.count());
 }
 
 /// Norm, q, k, v, RoPE and attention: writes the record from q to lse.
@@ -87,7 +91,8 @@ void CudaTemplates::project_out(cudaStream_t stream, const std::uint16_t* weight
                         .stream = bf16(record.input),
                         .output = branch_output(record, slots.norm_after_attention,
                                                 layout_.attention_output, workspace),
-                        .next = bf16(record.at(layout_.residual))},
+                        .next = bf16(record.at(layout_.residual)),
+                        .fp8 = in_fp8(record)},
                        workspace);
 }
 

@@ -27,7 +27,7 @@ const planner::Job& checked(const planner::Job& job) {
 }  // namespace
 
 void CudaTemplates::require_computable(const planner::Job& job) {
-  if (job.compute != planner::ComputeType::bf16) {
+  if (job.compute == planner::ComputeType::fp32) {
     throw BadRequest(
         "compute: the cuda backend computes in bf16 (fp32 accumulation): use compute=bf16");
   }

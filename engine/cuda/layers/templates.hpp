@@ -18,6 +18,7 @@
 #include "engine/cuda/kernels/into.hpp"
 #include "engine/cuda/kernels/loss.hpp"
 #include "engine/cuda/kernels/norm.hpp"
+#include "engine/cuda/kernels/quantize.hpp"
 #include "engine/cuda/kernels/rope.hpp"
 #include "engine/cuda/kernels/routes.hpp"
 #include "engine/cuda/layers/layer_kind.hpp"
@@ -194,6 +195,39 @@ class CudaTemplates {
                      std::int64_t tokens, std::int64_t columns, float* gradient, cuda::Into into,
                      std::byte* workspace) const;
 
+  // Defined in engine/cuda/layers/block_products.cpp: products of a block's projections, with bf16
+  // or FP8 operands.
+  [[nodiscard]] bool in_fp8(const CudaRecord& record) const {
+    return job_.computes_in_fp8(record.layer);
+  }
+  /// One projection y = x W^T (+ bias) (+ addend).
+  struct Multiplied {
+    CudaGemm::Size size;
+    const void* x;  ///< bf16; null for FP8 where the workspace has the quantized x already.
+    const Projection& projection;
+    const void* addend;  ///< May be null.
+    void* y;
+    bool fp8;
+  };
+  void multiply(cudaStream_t stream, const std::uint16_t* weights, const Multiplied& product,
+                std::byte* workspace);
+  /// Gradient d of a projection's result, bf16 [tokens, out], ready for both products with it.
+  struct ResultGradient {
+    const std::uint16_t* d;
+    CudaGemm::Size size;
+    bool fp8;
+  };
+  /// Quantizes d for FP8 products; the workspace holds one such gradient at a time.
+  [[nodiscard]] ResultGradient result_gradient(cudaStream_t stream, CudaGemm::Size size,
+                                               const std::uint16_t* d, bool fp8,
+                                               std::byte* workspace) const;
+  /// Adds the gradient of the weight at `weight` to `gradient`, or writes it there.
+  void add_weight_gradient(cudaStream_t stream, const ResultGradient& d, const std::uint16_t* x,
+                           const Slot& weight, float* gradient, bool first, std::byte* workspace);
+  void multiply_back(cudaStream_t stream, const std::uint16_t* weights, const ResultGradient& d,
+                     const Slot& weight, void* d_x, std::byte* workspace);
+  [[nodiscard]] cuda::Quantized fp8_at(Bytes values, Bytes scales, std::byte* workspace) const;
+
   // Defined in engine/cuda/layers/branches.cpp: a sublayer's output on its way into the residual
   // stream, through a norm and a factor if the model has them.
   [[nodiscard]] bool changes_branch(const Slot& norm) const {
@@ -208,6 +242,7 @@ class CudaTemplates {
     const std::uint16_t* stream;  ///< Residual stream that it joins.
     std::uint16_t* output;        ///< Place of the result, where it does not just join.
     std::uint16_t* next;          ///< Residual stream behind.
+    bool fp8 = false;             ///< Whether operands are FP8 (Multiplied).
   };
   void multiply_onto_stream(cudaStream_t stream, const std::uint16_t* weights,
                             const BranchProduct& product, std::byte* workspace);
@@ -322,6 +357,7 @@ class CudaTemplates {
     const std::uint16_t* residual;
     std::uint16_t* gate_up;
     std::uint16_t* output;  ///< Output of the MLP, where a norm follows it.
+    bool fp8;
   };
   [[nodiscard]] MlpChunk mlp_chunk(const CudaRecord& record, Span rows, std::byte* workspace) const;
   template <class Body>
@@ -331,6 +367,9 @@ class CudaTemplates {
               std::byte* workspace);
   void contract(cudaStream_t stream, const std::uint16_t* weights, const MlpChunk& chunk,
                 std::byte* next_input, std::byte* workspace);
+  /// Activation of a chunk, bf16 in the workspace; null where it was quantized to FP8 instead.
+  [[nodiscard]] const std::uint16_t* activate(cudaStream_t stream, const MlpChunk& chunk,
+                                              std::byte* workspace) const;
   /// Computes a chunk's output again where a norm's backward pass reads it.
   void rebuild_output(cudaStream_t stream, const std::uint16_t* weights, const MlpChunk& chunk,
                       std::byte* workspace);
