@@ -121,8 +121,8 @@ class LaunchedRun {
 
   int run_as_first() {
     tell_of(launch_, gathering_);
-    ShownTraining shown(interrupt_, shows_.lines ? Progress::Where::lines
-                                                 : Progress::Where::nowhere);
+    ShownTraining shown(interrupt_,
+                        shows_.lines ? Progress::Where::lines : Progress::Where::nowhere);
     TrainRequest request = read_train_request(config_, train_options(words_), shown, words_.policy);
     const auto promised = promise_of(request);
     if (const auto* infeasible = std::get_if<planner::Infeasible>(&promised)) {

@@ -44,8 +44,8 @@ std::unique_ptr<RemoteBoard> board_at(const Contact& contact, const Launch& laun
     if (!stream) continue;
     const Hello hello{contact.token, launch.world.rank, launch.world.size, launch.host};
     std::string answer;
-    const bool answered = stream->send_text(hello_text(hello)) &&
-                          stream->receive_text(answer) == Received::all;
+    const bool answered =
+        stream->send_text(hello_text(hello)) && stream->receive_text(answer) == Received::all;
     if (!answered) continue;
     const std::string_view welcome = kWelcome;
     if (answer.starts_with(welcome)) {
@@ -73,8 +73,8 @@ std::unique_ptr<RemoteBoard> joined(ContactPlace& place, const Launch& launch,
     taken_since = taken ? taken_since.value_or(now) : std::optional<Clock::time_point>();
     // The board of an earlier start may live a little longer than its other ranks.
     if (taken && now - *taken_since > kTakenFor) {
-      throw BadRequest("launch: another process came to " + place_text(launch.place) +
-                       " as rank " + std::to_string(launch.world.rank) +
+      throw BadRequest("launch: another process came to " + place_text(launch.place) + " as rank " +
+                       std::to_string(launch.world.rank) +
                        ": give each rank a number of its own, and each run a place of its own");
     }
     if (now - begin > settings.patience) {

@@ -115,8 +115,7 @@ FirstRankAddress master_of(const Variables& variables) {
   const auto host = variables("MASTER_ADDR");
   if (!host) throw BadRequest("launch: MASTER_PORT is set and MASTER_ADDR is not: set both");
   constexpr std::int64_t kLeastPort = 1;
-  return {*host,
-          static_cast<int>(number_of(variables, "MASTER_PORT", kLeastPort, "MASTER_ADDR"))};
+  return {*host, static_cast<int>(number_of(variables, "MASTER_PORT", kLeastPort, "MASTER_ADDR"))};
 }
 
 /// Open MPI says nothing of where ranks are; on one host they meet in a folder of the job.

@@ -56,8 +56,7 @@ std::optional<std::string> RemoteBoard::find(const std::string& key) const {
 std::optional<std::string> RemoteBoard::ask(const std::string& request) const {
   if (lost_) return std::nullopt;
   std::string answer;
-  const Received how =
-      stream_.send_text(request) ? stream_.receive_text(answer) : Received::ended;
+  const Received how = stream_.send_text(request) ? stream_.receive_text(answer) : Received::ended;
   if (how == Received::all) return answer;
   lose(how);
   return std::nullopt;

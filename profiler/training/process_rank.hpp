@@ -9,8 +9,8 @@
 
 namespace sluice::profiler {
 
-/// Place of one process among those that train a run together. The first rank owns the run's folder;
-/// every other one has a folder of its own in it.
+/// Place of one process among those that train a run together. The first rank owns the run's
+/// folder; every other one has a folder of its own in it.
 struct ProcessRank {
   /// Connections to the others, which outlive the run.
   engine::RankLinks links;
