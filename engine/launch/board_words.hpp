@@ -13,7 +13,7 @@ struct Hello {
   std::string token;
   int rank = 0;
   int size = 0;
-  std::string host;  ///< Name of its host, without spaces.
+  std::string host;  ///< Name of the rank's host, without spaces.
 };
 [[nodiscard]] std::string hello_text(const Hello& hello);
 /// The introduction in `text`; none if it is something else.

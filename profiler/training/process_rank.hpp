@@ -14,7 +14,7 @@ namespace sluice::profiler {
 struct ProcessRank {
   /// Connections to the others, which outlive the run.
   engine::RankLinks links;
-  engine::World here;  ///< Its place among the ranks of its host.
+  engine::World here;  ///< Place of this rank among those of its host.
   /// Folder of the run, which the first rank has made; empty on that rank.
   std::filesystem::path run = {};
 

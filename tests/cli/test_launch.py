@@ -51,16 +51,29 @@ def ends(processes):
 
 @pytest.fixture
 def words(flags):
-    return [*flags, "--groups", "4", "--effort", "0.01"]
+    return [*flags, "--groups", "4"]
 
 
-def test_processes_have_the_bits_of_one_and_resume_on_another_number(run_sluice, validate, start, words, tmp_path):
-    one = run_sluice("train", *words, "steps=4", "out=one", "--json").json()
-    first, *others = ends(start(4, *words, "steps=3", "out=run", "--json"))
+@pytest.fixture
+def planned(run_sluice, words, tmp_path):
+    """Returns the run's words with a plan for so many ranks."""
+
+    def plan(ranks):
+        file = tmp_path / f"ranks-{ranks}.json"
+        if not file.exists():
+            run_sluice("plan", *words, "--devices", str(ranks), "-o", file, "--effort", "0.01")
+        return [*words, "--plan", file]
+
+    return plan
+
+
+def test_processes_have_the_bits_of_one_and_resume_on_another_number(run_sluice, validate, start, planned, tmp_path):
+    one = run_sluice("train", *planned(1), "steps=4", "out=one", "--json").json()
+    first, *others = ends(start(4, *planned(4), "steps=3", "out=run", "--json"))
     assert first[0] == 0 and "launch: 4 ranks on 2 hosts (host0, host1), by environment variables" in first[2]
     assert all(end == (0, "", "") for end in others)
     validate(json.loads(first[1]), "train-result")
-    first, _ = ends(start(2, *words, "steps=4", "out=run", "--resume", "--json"))
+    first, _ = ends(start(2, *planned(2), "steps=4", "out=run", "--resume", "--json"))
     found = json.loads(first[1])
     assert {key: found[key] for key in SAME} == {key: one[key] for key in SAME}
     assert bits(tmp_path / "run") == bits(tmp_path / "one")
@@ -76,9 +89,9 @@ def wait_for(path):
     pytest.fail(f"{path} does not appear")
 
 
-def test_a_killed_rank_ends_all_in_a_line_and_a_signal_saves(start, words, tmp_path):
-    long = [*words, "steps=100000", "save_every=20", "out=run", "--resume"]
-    ranks = start(4, *long)
+def test_a_killed_rank_ends_all_in_a_line_and_a_signal_saves(start, planned, tmp_path):
+    long = ["steps=100000", "save_every=20", "out=run", "--resume"]
+    ranks = start(4, *planned(4), *long)
     wait_for(tmp_path / "run" / "checkpoints" / "step-20" / "checkpoint.json")
     ranks[2].kill()
     found = ends(ranks)
@@ -88,7 +101,7 @@ def test_a_killed_rank_ends_all_in_a_line_and_a_signal_saves(start, words, tmp_p
         assert code == 4 and line.startswith("sluice: error: rank 2 on host1 ended and said nothing"), errors
         assert "this was after step " in line and "with --resume, to go on after step " in line
     before = max(steps_in(tmp_path / "run"))
-    ranks = start(2, *long)
+    ranks = start(2, *planned(2), *long)
     wait_for(tmp_path / "run" / "checkpoints" / f"step-{before // 20 * 20 + 20}" / "checkpoint.json")
     ranks[1].send_signal(signal.SIGTERM)
     assert [code for code, *_ in ends(ranks)] == [75, 75]
@@ -96,11 +109,11 @@ def test_a_killed_rank_ends_all_in_a_line_and_a_signal_saves(start, words, tmp_p
 
 
 @pytest.mark.skipif(shutil.which("mpirun") is None, reason="Open MPI is not installed")
-def test_mpirun_starts_ranks(start, words, sluice_home, run_sluice, tmp_path):
-    one = run_sluice("train", *words, "steps=2", "out=one", "--json").json()
+def test_mpirun_starts_ranks(planned, sluice_home, run_sluice, tmp_path):
+    one = run_sluice("train", *planned(1), "steps=2", "out=one", "--json").json()
     mpirun = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2", program()]
     done = subprocess.run(
-        [*mpirun, "train", *map(str, words), "steps=2", "out=run", "--json"],
+        [*mpirun, "train", *map(str, planned(2)), "steps=2", "out=run", "--json"],
         env=os.environ | {"SLUICE_HOME": str(sluice_home)},
         cwd=tmp_path,
         capture_output=True,

@@ -19,7 +19,8 @@ namespace {
 class FakeStore {
  public:
   /// `greeted`: whether it expects a greeting first, as newer ones do.
-  explicit FakeStore(bool greeted) : greeted_(greeted), listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  explicit FakeStore(bool greeted)
+      : greeted_(greeted), listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
     ::listen(listener_.socket(), 4);
     thread_ = std::thread([this] {
       for (;;) {
@@ -112,9 +113,8 @@ TEST_P(StoreForms, KeepAndReplaceAText) {
   EXPECT_EQ(other.own_address(), "127.0.0.1");
 }
 
-INSTANTIATE_TEST_SUITE_P(AgentStore, StoreForms, ::testing::Bool(), [](const auto& info) {
-  return info.param ? "Greeted" : "Plain";
-});
+INSTANTIATE_TEST_SUITE_P(AgentStore, StoreForms, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "Greeted" : "Plain"; });
 
 TEST(AgentStore, ThatIsAbsentIsNamed) {
   try {

@@ -55,9 +55,8 @@ TEST(Gathering, KnowsHostsAndPlacesOnThem) {
   const SharedFolder place{folder.path() / "meet"};
   std::vector<std::future<std::unique_ptr<Gathering>>> coming;
   for (const int rank : {2, 1, 0}) {
-    coming.push_back(std::async(std::launch::async, [=] {
-      return come(rank, 3, place, rank == 1 ? "a" : "b");
-    }));
+    coming.push_back(std::async(std::launch::async,
+                                [=] { return come(rank, 3, place, rank == 1 ? "a" : "b"); }));
   }
   std::vector<std::unique_ptr<Gathering>> ranks;
   for (auto& each : coming) ranks.push_back(each.get());
@@ -84,7 +83,8 @@ TEST(Gathering, PassesByTheContactOfAnEarlierStart) {
   const ScratchFolder folder;
   const auto place = contact_place(SharedFolder{folder.path()}, milliseconds(0));
   place->leave({"old", 1, {"127.0.0.1"}});
-  auto second = std::async(std::launch::async, [&] { return come(1, 2, SharedFolder{folder.path()}); });
+  auto second =
+      std::async(std::launch::async, [&] { return come(1, 2, SharedFolder{folder.path()}); });
   std::this_thread::sleep_for(milliseconds(50));
   const auto first = come(0, 2, SharedFolder{folder.path()});
   EXPECT_EQ(second.get()->hosts().size(), 2U);

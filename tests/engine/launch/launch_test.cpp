@@ -36,10 +36,12 @@ const Values kSlurm{{"SLURM_PROCID", "3"},       {"SLURM_STEP_NUM_TASKS", "8"},
                     {"SLURM_NTASKS", "8"},       {"SLURM_STEP_NODELIST", "gpu[03-04]"},
                     {"SLURM_JOB_ID", "100"},     {"SLURM_STEP_ID", "2"},
                     {"SLURMD_NODENAME", "gpu03"}};
-const Values kTorchrun{
-    {"TORCHELASTIC_RUN_ID", "x"},  {"TORCHELASTIC_USE_AGENT_STORE", "True"},
-    {"RANK", "2"},                 {"WORLD_SIZE", "4"},
-    {"MASTER_ADDR", "node0"},      {"MASTER_PORT", "29500"}};
+const Values kTorchrun{{"TORCHELASTIC_RUN_ID", "x"},
+                       {"TORCHELASTIC_USE_AGENT_STORE", "True"},
+                       {"RANK", "2"},
+                       {"WORLD_SIZE", "4"},
+                       {"MASTER_ADDR", "node0"},
+                       {"MASTER_PORT", "29500"}};
 const Values kOpenMpi{{"OMPI_COMM_WORLD_RANK", "0"},
                       {"OMPI_COMM_WORLD_SIZE", "2"},
                       {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
@@ -63,7 +65,8 @@ TEST(Launch, IsWhatPlainVariablesSay) {
   ASSERT_TRUE(launch);
   EXPECT_EQ(launch->world, (World{1, 4}));
   EXPECT_EQ(launch->place, MeetingPlace(FirstRankAddress{"a", 7000}));
-  const auto kubeflow = found({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "m"}, {"MASTER_PORT", "9"}});
+  const auto kubeflow =
+      found({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "m"}, {"MASTER_PORT", "9"}});
   ASSERT_TRUE(kubeflow);
   EXPECT_EQ(kubeflow->place, MeetingPlace(FirstRankAddress{"m", 9}));
 }
