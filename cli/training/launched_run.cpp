@@ -12,6 +12,7 @@
 #include "cli/training/shown_run.hpp"
 #include "cli/training/train_words.hpp"
 #include "engine/launch/gathering.hpp"
+#include "engine/launch/nic_speed.hpp"
 #include "engine/ranks/gloo_rank.hpp"
 #include "engine/ranks/posted_failure.hpp"
 #include "planner/plans/plan_file.hpp"
@@ -90,6 +91,31 @@ planner::RunConfig config_of(const planner::RunArguments& words, const engine::L
   return config;
 }
 
+/// Lets the run's machine be that of as many hosts as the ranks are on, if each has as many ranks;
+/// says so on the first rank where the rate of the network is not the run's own.
+void join_hosts(planner::RunConfig& config, const engine::Gathering& ranks) {
+  auto& values = config.machine_overrides;
+  const int hosts = ranks.host_count();
+  const bool even = ranks.local_size() * hosts == ranks.world().size;
+  if (hosts == 1 || !even) {
+    values.erase("hosts");
+    return;
+  }
+  values["hosts"] = std::to_string(hosts);
+  if (values.contains("nic")) return;
+  constexpr double kUsual = 10e9, kBitsOfAByte = 8;
+  const auto known = engine::nic_bits_per_second(ranks.address());
+  const double rate = known.value_or(kUsual) / kBitsOfAByte;
+  values["nic"] = fmt::format("{} B/s", rate);
+  if (ranks.world().rank != 0) return;
+  sim::note(
+      fmt::format("launch: predictions take {:g} GB/s between hosts, {}: set machine.nic to "
+                  "what a host's NICs reach together",
+                  rate / 1e9,
+                  known ? "as the system says of " + ranks.address()
+                        : "since the system knows no speed of " + ranks.address()));
+}
+
 /// One process of a run of several.
 class LaunchedRun {
  public:
@@ -101,7 +127,9 @@ class LaunchedRun {
         shows_(shows),
         settings_(gathering_settings(engine::own_variables())),
         config_(config_of(words, launch)),
-        gathering_(launch, settings_) {}
+        gathering_(launch, settings_) {
+    join_hosts(config_, gathering_);
+  }
 
   int run() {
     engine::Board& board = gathering_.board();
@@ -123,7 +151,7 @@ class LaunchedRun {
     tell_of(launch_, gathering_);
     ShownTraining shown(interrupt_,
                         shows_.lines ? Progress::Where::lines : Progress::Where::nowhere);
-    TrainRequest request = read_train_request(config_, train_options(words_), shown, words_.policy);
+    TrainRequest request = read_request(train_options(words_), shown);
     const auto promised = promise_of(request);
     if (const auto* infeasible = std::get_if<planner::Infeasible>(&promised)) {
       const int code = shows_.infeasible(*infeasible);
@@ -152,7 +180,7 @@ class LaunchedRun {
     });
     const planner::PlanFile plan = planner::plan_file_from_json(awaited(kPlan), "rank 0's plan");
     QuietRun quiet(interrupt_);
-    TrainRequest request = read_train_request(config_, std::move(options), quiet, words_.policy);
+    TrainRequest request = read_request(std::move(options), quiet);
     const auto promised = promise_of(request, plan);
     if (std::holds_alternative<planner::Infeasible>(promised)) {
       throw EnvironmentError("the plan does not fit this host, and fits that of rank 0: " +
@@ -179,8 +207,18 @@ class LaunchedRun {
     return static_cast<int>(ExitCode::interrupted);
   }
 
+  /// The request; what the launch says of hosts is of this start, and not of the run.
+  TrainRequest read_request(profiler::TrainOptions options, profiler::RunObserver& observer) {
+    TrainRequest request = read_train_request(config_, std::move(options), observer, words_.policy);
+    request.config.machine_overrides = words_.config.machine_overrides;
+    request.config.machine_overrides.erase("hosts");
+    return request;
+  }
+
   [[nodiscard]] engine::GlooSettings gloo_settings() const {
-    return {.patience = settings_.patience, .address = gathering_.address()};
+    return {.patience = settings_.patience,
+            .address = gathering_.address(),
+            .hosts = gathering_.hosts()};
   }
 
   [[nodiscard]] profiler::ProcessRank rank_by(engine::GlooRank& gloo) const {

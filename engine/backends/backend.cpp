@@ -55,7 +55,7 @@ std::unique_ptr<Device> make_rank_device(const planner::Job& job,
                                          const planner::ResolvedMachine& machine,
                                          const planner::Layout& layout, std::int64_t threads,
                                          World world, World here) {
-  const Bytes share(machine.host.count() / here.size);
+  const Bytes share(machine.host.count() / world.size);
   if (machine.profile.device == planner::DeviceKind::cuda) {
     return cuda::make_device(job, {layout.device_bytes, layout.host_bytes}, {machine.hbm, share},
                              static_cast<int>(threads), machine.staged, machine.paced, world, here);

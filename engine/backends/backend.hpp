@@ -34,7 +34,7 @@ void require_backend(planner::DeviceKind device);
     std::int64_t threads, std::int64_t ranks);
 
 /// Creates the device of one rank of `world` that is a process, as make_devices does; `here` is its
-/// place among the ranks of its host, which share that host's memory.
+/// place among the ranks of its host. The machine is that of all ranks.
 [[nodiscard]] std::unique_ptr<Device> make_rank_device(const planner::Job& job,
                                                        const planner::ResolvedMachine& machine,
                                                        const planner::Layout& layout,

@@ -15,6 +15,7 @@
 #include <mutex>
 #include <thread>
 
+#include "engine/ranks/equal_hosts.hpp"
 #include "engine/ranks/posted_failure.hpp"
 #include "engine/ranks/process_mark.hpp"
 #include "sim/error.hpp"
@@ -352,10 +353,12 @@ class GlooRank::MeshControl : public Control {
 
 class GlooRank::MeshFabric : public Fabric {
  public:
-  explicit MeshFabric(Mesh& mesh) : mesh_(mesh) {}
+  MeshFabric(Mesh& mesh, const std::vector<std::string>& hosts)
+      : mesh_(mesh), hosts_(equal_hosts(hosts)) {}
   [[nodiscard]] World world() const override { return mesh_.world(); }
 
   void all_gather(const RankRuns& runs) override {
+    if (hosts_) return gather_by_hosts(runs);
     mesh_.exchange(kSlot, [&, own = runs.of(world().rank)](int peer) {
       return Mesh::Parcel{own, runs.of(peer)};
     });
@@ -373,13 +376,32 @@ class GlooRank::MeshFabric : public Fabric {
 
  private:
   static constexpr std::uint64_t kSlot = 3;
+
+  /// Gathers so that every run enters each host once: ranks with one place on their hosts exchange
+  /// their runs, and ranks of one host then pass on what they have, a host's runs at a time.
+  void gather_by_hosts(const RankRuns& runs) {
+    const auto [rank, size] = world();
+    const int host = hosts_->host_of(rank), place = hosts_->place_of(rank);
+    mesh_.exchange(kSlot, [&, own = runs.of(rank)](int peer) {
+      return hosts_->place_of(peer) == place ? Mesh::Parcel{own, runs.of(peer)} : Mesh::Parcel{};
+    });
+    for (int from = 0; from < size / hosts_->local; ++from) {
+      mesh_.exchange(kSlot, [&, host = host, place = place](int peer) {
+        if (hosts_->host_of(peer) != host) return Mesh::Parcel{};
+        const int first = from * hosts_->local;
+        return Mesh::Parcel{runs.of(first + place), runs.of(first + hosts_->place_of(peer))};
+      });
+    }
+  }
+
   Mesh& mesh_;
+  std::optional<EqualHosts> hosts_;  ///< None where ranks move bytes as those of one host do.
 };
 
 GlooRank::GlooRank(World world, Board& board, const GlooSettings& settings)
     : mesh_(std::make_unique<Mesh>(world, board, settings)),
       control_(std::make_unique<MeshControl>(*mesh_)),
-      fabric_(std::make_unique<MeshFabric>(*mesh_)) {}
+      fabric_(std::make_unique<MeshFabric>(*mesh_, settings.hosts)) {}
 
 GlooRank::~GlooRank() = default;
 
