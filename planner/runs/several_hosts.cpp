@@ -61,13 +61,13 @@ std::vector<CurvePoint> across(const Fabric& inside, Collective operation, const
         reach.local == 1 ? 0 : (operation == Collective::gather ? 1 : reach.inside());
     const double seconds_a_byte = moved / point.rate.value + reach.entering(operation) / nic;
     const double rate = 1 / seconds_a_byte;
-    curve.push_back({point.size,
-                     {.value = rate,
-                      .deviation = rate * std::hypot(kStatedNic, point.rate.deviation /
-                                                                     point.rate.value),
-                      .count = 1,
-                      .source = Source::estimated,
-                      .note = "from a host's fabric and its NIC"}});
+    curve.push_back(
+        {point.size,
+         {.value = rate,
+          .deviation = rate * std::hypot(kStatedNic, point.rate.deviation / point.rate.value),
+          .count = 1,
+          .source = Source::estimated,
+          .note = "from a host's fabric and its NIC"}});
   }
   return curve;
 }
