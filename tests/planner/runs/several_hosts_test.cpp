@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kCollective = std::int64_t{1} << 50;
 
 RunConfig hosts_config(const std::string& machine, std::int64_t devices,
-                    std::map<std::string, std::string> values) {
+                       std::map<std::string, std::string> values) {
   RunConfig config;
   config.machine = machine;
   config.devices = devices;
@@ -56,10 +56,10 @@ TEST(SeveralHosts, ShareWhatEachOfThemHas) {
 TEST(SeveralHosts, AreSlowedByWhatEntersThem) {
   const MachineProfile one = hosts_profile(4, {});
   const MachineProfile two = hosts_profile(8, {{"hosts", "2"}, {"nic", "40 GB/s"}});
-  // Of 7 runs that a rank gets in a gather 4 enter its host, once; 7 move inside it.
+  // A rank gets 7 runs in a gather: 4 of them enter its host, once, and 7 move inside it.
   EXPECT_DOUBLE_EQ(curve_rate(two, Collective::gather),
                    1 / (1 / curve_rate(one, Collective::gather) + 4.0 / 7 / 40e9));
-  // Of 7 parts in an exchange 3 come from inside, and 4 for each of 4 ranks enter the host.
+  // A rank gets 7 parts in an exchange: 3 from inside, and 4 that enter the host for each rank.
   EXPECT_DOUBLE_EQ(curve_rate(two, Collective::exchange),
                    1 / (3.0 / 7 / curve_rate(one, Collective::exchange) + 16.0 / 7 / 40e9));
   EXPECT_GT(two.fabric->latency.value, one.fabric->latency.value);
