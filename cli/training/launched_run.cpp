@@ -130,6 +130,9 @@ class LaunchedRun {
         gathering_(launch, settings_) {
     join_hosts(config_, gathering_);
   }
+  ~LaunchedRun() { sim::set_message_listener(nullptr); }
+  LaunchedRun(const LaunchedRun&) = delete;  // The listener of messages points back at it.
+  LaunchedRun& operator=(const LaunchedRun&) = delete;
 
   int run() {
     engine::Board& board = gathering_.board();
