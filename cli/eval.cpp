@@ -68,7 +68,7 @@ sim::Json sizes_json(const planner::Job& job, const Evaluated& evaluated) {
   return {{"version", 1},
           {"model", job.model.name},
           {"parameters", parameter_count(job.model)},
-          {"compute", job.compute == planner::ComputeType::bf16 ? "bf16" : "fp32"},
+          {"compute", to_string(job.compute)},
           {"seq_len", job.seq_len},
           {"stride", evaluated.stride},
           {"batch_size", job.batch_size},

@@ -9,6 +9,7 @@
 #include "cli/shown/padding_text.hpp"
 #include "cli/shown/prediction_table.hpp"
 #include "cli/shown/train_table.hpp"
+#include "cli/training/launched_run.hpp"
 #include "cli/training/rehearse.hpp"
 #include "cli/training/shown_run.hpp"
 #include "cli/training/train_words.hpp"
@@ -115,6 +116,19 @@ void print_beginning(const TrainRequest& request, const RunPromise& promise,
   if (request.options.saves) print(saving_table(config, saving));
 }
 
+int show_result(const profiler::TrainingRun& run, bool json) {
+  const profiler::TrainedRun& trained = run.trained();
+  print(json ? result_json(trained) : result_table(trained));
+  if (!trained.result.interrupted) return static_cast<int>(ExitCode::done);
+  // Exit code 75 promises that the trained state is on the disk.
+  return static_cast<int>(run.lost() ? ExitCode::environment : ExitCode::interrupted);
+}
+
+int show_infeasible(const planner::Infeasible& infeasible, bool json) {
+  print(json ? to_json_text(infeasible) : infeasible_table(infeasible));
+  return static_cast<int>(ExitCode::does_not_fit);
+}
+
 int train(const TrainRequest& request, const RunPromise& promise, InterruptFlag& interrupt,
           bool json) {
   ShownTraining shown(interrupt, json ? Progress::Where::nowhere : Progress::Where::lines);
@@ -124,11 +138,20 @@ int train(const TrainRequest& request, const RunPromise& promise, InterruptFlag&
     std::fputs(kNothingToSave, stderr);
     return static_cast<int>(ExitCode::interrupted);
   }
-  const profiler::TrainedRun& trained = run.trained();
-  print(json ? result_json(trained) : result_table(trained));
-  if (!trained.result.interrupted) return static_cast<int>(ExitCode::done);
-  // Exit code 75 promises that the trained state is on the disk.
-  return static_cast<int>(run.lost() ? ExitCode::environment : ExitCode::interrupted);
+  return show_result(run, json);
+}
+
+FirstRankShows first_rank_shows(bool json) {
+  return {
+      .infeasible = [json](const auto& infeasible) { return show_infeasible(infeasible, json); },
+      .dry_run = [json](const auto& request,
+                        const auto& promise) { return dry_run(request, promise, json); },
+      .beginning =
+          [json](const auto& request, const auto& promise, const auto& start) {
+            if (!json) print_beginning(request, promise, start);
+          },
+      .result = [json](const auto& run) { return show_result(run, json); },
+      .lines = !json};
 }
 
 }  // namespace
@@ -137,6 +160,10 @@ int run_train(const Arguments& arguments) {
   // Comes first, because reading the run, its model and the data takes time.
   InterruptFlag interrupt;
   const planner::RunArguments words = parse_run(arguments, kTrainUsage, train_flags());
+  const auto launch = engine::find_launch({words.value("--launch"), words.value("--rendezvous")},
+                                          engine::own_variables());
+  if (launch)
+    return train_as_rank(words, *launch, interrupt, first_rank_shows(words.has("--json")));
   if (words.has("--rehearse")) {
     if (const auto path = words.value("--trace-out")) planner::require_writable(*path);
     if (words.config.backend) engine::require_backend(*words.config.backend);
@@ -151,8 +178,7 @@ int run_train(const Arguments& arguments) {
       profiler::read_train_request(config, train_options(words), reading, words.policy);
   const auto promised = promise_of(request);
   if (const auto* infeasible = std::get_if<planner::Infeasible>(&promised)) {
-    print(json ? to_json_text(*infeasible) : infeasible_table(*infeasible));
-    return static_cast<int>(ExitCode::does_not_fit);
+    return show_infeasible(*infeasible, json);
   }
   const auto& promise = std::get<RunPromise>(promised);
   if (request.options.dry) return dry_run(request, promise, json);

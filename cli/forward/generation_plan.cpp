@@ -53,6 +53,8 @@ void set_sizes(planner::RunConfig& config, std::int64_t tokens) {
   config.batch_size = config.micro_batch = config.devices = 1;
   config.groups = 1;
   config.packing = planner::Packing::stream;
+  // Parts of a sequence are no whole blocks of FP8 operands.
+  if (config.compute == planner::ComputeType::fp8) config.compute = planner::ComputeType::bf16;
 }
 
 std::variant<GenerationPlan, planner::Infeasible> plan_generation(
@@ -85,7 +87,7 @@ sim::Json plan_json(const GenerationPlan& plan, std::int64_t prompt, std::int64_
   sim::Json out = {{"version", 1},
                    {"model", job.model.name},
                    {"parameters", parameter_count(job.model)},
-                   {"compute", job.compute == planner::ComputeType::bf16 ? "bf16" : "fp32"},
+                   {"compute", to_string(job.compute)},
                    {"prompt_tokens", prompt},
                    {"max_new_tokens", more},
                    {"predicted_prompt_s", prompt_time(plan).count()},

@@ -97,6 +97,11 @@ std::string prediction_table(const Prediction& p, const planner::Job& job,
                   100 * p.evidence.measured, 100 * p.evidence.fitted, 100 * p.evidence.datasheet);
   const std::vector<std::string> off = planner::terms_off(p.terms);
   if (!off.empty()) text += fmt::format("model        without {}\n", fmt::join(off, ", "));
+  if (job.compute == planner::ComputeType::fp8) {
+    text += fmt::format(
+        "products     FP8 in {:.0f} of {} blocks (compute fp8); MFU is of the bf16 peak\n",
+        job.fp8_share() * static_cast<double>(job.model.layers), job.model.layers);
+  }
   if (job.optimizer.state != planner::StateType::fp32) {
     text += fmt::format("state        {}: predicted only, training keeps fp32\n",
                         to_string(job.optimizer.state));

@@ -16,6 +16,11 @@ std::vector<planner::VerbFlag> train_flags() {
       {"--strict", Takes::nothing, "list and refuse every row of the data that would be left out"},
       {"--no-checkpoint", Takes::nothing, "write no checkpoints (12 bytes a parameter)"},
       {"--no-hashes", Takes::nothing, "do not hash the last state"},
+      {"--launch", Takes::value,
+       "launcher that made this process a rank: auto (default), none, variables, torchrun, slurm, "
+       "mpirun, hydra"},
+      {"--rendezvous", Takes::value,
+       "where ranks meet, if the launcher does not say: file:///FOLDER or tcp://HOST:PORT"},
       {"--json", Takes::nothing,
        "one JSON object (docs/schemas/train-result.schema.json, dry-run.schema.json)"},
       {"--trace-out", Takes::value, "write three consecutive measured steps"}};

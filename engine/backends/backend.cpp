@@ -51,6 +51,20 @@ std::unique_ptr<Device> make_device(const planner::Job& job,
   return std::make_unique<HostDevice>(job, host_device_settings(machine, layout, threads));
 }
 
+std::unique_ptr<Device> make_rank_device(const planner::Job& job,
+                                         const planner::ResolvedMachine& machine,
+                                         const planner::Layout& layout, std::int64_t threads,
+                                         World world, World here) {
+  const Bytes share(machine.host.count() / world.size);
+  if (machine.profile.device == planner::DeviceKind::cuda) {
+    return cuda::make_device(job, {layout.device_bytes, layout.host_bytes}, {machine.hbm, share},
+                             static_cast<int>(threads), machine.staged, machine.paced, world, here);
+  }
+  HostDeviceSettings settings = host_device_settings(machine, layout, threads);
+  settings.capacity.host = std::min(settings.capacity.host, share);
+  return std::make_unique<HostDevice>(job, settings);
+}
+
 std::vector<std::unique_ptr<Device>> make_devices(const planner::Job& job,
                                                   const planner::ResolvedMachine& machine,
                                                   const planner::Layout& layout,
@@ -64,16 +78,8 @@ std::vector<std::unique_ptr<Device>> make_devices(const planner::Job& job,
   // Pinning is most of a device's time to begin, and takes one core: ranks do it at the same time.
   devices.resize(static_cast<std::size_t>(ranks));
   planner::parallel_for(devices.size(), ranks, [&](std::size_t rank) {
-    if (machine.profile.device == planner::DeviceKind::cuda) {
-      devices[rank] = cuda::make_device(job, {layout.device_bytes, layout.host_bytes},
-                                        {machine.hbm, Bytes(machine.host.count() / ranks)},
-                                        static_cast<int>(threads), machine.staged, machine.paced,
-                                        {static_cast<int>(rank), static_cast<int>(ranks)});
-      return;
-    }
-    HostDeviceSettings settings = host_device_settings(machine, layout, threads);
-    settings.capacity.host = Bytes(settings.capacity.host.count() / ranks);
-    devices[rank] = std::make_unique<HostDevice>(job, settings);
+    const World world{static_cast<int>(rank), static_cast<int>(ranks)};
+    devices[rank] = make_rank_device(job, machine, layout, threads, world, world);
   });
   return devices;
 }

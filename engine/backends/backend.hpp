@@ -8,6 +8,7 @@
 
 #include "engine/disk/disk_store.hpp"
 #include "engine/execution/device.hpp"
+#include "engine/ranks/world.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "planner/runs/run_config.hpp"
 
@@ -31,6 +32,14 @@ void require_backend(planner::DeviceKind device);
 [[nodiscard]] std::vector<std::unique_ptr<Device>> make_devices(
     const planner::Job& job, const planner::ResolvedMachine& machine, const planner::Layout& layout,
     std::int64_t threads, std::int64_t ranks);
+
+/// Creates the device of one rank of `world` that is a process, as make_devices does; `here` is its
+/// place among the ranks of its host. The machine is that of all ranks.
+[[nodiscard]] std::unique_ptr<Device> make_rank_device(const planner::Job& job,
+                                                       const planner::ResolvedMachine& machine,
+                                                       const planner::Layout& layout,
+                                                       std::int64_t threads, World world,
+                                                       World here);
 
 /// Where the disk file of a run on this machine is made, which is `folder` if the machine names
 /// none, and how its blocks are moved.

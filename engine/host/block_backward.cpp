@@ -9,7 +9,6 @@ void BlockRun::mlp_backward(float* gradient, std::byte* stream_gradient) {
   float* wide = scratch(space_.wide);
   float* d_wide = scratch(space_.d_wide);
   float* d_normed = scratch(space_.d_normed);
-  float* panel = scratch(space_.panel);
   for_mlp_tiles([&](Tile tile) {
     if (job_.chunks_mlp()) {
       expand(tile);
@@ -21,19 +20,18 @@ void BlockRun::mlp_backward(float* gradient, std::byte* stream_gradient) {
     const float* d = branch_gradient(mlp_branch(), tile, dy, gradient);
     activation_.forward(gate, up, tile.count * width, wide);
     project_backward(slots_.down, d, wide, tile.count, gradient);
-    multiply_transposed(d, tile.count, matrix(slots_.down.weight), panel, Into::overwrite, d_wide);
+    project_back(slots_.down, d, tile.count, Into::overwrite, d_wide);
     activation_.backward(gate, up, tile.count * width, wide, d_wide);
     const float* residual = normalize(offsets_.residual, slots_.norm_before_mlp, tile);
     const float* normed = scratch(space_.normed);
     const bool gated = slots_.gate.weight.exists();
     if (gated) {
       project_backward(slots_.gate, wide, normed, tile.count, gradient);
-      multiply_transposed(wide, tile.count, matrix(slots_.gate.weight), panel, Into::overwrite,
-                          d_normed);
+      project_back(slots_.gate, wide, tile.count, Into::overwrite, d_normed);
     }
     project_backward(slots_.up, d_wide, normed, tile.count, gradient);
-    multiply_transposed(d_wide, tile.count, matrix(slots_.up.weight), panel,
-                        gated ? Into::accumulate : Into::overwrite, d_normed);
+    project_back(slots_.up, d_wide, tile.count, gated ? Into::accumulate : Into::overwrite,
+                 d_normed);
     norm_backward(d_normed, residual, slots_.norm_before_mlp, tile, dy, gradient, stream);
   });
 }
@@ -51,8 +49,8 @@ void BlockRun::output_backward(float* gradient, const std::byte* stream_gradient
     const float* dy = branch_gradient(attention_branch(), tile, incoming, gradient);
     const float* attention = gated_attention(tile);
     project_backward(slots_.o, dy, attention, tile.count, gradient);
-    multiply_transposed(dy, tile.count, matrix(slots_.o.weight), scratch(space_.panel),
-                        Into::overwrite, d_attention() + tile.begin * query_width_);
+    project_back(slots_.o, dy, tile.count, Into::overwrite,
+                 d_attention() + tile.begin * query_width_);
     attention_gate_backward(tile, gradient);
   });
 }
@@ -66,8 +64,7 @@ void BlockRun::qkv_backward(float* gradient, std::byte* stream_gradient) {
     const auto one = [&](const Projection& projection, Bytes region, Into into) {
       const float* dy = scratch(region) + tile.begin * projection.weight.rows;
       project_backward(projection, dy, scratch(space_.normed), tile.count, gradient);
-      multiply_transposed(dy, tile.count, matrix(projection.weight), scratch(space_.panel), into,
-                          d_normed);
+      project_back(projection, dy, tile.count, into, d_normed);
     };
     one(slots_.q, space_.d_query, Into::overwrite);
     one(slots_.k, space_.d_key, Into::accumulate);

@@ -1,5 +1,6 @@
 #include "engine/host/block_run.hpp"
 
+#include "engine/host/quantized.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -38,6 +39,7 @@ BlockRun::BlockRun(const HostTemplates& templates, Weights weights, RecordView r
       activation_(activation_kernels(kernels_, shape_.activation)),
       plain_(plain_kernels()),
       tokens_(tokens),
+      fp8_(job_.computes_in_fp8(record.layer)),
       element_(templates.job_.compute_element().count()),
       eps_(static_cast<float>(shape_.rms_eps)),
       query_width_(slots_.o.weight.cols),
@@ -94,7 +96,13 @@ const float* BlockRun::norm_weight(const Slot& slot) {
 }
 
 void BlockRun::project(const Projection& projection, const float* x, std::int64_t count, float* y) {
-  multiply(x, count, matrix(projection.weight), scratch(space_.panel), y);
+  const WeightMatrix weight = matrix(projection.weight);
+  if (fp8_) {
+    round_along(x, count, weight.cols, scratch(space_.quantized));
+    multiply_quantized(scratch(space_.quantized), count, weight, scratch(space_.panel), y);
+  } else {
+    multiply(x, count, weight, scratch(space_.panel), y);
+  }
   if (projection.bias.exists()) {
     plain_.add_bias(y, count, projection.weight.rows, vector(projection.bias));
   }
@@ -103,10 +111,27 @@ void BlockRun::project(const Projection& projection, const float* x, std::int64_
 void BlockRun::project_backward(const Projection& projection, const float* dy, const float* x,
                                 std::int64_t count, float* gradient) const {
   const Slot& weight = projection.weight;
-  accumulate_outer(dy, x, count, weight.rows, weight.cols, gradient + weight.offset);
+  float* const sum = gradient + weight.offset;
+  if (fp8_) {
+    round_across(x, count, weight.cols, scratch(space_.quantized));
+    round_across(dy, count, weight.rows, scratch(space_.quantized_gradient));
+    accumulate_outer(scratch(space_.quantized_gradient), scratch(space_.quantized), count,
+                     weight.rows, weight.cols, sum);
+  } else {
+    accumulate_outer(dy, x, count, weight.rows, weight.cols, sum);
+  }
   if (projection.bias.exists()) {
     plain_.column_sums(dy, count, weight.rows, gradient + projection.bias.offset);
   }
+}
+
+void BlockRun::project_back(const Projection& projection, const float* dy, std::int64_t count,
+                            Into into, float* dx) const {
+  const WeightMatrix weight = matrix(projection.weight);
+  float* const panel = scratch(space_.panel);
+  if (!fp8_) return multiply_transposed(dy, count, weight, panel, into, dx);
+  round_along(dy, count, weight.rows, scratch(space_.quantized_gradient));
+  multiply_transposed_quantized(scratch(space_.quantized_gradient), count, weight, panel, into, dx);
 }
 
 void BlockRun::project_qkv() {

@@ -170,6 +170,9 @@ class BlockRun {
   /// Adds the gradients of a projection's matrix and bias to `gradient`.
   void project_backward(const Projection& projection, const float* dy, const float* x,
                         std::int64_t count, float* gradient) const;
+  /// Gradient of a projection's input: dx [count, cols] = or += dy [count, rows] times its matrix.
+  void project_back(const Projection& projection, const float* dy, std::int64_t count, Into into,
+                    float* dx) const;
   /// Writes the RMSNorm of a tile of a record tensor to the scratch tensor `normed`, and the
   /// reciprocal root mean squares to `rstd`; copies the tile where there is no norm. Returns the
   /// tile's values before the norm, as fp32.
@@ -320,6 +323,7 @@ class BlockRun {
   const ActivationKernels& activation_;
   const PlainKernels& plain_;
   std::int64_t tokens_;
+  bool fp8_;                  ///< Whether products have FP8 operands.
   std::int64_t element_;      ///< Size of an element of the compute type in bytes.
   float eps_;                 ///< Added to the mean square in norms.
   std::int64_t query_width_;  ///< Number of columns of the o projection.

@@ -39,7 +39,7 @@ std::span<const ElementwisePath> elementwise_paths() {
 }
 
 const Elementwise& elementwise(planner::ComputeType compute) {
-  return compute == planner::ComputeType::bf16 ? *fastest_elementwise().bf16
+  return compute != planner::ComputeType::fp32 ? *fastest_elementwise().bf16
                                                : *fastest_elementwise().fp32;
 }
 

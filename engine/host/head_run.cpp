@@ -44,7 +44,7 @@ const float* HeadRun::norm_weight(Weights head) {
 
 const float* HeadRun::normalize(Weights head, const std::byte* input, std::int64_t count) {
   const float* x = reinterpret_cast<const float*>(input);
-  if (job_.compute == planner::ComputeType::bf16) {
+  if (job_.compute != planner::ComputeType::fp32) {
     kernels_.load(input, count * shape_.hidden, scratch(space_.input));
     x = scratch(space_.input);
   }

@@ -40,7 +40,7 @@ Workspace workspace_of(const BoundTask& task) {
 
 Weights HostDevice::weights_of(const BoundAccess& access) const {
   const auto* high = as<std::uint16_t>(access);
-  if (job_.compute == planner::ComputeType::bf16) return {high, nullptr};
+  if (job_.compute != planner::ComputeType::fp32) return {high, nullptr};
   return {high, high + access.bytes.count() / 4};
 }
 

@@ -72,7 +72,7 @@ void BlockRun::narrow_backward(const Narrow& narrow, Tile tile, const float* x, 
 void BlockRun::product_backward(const Projection& projection, const float* dy, const float* x,
                                 Tile tile, float* gradient, Into into, float* dx) {
   project_backward(projection, dy, x, tile.count, gradient);
-  multiply_transposed(dy, tile.count, matrix(projection.weight), scratch(space_.panel), into, dx);
+  project_back(projection, dy, tile.count, into, dx);
 }
 
 void BlockRun::latent_backward(float* gradient, std::byte* stream_gradient) {

@@ -66,7 +66,7 @@ void HostTemplates::embed_forward(Weights weights, const std::int32_t* tokens, s
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t start = ends_.embedding.offset + embedding_row(tokens[i]) * hidden;
     std::byte* out = output + i * row_bytes;
-    if (job_.compute == planner::ComputeType::bf16) {
+    if (job_.compute != planner::ComputeType::fp32) {
       std::memcpy(out, weights.high + start, static_cast<std::size_t>(row_bytes));
     } else {
       plain_kernels().join(weights.high + start, weights.low + start, hidden,

@@ -15,6 +15,8 @@
 #include <mutex>
 #include <thread>
 
+#include "engine/ranks/equal_hosts.hpp"
+#include "engine/ranks/posted_failure.hpp"
 #include "engine/ranks/process_mark.hpp"
 #include "sim/error.hpp"
 
@@ -35,23 +37,6 @@ void block_pipe_signal() {
   sigemptyset(&pipe);
   sigaddset(&pipe, SIGPIPE);
   pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
-}
-
-/// Key under which a board has the first failure: the rank's number, a space, the line.
-constexpr const char* kFailureKey = "failure";
-
-/// The failure that the board has, if any.
-std::optional<RankFailure> posted_failure(const Board& board) {
-  const std::optional<std::string> text = board.find(kFailureKey);
-  if (!text) return std::nullopt;
-  const std::size_t space = text->find(' ');
-  return RankFailure(std::atoi(text->c_str()), text->substr(space + 1));
-}
-
-/// Posts `failure` unless another one was first, and returns the first one.
-RankFailure post_failure(Board& board, const RankFailure& failure) {
-  board.post(kFailureKey, std::to_string(failure.rank()) + ' ' + failure.what());
-  return posted_failure(board).value_or(failure);
 }
 
 /// The board as Gloo's meeting point: the address of rank r under the key "r".
@@ -78,7 +63,8 @@ class BoardStore : public gloo::rendezvous::Store {
       while (!board_.find(name_of(key))) {
         if (const auto failure = posted_failure(board_)) throw RankFailure(*failure);
         if (Clock::now() > end) {
-          throw post_failure(board_, rank_silent(std::atoi(key.c_str()), patience_));
+          throw post_failure(board_, rank_silent(std::atoi(key.c_str()), patience_,
+                                                 host_of(board_, std::atoi(key.c_str()))));
         }
         std::this_thread::sleep_for(kBetweenLooks);
       }
@@ -167,7 +153,7 @@ class GlooRank::Mesh {
   void fail(const std::string& reason) noexcept {
     block_pipe_signal();
     try {
-      post_failure(board_, rank_failed(world_.rank, reason));
+      post_failure(board_, rank_failed(world_.rank, reason, host_of(board_, world_.rank)));
       context_.closeConnections();
     } catch (...) {
       // The others see that this rank's connections close when its process ends.
@@ -212,9 +198,21 @@ class GlooRank::Mesh {
         times = (each.in || each.out) && is_gone(board_.find(mark_of(each.peer)).value_or(""))
                     ? times + 1
                     : 0;
-        if (times >= kGoneFor) post_failure(board_, rank_ended(each.peer));
+        if (times >= kGoneFor) post_failure(board_, ended(each.peer));
       }
     }
+  }
+
+  /// Whether a rank has failed, after the ends that this one sees have been posted.
+  bool has_failed(std::vector<int>& gone) const {
+    try {
+      post_ends(gone);
+    } catch (const RankFailure&) {
+      return true;  // The first rank is gone, and its board with it.
+    } catch (const EnvironmentError&) {
+      return false;  // The board cannot be written; patience ends the waits.
+    }
+    return posted_failure(board_).has_value();
   }
 
   /// Ends what this rank waits for once any rank has failed or is gone: Gloo does not report every
@@ -225,12 +223,7 @@ class GlooRank::Mesh {
     std::unique_lock lock(mutex_);
     while (!woken_.wait_for(lock, kEvery, [this] { return ends_; })) {
       if (active_.empty()) continue;
-      try {
-        post_ends(gone);
-        if (!posted_failure(board_)) continue;
-      } catch (const EnvironmentError&) {
-        continue;  // The board cannot be written; patience ends the waits.
-      }
+      if (!has_failed(gone)) continue;
       for (const std::vector<Transfer>* transfers : active_) {
         for (const Transfer& each : *transfers) {
           if (each.in) each.in->abortWaitRecv();
@@ -289,13 +282,17 @@ class GlooRank::Mesh {
     }
   }
 
+  [[nodiscard]] RankFailure ended(int rank) const {
+    return rank_ended(rank, host_of(board_, rank));
+  }
+
   /// The failure for which the connection to `peer` closed: its death, or, if it says that it is
   /// alive, the one for which it ends.
   RankFailure lost(int peer) {
     report();
     if (auto failure = look([&] { return reported(peer); })) return *failure;
-    if (!reported(peer)) return rank_ended(peer);
-    return look([] { return false; }).value_or(rank_ended(peer));
+    if (!reported(peer)) return ended(peer);
+    return look([] { return false; }).value_or(ended(peer));
   }
 
   /// The failure of the rank for which this one waited in vain, with `peer` first among those in
@@ -306,7 +303,8 @@ class GlooRank::Mesh {
     const auto alive = [this](int rank) { return reported(rank); };
     if (auto failure = look([&] { return std::ranges::all_of(missing, alive); })) return *failure;
     const auto hangs = std::ranges::find_if_not(missing, alive);
-    return rank_silent(hangs == missing.end() ? peer : *hangs, patience_);
+    const int silent = hangs == missing.end() ? peer : *hangs;
+    return rank_silent(silent, patience_, host_of(board_, silent));
   }
 
   World world_;
@@ -355,10 +353,12 @@ class GlooRank::MeshControl : public Control {
 
 class GlooRank::MeshFabric : public Fabric {
  public:
-  explicit MeshFabric(Mesh& mesh) : mesh_(mesh) {}
+  MeshFabric(Mesh& mesh, const std::vector<std::string>& hosts)
+      : mesh_(mesh), hosts_(equal_hosts(hosts)) {}
   [[nodiscard]] World world() const override { return mesh_.world(); }
 
   void all_gather(const RankRuns& runs) override {
+    if (hosts_) return gather_by_hosts(runs);
     mesh_.exchange(kSlot, [&, own = runs.of(world().rank)](int peer) {
       return Mesh::Parcel{own, runs.of(peer)};
     });
@@ -376,13 +376,32 @@ class GlooRank::MeshFabric : public Fabric {
 
  private:
   static constexpr std::uint64_t kSlot = 3;
+
+  /// Gathers so that every run enters each host once: ranks with one place on their hosts exchange
+  /// their runs, and ranks of one host then pass on what they have, a host's runs at a time.
+  void gather_by_hosts(const RankRuns& runs) {
+    const auto [rank, size] = world();
+    const int host = hosts_->host_of(rank), place = hosts_->place_of(rank);
+    mesh_.exchange(kSlot, [&, own = runs.of(rank)](int peer) {
+      return hosts_->place_of(peer) == place ? Mesh::Parcel{own, runs.of(peer)} : Mesh::Parcel{};
+    });
+    for (int from = 0; from < size / hosts_->local; ++from) {
+      mesh_.exchange(kSlot, [&, host = host, place = place](int peer) {
+        if (hosts_->host_of(peer) != host) return Mesh::Parcel{};
+        const int first = from * hosts_->local;
+        return Mesh::Parcel{runs.of(first + place), runs.of(first + hosts_->place_of(peer))};
+      });
+    }
+  }
+
   Mesh& mesh_;
+  std::optional<EqualHosts> hosts_;  ///< None where ranks move bytes as those of one host do.
 };
 
 GlooRank::GlooRank(World world, Board& board, const GlooSettings& settings)
     : mesh_(std::make_unique<Mesh>(world, board, settings)),
       control_(std::make_unique<MeshControl>(*mesh_)),
-      fabric_(std::make_unique<MeshFabric>(*mesh_)) {}
+      fabric_(std::make_unique<MeshFabric>(*mesh_, settings.hosts)) {}
 
 GlooRank::~GlooRank() = default;
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/ranks/board.hpp"
 #include "engine/ranks/control.hpp"
@@ -20,6 +21,8 @@ struct GlooSettings {
   std::chrono::milliseconds patience = kUsualPatience;
   /// Name or address of the network interface's host side that the others reach this rank by.
   std::string address = "127.0.0.1";
+  /// Names of the ranks' hosts, by rank; empty where there is one host.
+  std::vector<std::string> hosts = {};
 };
 
 /// One rank's connections to all others, with its control and its fabric, which may be used from

@@ -3,21 +3,30 @@
 #include <fmt/format.h>
 
 namespace sluice::engine {
+namespace {
 
-RankFailure rank_failed(int rank, const std::string& reason) {
-  return {rank, fmt::format("rank {} failed: {}", rank, reason)};
+std::string name_of_rank(int rank, const std::string& host) {
+  return host.empty() ? fmt::format("rank {}", rank) : fmt::format("rank {} on {}", rank, host);
 }
 
-RankFailure rank_ended(int rank) {
-  return {rank, fmt::format("rank {} ended and said nothing: see what its process and the system "
+}  // namespace
+
+RankFailure rank_failed(int rank, const std::string& reason, const std::string& host) {
+  return {rank, fmt::format("{} failed: {}", name_of_rank(rank, host), reason)};
+}
+
+RankFailure rank_ended(int rank, const std::string& host) {
+  return {rank, fmt::format("{} ended and said nothing: see what its process and the system "
                             "wrote (was it killed, or is memory short?)",
-                            rank)};
+                            name_of_rank(rank, host))};
 }
 
-RankFailure rank_silent(int rank, std::chrono::milliseconds patience) {
-  return {rank, fmt::format("rank {} did not answer for {:g} s: see whether its process hangs or "
-                            "never started",
-                            rank, std::chrono::duration<double>(patience).count())};
+RankFailure rank_silent(int rank, std::chrono::milliseconds patience, const std::string& host) {
+  return {rank,
+          fmt::format("{} did not answer for {:g} s: see whether its process hangs or "
+                      "never started{}",
+                      name_of_rank(rank, host), std::chrono::duration<double>(patience).count(),
+                      host.empty() ? "" : ", and whether the network reaches its host")};
 }
 
 }  // namespace sluice::engine

@@ -24,11 +24,14 @@ class RankFailure : public EnvironmentError {
   int rank_;
 };
 
-/// Failure of a rank that said why: `reason` is its own error.
-[[nodiscard]] RankFailure rank_failed(int rank, const std::string& reason);
+/// Failure of a rank that said why: `reason` is its own error. `host` names its host in all of
+/// these; empty where there is one.
+[[nodiscard]] RankFailure rank_failed(int rank, const std::string& reason,
+                                      const std::string& host = {});
 /// Failure of a rank whose process ended and said nothing.
-[[nodiscard]] RankFailure rank_ended(int rank);
+[[nodiscard]] RankFailure rank_ended(int rank, const std::string& host = {});
 /// Failure of a rank that the others waited for in vain, for `patience`.
-[[nodiscard]] RankFailure rank_silent(int rank, std::chrono::milliseconds patience);
+[[nodiscard]] RankFailure rank_silent(int rank, std::chrono::milliseconds patience,
+                                      const std::string& host = {});
 
 }  // namespace sluice::engine

@@ -31,8 +31,11 @@ Seconds since(std::chrono::steady_clock::time_point begin) {
 Saving::Saving(const RunFolder& folder, const planner::ModelShape& shape,
                const TrainingState& state, SavingOptions options)
     : folder_(folder), shape_(shape), options_(std::move(options)) {
-  if (options_.background || options_.links.control != nullptr)
-    snapshot_ = std::make_unique<StateSnapshot>(shape, state);
+  if (options_.background || options_.links.control != nullptr) {
+    using Keeps = StateSnapshot::Keeps;
+    snapshot_ =
+        std::make_unique<StateSnapshot>(shape, state, writes() ? Keeps::all : Keeps::nothing);
+  }
 }
 
 Saving::~Saving() { finish(); }
@@ -70,6 +73,12 @@ void Saving::save_now(CheckpointFacts facts, const TrainingState& state, Older o
   }
   take(state);
   if (writes() && last_step() != task.facts.step) write(task, *snapshot_);
+}
+
+StateHashes Saving::gathered_hashes(const TrainingState& state) {
+  finish();
+  take(state);
+  return writes() ? snapshot_->hashes() : StateHashes{};
 }
 
 void Saving::take(const TrainingState& state) {

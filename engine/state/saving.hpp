@@ -71,6 +71,9 @@ class Saving {
   /// with a save still being written first, as `older` says. Writes nothing if the last successful
   /// save was of the same step.
   void save_now(CheckpointFacts facts, const TrainingState& state, Older older);
+  /// Hashes of the state of all ranks, where ranks are processes: all call it at the same time, and
+  /// only the first one's are filled in.
+  [[nodiscard]] StateHashes gathered_hashes(const TrainingState& state);
   /// Waits until no save is being written.
   void finish();
   /// Reports of the saves that have ended since the last call of this function.

@@ -39,18 +39,21 @@ Bytes StateSnapshot::size_of(const planner::ModelShape& shape) {
   return Bytes(bytes);
 }
 
-StateSnapshot::StateSnapshot(const planner::ModelShape& shape, const TrainingState& state)
-    : shape_(shape), memory_(state.memory_to_read_into(size_of(shape))) {
+StateSnapshot::StateSnapshot(const planner::ModelShape& shape, const TrainingState& state,
+                             Keeps keeps)
+    : shape_(shape),
+      memory_(keeps == Keeps::all ? state.memory_to_read_into(size_of(shape)) : nullptr) {
   std::byte* next = memory_.get();
   for (std::size_t unit = 0; unit < planner::unit_count(shape); ++unit) {
     const std::int64_t padded = planner::unit_padded_size(shape, unit);
     UnitState& unit_state = units_.emplace_back();
+    padded_.push_back(padded);
+    if (next == nullptr) continue;
     unit_state.high = next;
     unit_state.low = unit_state.high + 2 * padded;
     unit_state.m = unit_state.low + 2 * padded;
     unit_state.v = unit_state.m + 4 * padded;
     next = unit_state.v + 4 * padded;
-    padded_.push_back(padded);
   }
 }
 
@@ -90,6 +93,7 @@ void StateSnapshot::gather_plane(const TrainingState& state, std::size_t unit, P
     const auto begin_of = [&](int each) { return static_cast<std::size_t>(each) * slice + at; };
     state.read_plane(unit, plane, static_cast<std::int64_t>(begin_of(rank)), pieces.of(rank));
     links.fabric->all_gather(pieces);
+    if (memory_ == nullptr) continue;
     for (int each = 0; each < ranks; ++each) {
       const std::size_t begin = begin_of(each);
       if (begin >= end) break;

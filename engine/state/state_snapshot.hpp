@@ -19,7 +19,10 @@ class StateSnapshot : public StateSource {
  public:
   /// Allocates memory for states of this shape on the device of `state`, which must outlive the
   /// snapshot. Throws EnvironmentError if the system refuses the memory.
-  StateSnapshot(const planner::ModelShape& shape, const TrainingState& state);
+  /// A snapshot that `keeps` nothing takes no memory: its rank only gives its slices to the others.
+  enum class Keeps { all, nothing };
+  StateSnapshot(const planner::ModelShape& shape, const TrainingState& state,
+                Keeps keeps = Keeps::all);
 
   /// Size of a snapshot of `shape`.
   [[nodiscard]] static Bytes size_of(const planner::ModelShape& shape);
@@ -42,8 +45,8 @@ class StateSnapshot : public StateSource {
                     const RankLinks& links);
 
   planner::ModelShape shape_;
-  std::shared_ptr<std::byte> memory_;
-  std::vector<UnitState> units_;  ///< Pointers into `memory_`; their `copy` is unused.
+  std::shared_ptr<std::byte> memory_;  ///< Null where nothing is kept.
+  std::vector<UnitState> units_;       ///< Pointers into `memory_`; their `copy` is unused.
   std::vector<std::int64_t> padded_;
 };
 

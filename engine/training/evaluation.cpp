@@ -241,7 +241,7 @@ bool RankEvaluation::is_finite(const BoundAccess& values) {
   // All bits of the exponent set: infinite or not a number.
   std::vector<std::byte> bytes(static_cast<std::size_t>(values.bytes.count()));
   device_.read(values.data, bytes);
-  const bool bf16 = job_.compute == planner::ComputeType::bf16;
+  const bool bf16 = job_.compute != planner::ComputeType::fp32;
   const std::size_t step = bf16 ? 2 : 4;
   for (std::size_t at = step; at <= bytes.size(); at += step) {
     std::uint16_t high = 0;  // bf16 is the upper half of fp32.

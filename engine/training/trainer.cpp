@@ -48,27 +48,49 @@ class Training {
     const TrainingStops& stops = options_.stops;
     (void)evaluate();
     if (reports_.begins) reports_.begins();
-    while (session_.steps_done() < stops.steps && !interrupted_.load()) {
+    while (session_.steps_done() < stops.steps && !ends()) {
       run_chunk(stops.next(session_.steps_done()));
       raise_peaks(result_.peaks);
-      result_.disk_failure = session_.disk_failure();
+      result_.disk_failure = disk_failure();
       if (result_.disk_failure) {
         log_last(std::nullopt);
         break;
       }
       std::optional<double> loss;
-      if (!interrupted_.load() && stops.evaluates_at(session_.steps_done())) loss = evaluate();
+      const bool ended = ends();
+      if (!ended && stops.evaluates_at(session_.steps_done())) loss = evaluate();
       log_last(loss);
-      if (!interrupted_.load() && stops.saves_at(session_.steps_done())) save(loss);
+      if (!ended && !ends() && stops.saves_at(session_.steps_done())) save(loss);
     }
     result_.steps = session_.steps_done();
     const bool whole = result_.steps == stops.steps && result_.final_validation();
-    result_.interrupted = interrupted_.load() && !whole;
+    result_.interrupted = ends() && !whole;
     return std::move(result_);
   }
 
  private:
   struct Stopped {};
+
+  /// Whether the program of any rank is to stop; all ranks ask at the same places.
+  bool ends() {
+    if (options_.links.control == nullptr) return interrupted_.load();
+    return !first_word(interrupted_.load() ? "stop" : "").empty();
+  }
+
+  /// The disk failure of the first rank that has one.
+  std::optional<std::string> disk_failure() {
+    auto own = session_.disk_failure();
+    if (options_.links.control == nullptr) return own;
+    std::string first = first_word(own.value_or(""));
+    return first.empty() ? std::nullopt : std::optional(std::move(first));
+  }
+
+  /// Gathers a word of each rank and returns the first that is not empty.
+  std::string first_word(const std::string& own) {
+    const std::vector<std::string> words = options_.links.control->gather(own);
+    const auto found = std::ranges::find_if_not(words, &std::string::empty);
+    return found == words.end() ? "" : *found;
+  }
 
   /// Evaluates; none if a signal came in between, or the windows have no target.
   std::optional<double> evaluate() {
@@ -109,6 +131,8 @@ class Training {
       });
     } catch (const Diverged& error) {
       log_last(std::nullopt);
+      // Where ranks are processes the others have ended, and no pass can look for the layer.
+      if (options_.links.control != nullptr) throw;
       throw located(error, session_, job_, text_);
     }
   }

@@ -42,6 +42,9 @@ struct TrainingOptions {
   /// Largest number of windows to evaluate; fewer if the validation text is shorter.
   std::int64_t evaluation_windows = 0;
   Seconds predicted_step{0};
+  /// Set where ranks are processes: a wish to stop, or a disk's failure, of one ends all of them
+  /// after the same step.
+  RankLinks links{};
 };
 
 struct TrainingResult {

@@ -74,13 +74,17 @@ std::optional<bool> BuildCandidates::is_short(const std::string& gpu, Bytes memo
 }
 
 double BuildCandidates::guess(const CandidateGroup& group, const BuildCandidate& one) const {
-  constexpr double kUnknown = 1.05;
+  constexpr double kUnknown = 1.05, kBesidePasses = 1.2;
   const auto known = known_.find(group.gpu);
   const double ratio = known == known_.end() ? kUnknown : known->second.ratio.value_or(kUnknown);
   double step = std::max(group.bound.count() * ratio, one.lower.count());
   if (one.offer->lends_drives && known != known_.end()) {
     const Bytes lacking = std::max(Bytes(0), known->second.needed - one.offer->memory);
-    step += 2 * static_cast<double>(lacking.count()) / one.offer->drive_rate.count();
+    const double rate =
+        std::min(one.offer->drive_rate.count(), one.offer->drive_write_rate.count());
+    // What lies on drives is read and written while passes run, and seldom quite beside them.
+    if (rate > 0)
+      step = std::max(step, kBesidePasses * static_cast<double>(lacking.count()) / rate);
   }
   return step;
 }

@@ -38,7 +38,7 @@ std::string name_of(const BuildOffer& offer) {
 
 /// Searches allowed for rows of the answer once the builds are known, and how many one with the
 /// disk counts for.
-constexpr int kDeepSearches = 5, kDiskCounts = 4;
+constexpr int kDeepSearches = 5, kDeepDiskCounts = 4;
 /// Number of builds nearly as fast as the fastest within a budget that are searched at length.
 constexpr std::size_t kNearest = 3;
 
@@ -129,7 +129,7 @@ class BuildPlanner {
     std::vector<FoundBuild*> chosen;
     int left = kDeepSearches;
     for (FoundBuild* one : order) {
-      const int counts = one->offer.lends_drives ? kDiskCounts : 1;
+      const int counts = one->offer.lends_drives ? kDeepDiskCounts : 1;
       if (counts > left) continue;
       left -= counts;
       chosen.push_back(one);

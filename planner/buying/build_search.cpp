@@ -108,7 +108,7 @@ class Search {
     std::set<std::string> used;
     while (batch.size() < kBatch) {
       const bool is_spent =
-          goal_.most_planned > 0 && found_.planned + batch.size() >= goal_.most_planned;
+          goal_.most_planned > 0 && spent_ + counts_of(batch) >= goal_.most_planned;
       if (is_spent) break;
       std::optional<double> budget;
       if (batch.size() + 1 < kBatch) budget = budgets[turn_++ % budgets.size()];
@@ -143,9 +143,18 @@ class Search {
     return best;
   }
 
+  /// Number of builds that count against goal.most_planned where these are planned.
+  [[nodiscard]] std::size_t counts_of(const std::vector<BuildPlace>& places) const {
+    std::size_t sum = 0;
+    for (const BuildPlace& each : places)
+      sum += all_.at(each).offer->lends_drives ? kDiskCounts : 1;
+    return sum;
+  }
+
   void learn(const BuildPlace& place, const BuildTrial& trial) {
     all_.learn(place, trial);
     ++found_.planned;
+    spent_ += counts_of({place});
     if (trial.step) {
       found_.builds.push_back({.offer = *all_.at(place).offer, .step = *trial.step});
     }
@@ -209,7 +218,8 @@ class Search {
   BuildCandidates all_;
   double most_usd_ = 0;
   bool stop_at_first_ = false;
-  std::size_t turn_ = 0;  ///< Turns of budgets so far.
+  std::size_t turn_ = 0;   ///< Turns of budgets so far.
+  std::size_t spent_ = 0;  ///< Sum of what the builds planned so far count for.
   FoundBuilds found_;
 };
 

@@ -33,7 +33,9 @@ struct FoundBuild {
 struct BuildGoal {
   std::vector<double> budgets_usd = {};  ///< Budgets; empty for none.
   Deadline until = {};                   ///< Time after which no further build is planned.
-  std::size_t most_planned = 0;          ///< Number of builds to plan at most; 0 for no limit.
+  /// Number of builds to plan at most, of which each that lends its drives counts for
+  /// kDiskCounts; 0 for no limit.
+  std::size_t most_planned = 0;
   std::int64_t threads = 2;
   /// Called after each build planned, with the numbers of builds done and open, and the fastest
   /// within the largest budget so far (null where there is none).
@@ -58,6 +60,8 @@ inline constexpr double kFrontTolerance = 0.02;
 /// Relative gain over which a build is worth a row beside a cheaper one.
 inline constexpr double kSameStep = 0.005;
 
+/// Number of builds that a plan with the disk takes as long as.
+inline constexpr std::size_t kDiskCounts = 3;
 /// A build is poor where one for at most kPoorPrice times its price is kPoorSpeed times as fast.
 inline constexpr double kPoorPrice = 1.5, kPoorSpeed = 2;
 

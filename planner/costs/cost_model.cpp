@@ -6,6 +6,7 @@
 
 #include "planner/costs/cost_family.hpp"
 #include "planner/costs/cost_parts.hpp"
+#include "planner/costs/fp8_work.hpp"
 #include "planner/costs/lane_boost.hpp"
 #include "planner/costs/lane_interference.hpp"
 #include "planner/costs/profile_rates.hpp"
@@ -108,15 +109,19 @@ TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
                   is_measured ? Evidence::fitted : Evidence::datasheet);
         continue;
       }
+      const bool quickened = profile_.device == DeviceKind::cuda && g.fp8 > 0;
+      const double factor = quickened ? fp8_time_factor(g) : 1;
+      const double ruled = quickened ? kFp8SpeedupDeviation : 0;
       if (const auto known = tabulated_time(profile_, g)) {
-        tabulated.add(known->time, known->relative_deviation, known->evidence);
-        tabulated_deviation = std::max(tabulated_deviation, known->relative_deviation);
+        const double deviation = std::hypot(known->relative_deviation, ruled);
+        tabulated.add(known->time * factor, deviation, known->evidence);
+        tabulated_deviation = std::max(tabulated_deviation, deviation);
         continue;
       }
       const Fact rate = gemm_rate(profile_, flops(Gemm{g.m, g.n, g.k}));
       const double slowing = profile_.device == DeviceKind::cuda ? g.slowing : 1;
-      products.add_rate(flops(g).count() * slowing, rate);
-      product_deviation = std::max(product_deviation, deviation_of(rate));
+      products.add_rate(flops(g).count() * slowing * factor, rate);
+      product_deviation = std::max(product_deviation, std::hypot(deviation_of(rate), ruled));
     }
     parts.add(products.total(), product_deviation, products.evidence());
     parts.add(tabulated.total(), tabulated_deviation, tabulated.evidence());

@@ -1,54 +1,82 @@
 #include "planner/costs/delta_work.hpp"
 
+#include "planner/scratch/delta_scratch.hpp"
+
 namespace sluice::planner {
 namespace {
 
-/// Bytes of the states before all chunks, written and read once.
-Bytes state_traffic(const DeltaNet& net, std::int64_t tokens) {
-  return Bytes(std::int64_t{8} * ((tokens + kDeltaChunk - 1) / kDeltaChunk) * net.state());
-}
+constexpr std::int64_t kFloat = 4;
 
-/// Adds products of the rule: with n tokens of a chunk, K = key_dim and V = value_dim, `pairs` of
-/// [n, K] by [K, n], `mixes` of [n, n] by [n, V], `states` of [n, K] by [K, V].
-void add_products(Work& work, const DeltaNet& net, std::int64_t tokens, std::int64_t pairs,
-                  std::int64_t mixes, std::int64_t states) {
+/// Numbers of products of the rule's chunks, with n tokens of a chunk, K = key_dim and V =
+/// value_dim.
+struct RuleProducts {
+  std::int64_t key_pairs;    ///< [n, K] by [K, n].
+  std::int64_t value_pairs;  ///< [n, V] by [V, n].
+  std::int64_t key_mixes;    ///< [n, n] by [n, K].
+  std::int64_t value_mixes;  ///< [n, n] by [n, V].
+  std::int64_t states;       ///< [n, K] by [K, V], in any order.
+};
+
+void add_products(Work& work, const DeltaNet& net, std::int64_t tokens,
+                  const RuleProducts& products) {
   const std::int64_t rows = tokens * net.value_heads;
-  work.gemms.push_back({rows, kDeltaChunk, net.key_dim, pairs});
-  work.gemms.push_back({rows, net.value_dim, kDeltaChunk, mixes});
-  work.gemms.push_back({rows, net.value_dim, net.key_dim, states});
+  const auto add = [&](std::int64_t n, std::int64_t k, std::int64_t count) {
+    if (count > 0) work.gemms.push_back({rows, n, k, count});
+  };
+  add(kDeltaChunk, net.key_dim, products.key_pairs);
+  add(kDeltaChunk, net.value_dim, products.value_pairs);
+  add(net.key_dim, kDeltaChunk, products.key_mixes);
+  add(net.value_dim, kDeltaChunk, products.value_mixes);
+  add(net.value_dim, net.key_dim, products.states);
 }
 
-/// Adds a triangular system, half of a product of the same sizes.
-void add_solve(Work& work, const DeltaNet& net, std::int64_t tokens, std::int64_t count) {
-  work.gemms.push_back({tokens * net.value_heads, net.value_dim, kDeltaChunk / 2, count});
+/// Bytes of fp32 arrays of DeltaRuleSpace that are written or read, in times that each is.
+struct RuleArrays {
+  std::int64_t keys;    ///< [tokens, heads, K].
+  std::int64_t values;  ///< [tokens, heads, V].
+  std::int64_t pairs;   ///< [tokens, heads, chunk].
+  std::int64_t states;  ///< [chunks, heads, K, V].
+};
+
+Bytes traffic(const DeltaNet& net, std::int64_t tokens, const RuleArrays& times) {
+  const std::int64_t row =
+      times.keys * net.key_dim + times.values * net.value_dim + times.pairs * kDeltaChunk;
+  return Bytes(kFloat * (tokens * net.value_heads * row +
+                         times.states * delta_states(tokens) * net.state()));
 }
 
 }  // namespace
 
 std::vector<Gemm> delta_projections(const ModelShape& shape, std::int64_t tokens) {
-  const DeltaNet& net = *shape.delta_net;
-  return {{tokens, net.keys(), shape.hidden, 2},
-          {tokens, net.values(), shape.hidden, 2},
-          {tokens, net.value_heads, shape.hidden, 2}};
+  return {{tokens, delta_row(*shape.delta_net), shape.hidden, 1}};
 }
 
 void add_delta_rule(Work& work, const DeltaNet& net, std::int64_t tokens, std::int64_t element) {
-  add_products(work, net, tokens, 2, 1, 3);
-  add_solve(work, net, tokens, 1);
-  work.streamed += Bytes(tokens * element * (4 * net.channels() + 4 * net.values())) +
-                   state_traffic(net, tokens);
-  work.kernels += 8;
+  // Systems: K K^T, Q K^T, U and W; the walk: W S, Q S, P N and K^T N.
+  add_products(work, net, tokens, {2, 0, 1, 2, 3});
+  // W, U and P are written and read.
+  work.streamed += traffic(net, tokens, {.keys = 2, .values = 2, .pairs = 2, .states = 0});
+  // The convolution's inputs and outputs, these for lengths, systems and the walk (no values); the
+  // rule's output; the norm's input, gate and output.
+  const std::int64_t row = 3 * net.channels() + 4 * net.keys() + 4 * net.values();
+  work.streamed += Bytes(tokens * element * row);
+  work.kernels += 6;
 }
 
 void add_delta_rule_backward(Work& work, const DeltaNet& net, std::int64_t tokens,
                              std::int64_t element) {
-  // States again: pairs 2, system 1, states 2; a chunk again: pairs 2, system 1, states 1; then
-  // gradients.
-  add_products(work, net, tokens, 2 + 2 + 4, 3, 2 + 1 + 6);
-  add_solve(work, net, tokens, 1 + 1 + 1);
-  work.streamed += Bytes(tokens * element * (8 * net.channels() + 9 * net.values())) +
-                   state_traffic(net, tokens);
-  work.kernels += 20;
+  // Systems and W S, K^T N again; back: P^T dO, K dS', Q^T dO, W^T dN; chunks: K K^T, (I + A)^-T
+  // dN, dR N^T, dO N^T, dO S^T, dR S^T, N dS'^T and three products with K and Q.
+  add_products(work, net, tokens, {3, 2, 4, 3, 8});
+  // Systems write W, U, P and (I + A)^-1; the walk reads W and U and writes N and S; back: W and P
+  // are read, dN and dS written; chunks: N, dN, both pairs, S and dS are read, dQ and dK written,
+  // which are read last.
+  work.streamed += traffic(net, tokens, {.keys = 7, .values = 6, .pairs = 5, .states = 4});
+  // The norm again, and backward; convolution, lengths, systems, walks and chunks; gradients of
+  // values, of lengths and of the convolution.
+  const std::int64_t row = 7 * net.channels() + 10 * net.keys() + 11 * net.values();
+  work.streamed += Bytes(tokens * element * row);
+  work.kernels += 14;
 }
 
 }  // namespace sluice::planner

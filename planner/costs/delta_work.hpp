@@ -9,14 +9,13 @@
 
 namespace sluice::planner {
 
-/// Products of `tokens` tokens with the matrices of a gated delta net's input: q and k, v and the
-/// gate, rates and decays.
+/// The product of `tokens` tokens with the matrices of a gated delta net's input, all in one.
 [[nodiscard]] std::vector<Gemm> delta_projections(const ModelShape& shape, std::int64_t tokens);
 
-/// Adds the convolution, the rule and the norm behind it. Products of chunks are stated as one
-/// product of all tokens and heads with a chunk's other side, which has their FLOPs: batched
-/// products of that size run as such, not as one kernel each. Elements of the convolution, the gate
-/// and the norm are read and written once; states are written and read in fp32.
+/// Adds the convolution, the rule and the norm behind it, as the cuda backend computes them: U and
+/// W for all chunks at a time, then a walk through them (engine/cuda/kernels/delta_rule.hpp).
+/// Products of chunks are stated as one product of all tokens and heads with a chunk's other side,
+/// which has their FLOPs. Bytes are those that kernels read and write, each counted once a kernel.
 void add_delta_rule(Work& work, const DeltaNet& net, std::int64_t tokens, std::int64_t element);
 
 /// Adds their backward pass, which computes the states and the chunks' products again.

@@ -12,6 +12,7 @@
 #include "planner/costs/cost.hpp"
 #include "planner/costs/delta_work.hpp"
 #include "planner/costs/eager_work.hpp"
+#include "planner/costs/fp8_work.hpp"
 #include "planner/costs/latent_work.hpp"
 #include "planner/models/support.hpp"
 #include "planner/models/unit_classes.hpp"
@@ -283,11 +284,8 @@ Work head_forward(const Job& job, const MicroBatchSizes& s) {
   return work;
 }
 
-}  // namespace
-
-Work work_of(const Job& job, Pass pass, std::size_t unit, std::int64_t position) {
-  if (job.model.kinds.size() > 1) return work_of(uniform_job(job, unit), pass, unit, position);
-  if (job.operators == Operators::eager) return eager_work(job, pass, unit, position);
+/// Work of a pass in bf16 or fp32, of a model whose layers are of one kind.
+Work plain_work(const Job& job, Pass pass, std::size_t unit, std::int64_t position) {
   const MicroBatchSizes s(job);
   Work work;
   switch (pass) {
@@ -358,6 +356,16 @@ Work work_of(const Job& job, Pass pass, std::size_t unit, std::int64_t position)
       break;
   }
   throw std::logic_error("contract broken: unknown pass");
+}
+
+}  // namespace
+
+Work work_of(const Job& job, Pass pass, std::size_t unit, std::int64_t position) {
+  if (job.model.kinds.size() > 1) return work_of(uniform_job(job, unit), pass, unit, position);
+  if (job.operators == Operators::eager) return eager_work(job, pass, unit, position);
+  Work work = plain_work(job, pass, unit, position);
+  if (job.compute == ComputeType::fp8) add_fp8(work, job, pass);
+  return work;
 }
 
 Work slice_work(const Job& job, Pass pass, std::int64_t ranks, std::int64_t parameters) {

@@ -47,7 +47,7 @@ std::vector<PassGroup> passes_of(const Job& job) {
 
 /// Whether passes of `job` run the kernels that a probe's blocks run.
 bool alike_probed(const Job& job) {
-  return job.operators == Operators::fused && job.compute == ComputeType::bf16 &&
+  return job.operators == Operators::fused && job.compute != ComputeType::fp32 &&
          !job.model.experts && !job.sequence_chunk;
 }
 

@@ -267,7 +267,7 @@ std::int64_t panel_rows(std::int64_t rows, std::int64_t cols) {
 
 BlockWorkspace block_workspace(const Job& job) {
   const ModelShape& shape = job.model;
-  const std::int64_t copies = job.compute == ComputeType::bf16 || shape.experts ? 1 : 0;
+  const std::int64_t copies = job.compute != ComputeType::fp32 || shape.experts ? 1 : 0;
   const auto [intermediate, router] = feed_forward_widths(shape);
   const std::int64_t tokens = job.micro_tokens();
   const std::int64_t tile = std::min(tokens, kTokenTile);
@@ -323,6 +323,10 @@ BlockWorkspace block_workspace(const Job& job) {
       offsets.take_floats(tile * std::max({intermediate, router, mixer.query, mixer.value,
                                            shape.hidden, mixer.query_latent, mixer.key_latent}));
   space.d_wide = offsets.take_floats(tile * std::max(intermediate, router));
+  const std::int64_t quantized = job.compute == ComputeType::fp8 ? tile : 0;
+  const std::int64_t widest = std::max({intermediate, mixer.query, mixer.value, shape.hidden});
+  space.quantized = offsets.take_floats(quantized * widest);
+  space.quantized_gradient = offsets.take_floats(quantized * widest);
   space.gate = offsets.take(expanded * intermediate * job.compute_element().count());
   space.up = offsets.take(expanded * intermediate * job.compute_element().count());
   space.latent = latent_workspace(job, tile, offsets);
@@ -344,7 +348,7 @@ BlockWorkspace block_workspace(const Job& job) {
 
 HeadWorkspace head_workspace(const Job& job) {
   const ModelShape& shape = job.model;
-  const std::int64_t copies = job.compute == ComputeType::bf16 ? 1 : 0;
+  const std::int64_t copies = job.compute != ComputeType::fp32 ? 1 : 0;
   const std::int64_t chunk = std::min(job.loss_chunk, job.micro_tokens());
   RecordOffsets offsets;
   HeadWorkspace space{};

@@ -1,6 +1,7 @@
 #include "planner/graph/step_sums.hpp"
 
 #include "planner/models/slices.hpp"
+#include "planner/models/unit_classes.hpp"
 
 namespace sluice::planner {
 
@@ -11,8 +12,8 @@ StepSums step_sums(const Job& part, std::int64_t ranks) {
     sums.run += added.bytes;
     return added;
   };
-  for (std::size_t unit = 0; unit < unit_count(part.model); ++unit) {
-    const std::int64_t slice = slice_parameters(unit_padded_size(part.model, unit), ranks);
+  for (const std::int64_t size : padded_sizes(part.model)) {
+    const std::int64_t slice = slice_parameters(size, ranks);
     sums.norm_blocks.push_back(add((slice + kNormBlock - 1) / kNormBlock));
   }
   sums.losses = add(part.micro_batches());

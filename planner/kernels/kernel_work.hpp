@@ -24,6 +24,8 @@ struct Gemm {
   /// Bytes that an element of the result is read and written with: 2 for bf16 that is written, 8
   /// for a gradient that is added to fp32.
   std::int64_t result_bytes = 2;
+  /// Share, 0 to 1, of the products that have FP8 operands.
+  double fp8 = 0;
 };
 
 /// Gemm::slowing of a product with rows of `width` elements of bf16. Rows that do not begin at

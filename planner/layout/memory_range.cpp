@@ -40,12 +40,9 @@ MemoryRanges::MemoryRanges(const Job& job, const ResolvedMachine& machine, std::
       machine_(&machine),
       ranks_(ranks),
       record_(block_record(job)),
-      workspace_(workspace_bytes(job, machine.profile.device)) {
-  for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {
-    const std::size_t alike = class_representative(job.model, unit);
-    parameters_.push_back(alike < unit ? parameters_[alike] : unit_padded_size(job.model, unit));
-  }
-}
+      parameters_(padded_sizes(job.model)),
+      rank_sums_(step_sums(job, ranks).run),
+      workspace_(workspace_bytes(job, machine.profile.device)) {}
 
 MemoryRanges::Sums MemoryRanges::sums(const Plan& plan) const {
   Sums sum;
@@ -123,7 +120,7 @@ Bytes MemoryRanges::of_exchanges(const Plan& plan) const {
   const std::int64_t largest = *std::ranges::max_element(parameters_);
   const Bytes slice = job_->gradient_element() * slice_parameters(largest, ranks_);
   return std::min(slice, plan.exchange_piece) * ((ranks_ - 1) * plan.receive_buffers) +
-         step_sums(*job_, ranks_).run * ranks_;
+         rank_sums_ * ranks_;
 }
 
 MemoryRange MemoryRanges::of(const Plan& plan) const {

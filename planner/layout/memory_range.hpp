@@ -46,6 +46,7 @@ class MemoryRanges {
   std::int64_t ranks_;
   BlockRecord record_;
   std::vector<std::int64_t> parameters_;  ///< Parameters of each unit, padding included.
+  Bytes rank_sums_;                       ///< Bytes of one rank's sums (StepSums::run).
   Bytes workspace_{0};
 };
 

@@ -1,5 +1,6 @@
 #include "planner/models/job.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "planner/files/hash.hpp"
@@ -29,6 +30,36 @@ void validate(const AdamWSettings& adam) {
           "must be a number of at least 0");
   require(!adam.clip || (std::isfinite(*adam.clip) && *adam.clip > 0), "optimizer.clip",
           "must be a positive number, or off");
+}
+
+/// Requires what FP8 products are computed of: dense blocks of attention whose sizes are whole
+/// blocks of elements that share a scale.
+void validate_fp8(const Job& job) {
+  const ModelShape& shape = job.model;
+  const auto refuse_unless = [](bool holds, const std::string& reason) {
+    require(holds, "compute", "fp8 " + reason + "; set compute to bf16");
+  };
+  const bool mixes =
+      std::ranges::any_of(shape.kinds, [](const LayerKind& k) { return is_linear(k); });
+  refuse_unless(!shape.experts, "is not computed for models with experts");
+  refuse_unless(!mixes && !shape.latent,
+                "is not computed for gated delta nets and latent attention");
+  refuse_unless(!shape.attention_gate, "is not computed for gates on attention's output");
+  refuse_unless(job.operators == Operators::fused && !job.sequence_chunk,
+                "goes with fused operators and whole sequences only");
+  const auto require_whole = [&](std::int64_t size, const std::string& what) {
+    refuse_unless(size % kFp8Block == 0, "needs " + what + " (" + std::to_string(size) +
+                                             ") to be a multiple of " + std::to_string(kFp8Block));
+  };
+  require_whole(shape.hidden, "the model's hidden size");
+  for (std::size_t kind = 0; kind < shape.kinds.size(); ++kind) {
+    const ModelShape uniform = uniform_shape(shape, kind);
+    require_whole(uniform.intermediate, "the model's intermediate size");
+    require_whole(uniform.heads * uniform.head_dim, "the width of all queries");
+    require_whole(uniform.kv_heads * uniform.head_dim, "the width of all keys");
+  }
+  require_whole(job.micro_tokens(), "seq_len x micro_batch");
+  if (job.chunks_mlp()) require_whole(job.mlp_chunk, "mlp_chunk");
 }
 
 void add_table(CanonicalText& text, const RotaryTable& table) {
@@ -188,8 +219,8 @@ void validate(const Job& job) {
   require(!job.sequence_chunk || (*job.sequence_chunk >= 1 && job.micro_batch == 1 &&
                                   job.seq_len % *job.sequence_chunk == 0),
           "sequence_chunk", "must divide seq_len, with a micro_batch of 1");
-  require(job.optimizer.state != StateType::bf16 || job.compute == ComputeType::bf16,
-          "optimizer.state", "bf16 needs compute bf16");
+  require(job.optimizer.state != StateType::bf16 || job.compute != ComputeType::fp32,
+          "optimizer.state", "bf16 needs compute bf16 or fp8");
   require(static_cast<double>(job.seq_len) * static_cast<double>(job.batch_size) <= 0x1p31,
           "batch_size", "seq_len x batch_size is more than 2147483648 tokens a step");
   require(job.groups >= 1 && job.groups <= job.micro_batches(), "groups",
@@ -203,6 +234,7 @@ void validate(const Job& job) {
               (std::isfinite(*job.router_aux_loss_coef) && *job.router_aux_loss_coef >= 0),
           "router_aux_loss_coef", "must be a number of at least 0");
   validate(job.optimizer);
+  if (job.compute == ComputeType::fp8) validate_fp8(job);
 }
 
 std::string job_hash(const Job& job) {
@@ -212,7 +244,7 @@ std::string job_hash(const Job& job) {
       .add("batch_size", job.batch_size)
       .add("micro_batch", job.micro_batch)
       .add("loss_chunk", job.loss_chunk)
-      .add("compute", job.compute == ComputeType::bf16 ? "bf16" : "fp32")
+      .add("compute", to_string(job.compute))
       .add("gradient_wire", job.gradient_wire == GradientWire::bf16 ? "bf16" : "fp32")
       .add("beta1", job.optimizer.beta1)
       .add("beta2", job.optimizer.beta2)
@@ -308,7 +340,26 @@ double Job::balance_scale(std::int64_t tokens) const {
   return *router_aux_loss_coef * static_cast<double>(model.experts->count) / (places * places);
 }
 
-const char* to_string(ComputeType type) { return type == ComputeType::bf16 ? "bf16" : "fp32"; }
+double Job::fp8_share() const {
+  std::int64_t blocks = 0;
+  for (std::int64_t layer = 0; layer < model.layers; ++layer) {
+    if (computes_in_fp8(layer)) ++blocks;
+  }
+  return static_cast<double>(blocks) / static_cast<double>(std::max<std::int64_t>(model.layers, 1));
+}
+
+const char* to_string(ComputeType type) {
+  switch (type) {
+    case ComputeType::fp32:
+      return "fp32";
+    case ComputeType::bf16:
+      return "bf16";
+    case ComputeType::fp8:
+      return "fp8";
+  }
+  return "";
+}
+
 const char* to_string(GradientWire wire) { return wire == GradientWire::bf16 ? "bf16" : "fp32"; }
 
 }  // namespace sluice::planner

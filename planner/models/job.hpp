@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 
@@ -10,7 +11,16 @@
 
 namespace sluice::planner {
 
-enum class ComputeType { fp32, bf16 };
+/// Arithmetic of a step's passes.
+enum class ComputeType {
+  fp32,
+  bf16,
+  /// As bf16, but for the matrix products of blocks between the first and the last, whose operands
+  /// are rounded to block-scaled E4M3 (docs/design/fp8.md).
+  fp8,
+};
+inline constexpr std::initializer_list<ComputeType> kComputeTypes = {
+    ComputeType::fp32, ComputeType::bf16, ComputeType::fp8};
 enum class GradientWire { fp32, bf16 };
 const char* to_string(ComputeType type);
 const char* to_string(GradientWire wire);
@@ -49,6 +59,10 @@ struct AdamWSettings {
   StateType state = StateType::fp32;
   friend bool operator==(const AdamWSettings&, const AdamWSettings&) = default;
 };
+
+/// Number of neighbouring elements of an FP8 operand that share a scale, and side of a block of a
+/// weight that does.
+inline constexpr std::int64_t kFp8Block = 128;
 
 /// Default of Job::mlp_chunk. So many tokens fill any GPU; with more, keeping an MLP's tensors does
 /// not pay.
@@ -108,8 +122,14 @@ struct Job {
     return sequence_chunk ? seq_len / *sequence_chunk : 1;
   }
   [[nodiscard]] Bytes compute_element() const {
-    return Bytes(compute == ComputeType::bf16 ? 2 : 4);
+    return Bytes(compute == ComputeType::fp32 ? 4 : 2);
   }
+  /// Whether the products of block `layer`, counted from 0, have FP8 operands.
+  [[nodiscard]] bool computes_in_fp8(std::int64_t layer) const {
+    return compute == ComputeType::fp8 && layer > 0 && layer + 1 < model.layers;
+  }
+  /// Share of the model's blocks whose products have FP8 operands.
+  [[nodiscard]] double fp8_share() const;
   /// Bytes of a parameter on the h2d link: its high half, or both halves for fp32 compute.
   [[nodiscard]] Bytes weight_element() const { return compute_element(); }
   /// Bytes of an element of the running sum of gradients.

@@ -59,10 +59,10 @@ constexpr ComputedParts kHost{.layer_kinds = true,
                               .biased_softmax = true,
                               .delta_net = true,
                               .latent = true};
-/// The cuda backend computes what the host does, but for these.
+/// The cuda backend computes what the host does, but for latent attention.
 constexpr ComputedParts kCuda = [] {
   ComputedParts parts = kHost;
-  parts.biased_softmax = parts.delta_net = parts.latent = false;
+  parts.latent = false;
   return parts;
 }();
 

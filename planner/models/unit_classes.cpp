@@ -31,6 +31,15 @@ std::vector<std::size_t> representatives(const ModelShape& shape) {
   return units;
 }
 
+std::vector<std::int64_t> padded_sizes(const ModelShape& shape) {
+  std::vector<std::int64_t> sizes;
+  for (std::size_t unit = 0; unit < unit_count(shape); ++unit) {
+    const std::size_t alike = class_representative(shape, unit);
+    sizes.push_back(alike < unit ? sizes[alike] : unit_padded_size(shape, unit));
+  }
+  return sizes;
+}
+
 std::int64_t least_block_size(const ModelShape& shape) {
   std::int64_t least = unit_padded_size(shape, 1);
   for (const BlockClass& each : block_classes(shape)) {

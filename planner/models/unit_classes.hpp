@@ -23,6 +23,9 @@ struct BlockClass {
 /// One unit of each class: the embedding, the first block of each kind, and the head.
 [[nodiscard]] std::vector<std::size_t> representatives(const ModelShape& shape);
 
+/// Number of elements of each unit's vector, padding included, in the order of units.
+[[nodiscard]] std::vector<std::int64_t> padded_sizes(const ModelShape& shape);
+
 /// Least elements of a block's vector.
 [[nodiscard]] std::int64_t least_block_size(const ModelShape& shape);
 

@@ -22,8 +22,7 @@ std::vector<std::string> policy_changes(const RunConfig& config, const Job& afte
   note(before.optimizer.clip != after.optimizer.clip,
        after.optimizer.clip ? "optimizer.clip " + std::to_string(*after.optimizer.clip)
                             : "optimizer.clip off");
-  note(before.compute != after.compute,
-       after.compute == ComputeType::bf16 ? "compute bf16" : "compute fp32");
+  note(before.compute != after.compute, std::string("compute ") + to_string(after.compute));
   note(before.gradient_wire != after.gradient_wire,
        after.gradient_wire == GradientWire::bf16 ? "gradient_wire bf16" : "gradient_wire fp32");
   note(before.batch_size != after.batch_size, "batch_size " + std::to_string(after.batch_size));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "planner/costs/cost_model.hpp"
+#include "planner/costs/fp8_work.hpp"
 #include "planner/models/unit_classes.hpp"
 
 namespace sluice::planner {
@@ -35,7 +36,7 @@ Seconds at_rate(double amount, const Fact& rate) {
 /// Adds the times of `times` tasks of this work at the ceilings.
 void add(Ceilings& sum, const Work& work, double times, const MachineProfile& ceilings) {
   for (const Gemm& g : work.gemms) {
-    sum.products += times * at_rate(flops(g).count(), ceilings.peak_bf16);
+    sum.products += times * at_rate(flops(g).count() * fp8_time_factor(g), ceilings.peak_bf16);
   }
   for (const AttentionWork& a : work.attention) {
     sum.attention += times * at_rate(flops(a).count(), a.backward ? ceilings.attention_backward

@@ -27,11 +27,9 @@ PlanEstimator::PlanEstimator(const Predictor& predictor)
     : predictor_(&predictor),
       record_(block_record(predictor.part())),
       memory_(predictor.part(), predictor.machine(), predictor.ranks()) {
-  const ModelShape& shape = predictor.part().model;
-  for (std::size_t unit = 0; unit < unit_count(shape); ++unit) {
-    const std::size_t alike = class_representative(shape, unit);
-    parameters_.push_back(alike < unit ? parameters_[alike] : unit_padded_size(shape, unit));
-    slices_.push_back(slice_parameters(parameters_[unit], predictor.ranks()));
+  parameters_ = padded_sizes(predictor.part().model);
+  for (const std::int64_t size : parameters_) {
+    slices_.push_back(slice_parameters(size, predictor.ranks()));
   }
   const Bytes large(parameters_[1] * 4);
   const ProfileCostModel& costs = predictor.costs();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "planner/costs/fp8_work.hpp"
 #include "planner/costs/job_calibration.hpp"
 #include "planner/files/hash.hpp"
 #include "planner/graph/steady_state.hpp"
@@ -120,6 +121,7 @@ Predictor::Predictor(Job job, ResolvedMachine machine, Calibration calibration, 
           machine_.profile, job_calibration(job_, machine_.profile, std::move(calibration)),
           switches)) {
   validate(job_);
+  require_fp8_products(job_, machine_.profile);
   part_ = part_of_rank(job_, ranks_);
   pass_times_ = planner::pass_times(part_, *costs_, ranks_);
   bound_ = bound_on(machine_);

@@ -11,6 +11,8 @@ namespace {
 constexpr double kTiny = 1e-10;
 /// Smallest pivot, and slack of the ratio test, for coefficients near one.
 constexpr double kLeastPivot = 1e-9, kSlack = 1e-9;
+/// Columns for each that is not 0 from which on a row's zeros are skipped.
+constexpr std::size_t kSparse = 3;
 /// Pivots before Bland's rule takes over, and the most in all.
 constexpr int kQuickPivots = 400, kMostPivots = 4000;
 
@@ -123,15 +125,24 @@ class Tableau {
 
   void pivot(std::size_t leaving, std::size_t entering) {
     const Real by = at(leaving, entering);
-    for (std::size_t column = 0; column < width_; ++column) at(leaving, column) /= by;
+    filled_.clear();
+    for (std::size_t column = 0; column < width_; ++column) {
+      at(leaving, column) /= by;
+      if (at(leaving, column) != 0) filled_.push_back(column);
+    }
+    const Real* from = &at(leaving, 0);
     for (std::size_t row = 0; row <= count_; ++row) {
       if (row == leaving) continue;
-      const Real factor = cells_[row * width_ + entering];
+      Real* to = &at(row, 0);
+      const Real factor = to[entering];
       if (factor == 0) continue;
-      for (std::size_t column = 0; column < width_; ++column) {
-        cells_[row * width_ + column] -= factor * at(leaving, column);
+      // Zeros of the row that leaves change nothing.
+      if (filled_.size() * kSparse < width_) {
+        for (const std::size_t column : filled_) to[column] -= factor * from[column];
+      } else {
+        for (std::size_t column = 0; column < width_; ++column) to[column] -= factor * from[column];
       }
-      cells_[row * width_ + entering] = 0;
+      to[entering] = 0;
       // The slack of the ratio test let it fall below zero.
       if (row < count_ && at(row, width_ - 1) < 0 && at(row, width_ - 1) > -2 * kSlack) {
         at(row, width_ - 1) = 0;
@@ -170,6 +181,7 @@ class Tableau {
   std::size_t variables_, count_, width_ = 0;
   std::vector<Real> cells_;
   std::vector<std::size_t> basis_;
+  std::vector<std::size_t> filled_;  ///< Columns in which the row that leaves is not 0.
   std::vector<double> scales_;
   std::vector<bool> started_;  ///< With its artificial in the basis.
 };
@@ -189,9 +201,11 @@ struct Sizes {
   }
 };
 
+/// Relative size below which a sum counts as rounding.
+constexpr double kNear = 1e-6;
+
 /// Whether the values satisfy the constraints, up to rounding.
 bool satisfies(const LinearProgram& program, const std::vector<double>& values) {
-  constexpr double kNear = 1e-6;
   for (const LinearProgram::Constraint& row : program.constraints) {
     double sum = 0, size = std::abs(row.limit);
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -202,6 +216,26 @@ bool satisfies(const LinearProgram& program, const std::vector<double>& values) 
     if ((row.equal ? std::abs(over) : over) > kNear * size) return false;
   }
   return true;
+}
+
+/// Whether the prices prove, by more than rounding, that no variables satisfy the constraints.
+bool refutes(const LinearProgram& program, const std::vector<double>& prices) {
+  double limits = 0, size = 0;
+  std::vector<double> sums(program.cost.size(), 0), sizes(program.cost.size(), 0);
+  for (std::size_t row = 0; row < prices.size(); ++row) {
+    const LinearProgram::Constraint& each = program.constraints[row];
+    if (!each.equal && prices[row] < 0) return false;
+    limits += prices[row] * each.limit;
+    size += std::abs(prices[row] * each.limit);
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      sums[i] += prices[row] * each.coefficients[i];
+      sizes[i] += std::abs(prices[row] * each.coefficients[i]);
+    }
+  }
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    if (sums[i] < -kTiny * sizes[i]) return false;
+  }
+  return limits < -kNear * size;
 }
 
 LinearSolution minimize_balanced(LinearProgram program) {
@@ -236,7 +270,9 @@ LinearSolution minimize_balanced(LinearProgram program) {
 
 LinearSolution minimize(const LinearProgram& program) {
   LinearSolution found = Tableau<double>(program).solve();
-  if (found.feasible && satisfies(program, found.values)) return found;
+  if (found.feasible ? satisfies(program, found.values) : refutes(program, found.prices)) {
+    return found;
+  }
   return minimize_balanced(program);
 }
 

@@ -36,9 +36,9 @@ struct LinearSolution {
 
 /// Solves the program by the two-phase simplex on a dense tableau (Dantzig's rule, Bland's against
 /// cycling; of near ties the largest pivot), for tens of constraints and variables. Costs must be
-/// bounded below. A program that comes out infeasible, or whose solution does not satisfy the
-/// constraints, is solved again with constraints and variables scaled by powers of two until
-/// coefficients are of one size.
+/// bounded below. A program whose solution does not satisfy the constraints, or whose refutation
+/// does not hold beyond rounding, is solved again with constraints and variables scaled by powers
+/// of two until coefficients are of one size.
 [[nodiscard]] LinearSolution minimize(const LinearProgram& program);
 
 }  // namespace sluice::planner

@@ -15,6 +15,7 @@
 #include "planner/runs/foreign_keys.hpp"
 #include "planner/runs/meant_paths.hpp"
 #include "planner/runs/run_config.hpp"
+#include "planner/runs/several_hosts.hpp"
 #include "planner/runs/values.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
@@ -276,7 +277,7 @@ constexpr std::array kPaths = {
             }},
     RunPath{"compute",
             [](RunConfig& run, Text v, Text p) {
-              run.compute = parse_choice(v, p, {ComputeType::fp32, ComputeType::bf16});
+              run.compute = parse_choice(v, p, kComputeTypes);
             }},
     RunPath{"gradient_wire",
             [](RunConfig& run, Text v, Text p) {
@@ -384,8 +385,12 @@ void set_path(RunConfig& config, const std::string& path, const std::string& val
       if (!is_none(value)) config.machine_overrides[fact] = value;
       return;
     }
-    MachineProfile scratch;
-    set_fact(scratch, fact, value);
+    if (is_host_setting(fact)) {
+      check_host_setting(fact, value);
+    } else {
+      MachineProfile scratch;
+      set_fact(scratch, fact, value);
+    }
     config.machine_overrides[fact] = value;
     return;
   }

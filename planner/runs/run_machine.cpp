@@ -11,6 +11,7 @@
 #include "planner/costs/rescaled_passes.hpp"
 #include "planner/machines/copy_limits.hpp"
 #include "planner/machines/profile_file.hpp"
+#include "planner/runs/several_hosts.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -82,7 +83,7 @@ ResolvedMachine to_machine(const RunConfig& config) {
   }
   const MachineProfile probed = machine.profile;
   for (const auto& [name, value] : config.machine_overrides) {
-    if (name == kKernelsFile) continue;
+    if (name == kKernelsFile || is_host_setting(name)) continue;
     set_fact(machine.profile, name, value);
   }
   if (!config.machine_overrides.empty()) {
@@ -95,6 +96,9 @@ ResolvedMachine to_machine(const RunConfig& config) {
   machine.state_on_disk = config.limits.disk.has_value() && machine.disk > Bytes(0);
   if (config.limits.pinned && *config.limits.pinned < machine.host) stage_copies(machine);
   if (config.limits.link) limit_link(machine, *config.limits.link);
+  if (const auto hosts = stated_hosts(config.machine_overrides)) {
+    join_hosts(machine, *hosts, config.devices);
+  }
   return machine;
 }
 

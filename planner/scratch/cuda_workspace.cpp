@@ -49,6 +49,36 @@ CudaRouteWorkspace route_workspace(const Job& job, WorkspaceOffsets& offsets) {
   return space;
 }
 
+/// Scratch of FP8 operands, for sizes that are whole blocks of elements that share a scale.
+CudaFp8Workspace fp8_workspace(const Job& job, WorkspaceOffsets& offsets) {
+  if (job.compute != ComputeType::fp8) return {};
+  std::int64_t inputs = 0, results = 0, weights = 0;
+  const auto add = [&](std::int64_t tokens, std::int64_t in, std::int64_t out) {
+    inputs = std::max(inputs, tokens * in);
+    results = std::max(results, tokens * out);
+    weights = std::max(weights, in * out);
+  };
+  for (std::size_t kind = 0; kind < job.model.kinds.size(); ++kind) {
+    const ModelShape shape = uniform_shape(job.model, kind);
+    const std::int64_t query = shape.heads * shape.head_dim;
+    const std::int64_t up = (has_gate(shape.activation) ? 2 : 1) * shape.intermediate;
+    add(job.micro_tokens(), shape.hidden, query + 2 * shape.kv_heads * shape.head_dim);
+    add(job.micro_tokens(), query, shape.hidden);
+    add(job.mlp_tokens(), shape.hidden, up);
+    add(job.mlp_tokens(), shape.intermediate, shape.hidden);
+  }
+  const auto take = [&](std::int64_t elements, Bytes& values, Bytes& scales) {
+    values = offsets.take(Bytes(elements));
+    scales = offsets.take(Bytes(4 * elements / kFp8Block));
+  };
+  CudaFp8Workspace space{};
+  take(inputs, space.x, space.x_scales);
+  take(results, space.d, space.d_scales);
+  take(results, space.d_across, space.d_across_scales);
+  take(weights, space.weight, space.weight_scales);
+  return space;
+}
+
 }  // namespace
 
 AttentionShape attention_shape(const Job& job) {
@@ -101,12 +131,14 @@ CudaWorkspace cuda_workspace(const Job& job) {
   space.normed = offsets.take_bf16(tokens * shape.hidden);
   space.d_normed = offsets.take_bf16(tokens * shape.hidden);
   space.rstd = offsets.take(Bytes(4 * tokens));
-  const std::int64_t widest = std::max({qkv, 2 * widest_mlp, shape.hidden});
+  const std::int64_t delta_widest = shape.delta_net ? delta_row(*shape.delta_net) : 0;
+  const std::int64_t widest = std::max({qkv, 2 * widest_mlp, shape.hidden, delta_widest});
   space.partials = offsets.take(Bytes(4 * std::min(kPartialSums, 64 * tokens) * widest));
   space.gemm = offsets.take(kGemmWorkspace);
   const bool changes_branches = shape.norms.after_attention || shape.norms.after_mlp ||
                                 shape.scales.residual != 1 || shape.attention_gate;
   space.branch = offsets.take_bf16(changes_branches ? tokens * shape.hidden : 0);
+  space.fp8 = fp8_workspace(job, offsets);
   const Bytes shared = offsets.end();
   const std::int64_t wide = job.mlp_tokens() * widest_mlp;
   space.gate_up = offsets.take_bf16(job.chunks_mlp() ? 2 * wide : 0);
@@ -126,6 +158,10 @@ CudaWorkspace cuda_workspace(const Job& job) {
   space.gated = offsets.take_bf16(shape.attention_gate ? tokens * query : 0);
   const bool whole = !job.sequence_chunk;
   space.attention = offsets.take(whole ? widest_attention(job) : Bytes(0));
+  end = std::max(end, offsets.end());
+  offsets.rewind(shared);
+  space.delta = cuda_delta_space(job);
+  space.delta_begin = offsets.take(space.delta.total);
   end = std::max(end, offsets.end());
   offsets.rewind(shared);
   space.logits = offsets.take(Bytes((whole ? 2 * chunk : 4) * shape.vocab));

@@ -3,6 +3,7 @@
 
 #include "planner/models/job.hpp"
 #include "planner/scratch/attention_shape.hpp"
+#include "planner/scratch/delta_scratch.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::planner {
@@ -34,6 +35,17 @@ struct CudaRouteWorkspace {
   Bytes d_switch;  ///< Offset of bf16 [tokens, router_row(1)]: gradient of the switch's logits.
 };
 
+/// Byte offsets of a CUDA task's scratch for FP8 operands of a block's products: numbers of one
+/// byte and, behind "scales", an fp32 scale for every 128 of them. "Wide" tokens are all tokens, or
+/// those that an MLP computes at one time. All empty unless the job computes in FP8.
+struct CudaFp8Workspace {
+  /// Offset of the largest of [tokens, width] over all inputs of products: an input in either form.
+  Bytes x, x_scales;
+  Bytes d, d_scales;                ///< The same over all results: the gradient of a result.
+  Bytes d_across, d_across_scales;  ///< That gradient, transposed.
+  Bytes weight, weight_scales;      ///< The largest weight of a product, or its transpose.
+};
+
 /// Byte offsets of a CUDA task's scratch, each a multiple of 256; elements are bf16 unless said.
 /// "Tokens" are those of a micro-batch, "chunk tokens" those of a loss chunk, "MLP tokens" those
 /// that an MLP computes at one time. The regions of the MLP and of attention overlap: no kernel
@@ -55,6 +67,7 @@ struct CudaWorkspace {
   Bytes activation;
   Bytes d_gate_up;  ///< Offset of [MLP tokens, 2 intermediate]: gradients of gate and up.
   CudaRouteWorkspace routes;
+  CudaFp8Workspace fp8;
   /// Offset of [tokens, (heads + 2 kv_heads) head_dim]: q and k after norm and RoPE, and v.
   Bytes rotated;
   Bytes d_qkv;  ///< Offset of [tokens, (heads + 2 kv_heads) head_dim]: gradients of q, k and v.
@@ -68,6 +81,10 @@ struct CudaWorkspace {
   /// Offset of [tokens, heads * head_dim]: attention's output times its gate, then the gradient of
   /// the gate; empty without one.
   Bytes gated;
+  /// Offset of the scratch of gated delta nets, laid out as `delta` says; in the place of
+  /// attention's.
+  Bytes delta_begin;
+  CudaDeltaSpace delta;
   Bytes attention;  ///< Offset of cuDNN's scratch for attention; empty where sequences are split.
   /// Offset of [chunk tokens, vocab]: logits of a loss chunk; where sequences are split, of fp32
   /// [vocab].

@@ -16,14 +16,6 @@ constexpr std::int64_t whole(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-/// Largest divisor of `all` below `value`.
-std::int64_t next_divisor(std::int64_t all, std::int64_t value) {
-  do {
-    --value;
-  } while (all % value != 0);
-  return value;
-}
-
 std::int64_t score_row(const AttentionShape& shape, std::int64_t queries) {
   const std::int64_t length = whole(shape.length, kScoreTile);
   if (!shape.window) return length;
@@ -36,6 +28,13 @@ std::int64_t scores_of(const AttentionShape& shape, const TiledAttentionPart& pa
 }
 
 }  // namespace
+
+std::int64_t next_divisor(std::int64_t all, std::int64_t value) {
+  do {
+    --value;
+  } while (all % value != 0);
+  return value;
+}
 
 TiledAttentionPart tiled_attention_part(const AttentionShape& shape) {
   TiledAttentionPart part{shape.sequences, shape.kv_heads, whole(shape.length, kScoreTile)};

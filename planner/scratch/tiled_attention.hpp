@@ -17,6 +17,9 @@ inline constexpr std::int64_t kMostFusedHead = 128;
   return shape.head_dim > kMostFusedHead || shape.softcap.has_value();
 }
 
+/// The largest divisor of `all` below `value`, which is at least 2.
+[[nodiscard]] std::int64_t next_divisor(std::int64_t all, std::int64_t value);
+
 /// What one run of tiled attention covers.
 struct TiledAttentionPart {
   std::int64_t sequences = 0;

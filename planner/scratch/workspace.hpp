@@ -118,6 +118,9 @@ struct BlockWorkspace {
   /// Offset of [tile tokens, W as for `wide`]: gradient of an intermediate tensor of the MLP or
   /// router.
   Bytes d_wide;
+  /// Offsets of [tile tokens, max(W, heads * head_dim, hidden)]: a product's operands rounded to
+  /// FP8; empty for other compute types.
+  Bytes quantized, quantized_gradient;
   /// Offset of [min(tile tokens, mlp_chunk), intermediate] of the compute type: gate where the MLP
   /// is computed in chunks; else empty.
   Bytes gate;

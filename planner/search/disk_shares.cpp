@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/models/unit_classes.hpp"
 #include "planner/plans/disk_state.hpp"
 
 namespace sluice::planner {
@@ -66,9 +67,8 @@ std::vector<std::size_t> spread(const std::vector<std::size_t>& units, std::size
 
 DiskShares::DiskShares(const Job& job, const Pins& pins, std::int64_t ranks)
     : job_(job), pins_(pins), ranks_(ranks) {
-  for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {
-    const std::int64_t size = unit_padded_size(job.model, unit);
-    parameters_.push_back(size);
+  parameters_ = padded_sizes(job.model);
+  for (const std::int64_t size : parameters_) {
     frees_.push_back({disk_element(job) * size, job.gradient_wire_element() * size,
                       job.weight_element() * size});
   }

@@ -7,9 +7,12 @@
 #include "planner/machines/host_memory.hpp"
 
 namespace sluice::profiler {
+namespace {
 
-std::variant<RunPromise, planner::Infeasible> promise_of(const TrainRequest& request) {
-  auto chosen = choose_plan(request.planning, {.stored = true, .executable = true, .kept = true});
+constexpr planner::PlanOptions kOptions{.stored = true, .executable = true, .kept = true};
+
+std::variant<RunPromise, planner::Infeasible> promise_with(
+    const TrainRequest& request, std::variant<planner::ChosenPlan, planner::Infeasible> chosen) {
   if (auto* infeasible = std::get_if<planner::Infeasible>(&chosen)) return std::move(*infeasible);
   RunPromise promise{.plan = std::move(std::get<planner::ChosenPlan>(chosen)), .saving = {}};
   planner::Prediction& prediction = promise.plan.step().prediction;
@@ -22,6 +25,18 @@ std::variant<RunPromise, planner::Infeasible> promise_of(const TrainRequest& req
                   here ? std::optional(planner::host_memory().available) : std::nullopt);
   add_snapshot(prediction, promise.saving);
   return promise;
+}
+
+}  // namespace
+
+std::variant<RunPromise, planner::Infeasible> promise_of(const TrainRequest& request) {
+  return promise_with(request, choose_plan(request.planning, kOptions));
+}
+
+std::variant<RunPromise, planner::Infeasible> promise_of(const TrainRequest& request,
+                                                         const planner::PlanFile& chosen) {
+  check_plan_for(chosen, request.job());
+  return promise_with(request, choose_given({.plan = chosen.plan}, request.planning, kOptions));
 }
 
 }  // namespace sluice::profiler

@@ -3,6 +3,7 @@
 
 #include <variant>
 
+#include "planner/plans/plan_file.hpp"
 #include "planner/requests/choose_plan.hpp"
 #include "planner/requests/saving_plan.hpp"
 #include "profiler/training/train_request.hpp"
@@ -20,5 +21,8 @@ struct RunPromise {
 /// prediction; if no plan fits, returns what is missing. Throws BadRequest for a plan of another
 /// job.
 [[nodiscard]] std::variant<RunPromise, planner::Infeasible> promise_of(const TrainRequest& request);
+/// The same with the plan that another rank of the run chose.
+[[nodiscard]] std::variant<RunPromise, planner::Infeasible> promise_of(
+    const TrainRequest& request, const planner::PlanFile& chosen);
 
 }  // namespace sluice::profiler

@@ -15,7 +15,8 @@ RunSaves::RunSaves(TrainedRun& run, const TrainParts& parts, StepFollower& follo
   engine::SavingOptions options{
       .config = engine::model_config_text(planner::model_place(run.config)),
       .kept = {.last = run.config.keep_last, .best = run.config.keep_best},
-      .background = run.saving.background()};
+      .background = run.saving.background(),
+      .links = parts.links()};
   options.progress = [this](std::int64_t, std::int64_t done, std::int64_t all) {
     if (show_) show_(done, all);
   };

@@ -23,6 +23,10 @@ class RunSaves {
   /// Saves the run's last state and waits for it. After an interruption an older unfinished save is
   /// abandoned, because whoever interrupts may not wait for two.
   void save_last(engine::Session& session, std::optional<double> loss);
+  /// See engine::Saving::gathered_hashes().
+  [[nodiscard]] engine::StateHashes gathered_hashes(engine::Session& session) {
+    return saving_->gathered_hashes(session.state());
+  }
   /// Counts the saves that ended since the last call, and warns of those that failed.
   void tell();
   /// Waits for unfinished saves; returns the step of the newest checkpoint, from this start of the

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 
 #include "engine/datasets/data.hpp"
 #include "engine/run_folders/run_folder.hpp"
+#include "profiler/training/process_rank.hpp"
 #include "profiler/training/run_observer.hpp"
 #include "profiler/training/train_state.hpp"
 
@@ -23,6 +25,10 @@ struct TrainParts {
   RunObserver& observer;
   bool saves = true;   ///< Whether checkpoints are written.
   bool hashes = true;  ///< Whether the last state is hashed.
+  /// This process's place among others that are ranks; none where it is the only one.
+  std::optional<ProcessRank> rank = {};
+
+  [[nodiscard]] engine::RankLinks links() const { return rank ? rank->links : engine::RankLinks{}; }
 };
 
 }  // namespace sluice::profiler

@@ -8,6 +8,7 @@
 
 #include "engine/datasets/data.hpp"
 #include "planner/requests/request.hpp"
+#include "profiler/training/process_rank.hpp"
 #include "profiler/training/run_observer.hpp"
 
 namespace sluice::profiler {
@@ -19,6 +20,8 @@ struct TrainOptions {
   bool dry = false;                                   ///< Whether the run is only predicted.
   bool saves = true;                                  ///< Whether checkpoints are written.
   bool hashes = true;  ///< Whether the last state is hashed, which takes time of its own.
+  /// This process's place among others that are ranks; none where it is the only one.
+  std::optional<ProcessRank> rank = {};
 };
 
 /// A run that is ready to be planned: everything that can be refused without a plan has been

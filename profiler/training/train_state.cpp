@@ -204,18 +204,16 @@ std::unique_ptr<engine::WindowedText> text_as_begun(planner::RunConfig& config,
   return present;
 }
 
-std::unique_ptr<engine::Session> start_session(
-    const RunStart& start, const RunIdentity& identity, const planner::StepGraph& graph,
-    std::vector<std::unique_ptr<engine::Device>> devices, engine::TokenSource& tokens,
-    engine::StepRunner::LearningRate learning_rate, const engine::DiskPlace& place,
-    std::vector<engine::Observer*> observers, RunObserver& told) {
+std::unique_ptr<engine::Session> start_session(const RunStart& start, const RunIdentity& identity,
+                                               const planner::StepGraph& graph,
+                                               engine::SessionRanks ranks,
+                                               engine::TokenSource& tokens,
+                                               engine::StepRunner::LearningRate learning_rate,
+                                               const engine::DiskPlace& place, RunObserver& told) {
   using engine::LoadedState;
   const char* const initial = start.weights ? "loading weights" : "making the first weights";
   const AmountShown show = told.amount(start.checkpoint ? "reading the checkpoint" : initial);
   const auto session_from = [&](const auto& state) {
-    engine::SessionRanks ranks;
-    ranks.devices = std::move(devices);
-    ranks.observers = observers;
     return std::make_unique<engine::Session>(identity.job, graph, std::move(ranks), tokens,
                                              learning_rate, state, place);
   };

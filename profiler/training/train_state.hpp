@@ -72,14 +72,13 @@ struct RunIdentity {
                                                                   const std::string& begun,
                                                                   const AmountShown& show);
 
-/// Creates the session on `devices`, one a rank, with its initial state; `told` hears of the
-/// progress while weights are read, `observers` watch the ranks. `place` says where the files for
-/// state on the disk go.
+/// Creates the session of `ranks` with its initial state; `told` hears of the progress while
+/// weights are read. `place` says where the files for state on the disk go.
 [[nodiscard]] std::unique_ptr<engine::Session> start_session(
     const RunStart& start, const RunIdentity& identity, const planner::StepGraph& graph,
-    std::vector<std::unique_ptr<engine::Device>> devices, engine::TokenSource& tokens,
+    engine::SessionRanks ranks, engine::TokenSource& tokens,
     engine::StepRunner::LearningRate learning_rate, const engine::DiskPlace& place,
-    std::vector<engine::Observer*> observers, RunObserver& told);
+    RunObserver& told);
 
 /// Prints a line that states the consequence if the disk's file system does not let transfers
 /// bypass the page cache; else nothing.

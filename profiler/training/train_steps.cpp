@@ -10,6 +10,7 @@
 
 #include "engine/backends/backend.hpp"
 #include "engine/memory/process_memory.hpp"
+#include "engine/model_files/checkpoint.hpp"
 #include "engine/run_folders/ledger.hpp"
 #include "profiler/traces/rank_spread.hpp"
 #include "profiler/traces/recorder.hpp"
@@ -106,7 +107,8 @@ class Training {
         stops_(stops_of(run.config)),
         recorder_(recorder_of(run, stops_, parts.start.step())),
         meter_(run.predicted.graph, recorder_),
-        other_ranks_(static_cast<std::size_t>(run.predicted.graph.ranks - 1), recorder_),
+        other_ranks_(parts.rank ? 0 : static_cast<std::size_t>(run.predicted.graph.ranks - 1),
+                     recorder_),
         session_(begin_session()),
         metrics_(parts.folder.metrics(), parts.start.step()),
         log_(parts.folder, run.predicted.prediction, run.device, meter_, parts.start.step() + 1),
@@ -121,7 +123,8 @@ class Training {
       run_.result = engine::train(*session_, run_.job, parts_.text,
                                   {.stops = stops_,
                                    .evaluation_windows = evaluation_windows(run_.job),
-                                   .predicted_step = to_seconds(run_.predicted.prediction.step)},
+                                   .predicted_step = to_seconds(run_.predicted.prediction.step),
+                                   .links = parts_.links()},
                                   metrics_, parts_.interrupted, reports());
     } catch (const engine::Diverged& error) {
       follower_->gives_way();
@@ -129,6 +132,9 @@ class Training {
       throw BadRequest(error.what() +
                        (last ? "; the last checkpoint is of step " + std::to_string(*last)
                              : std::string("; there is no checkpoint before it")));
+    } catch (const engine::RankFailure& failure) {
+      follower_->gives_way();
+      throw engine::RankFailure(failure.rank(), failure.what() + end_text());
     }
     follower_->ends();
     follower_->gives_way();
@@ -138,7 +144,7 @@ class Training {
   void end() {
     // Whoever interrupts may be about to take the machine away, so the checkpoint comes first.
     std::optional<EndHashes> hashes;
-    if (parts_.hashes) {
+    if (parts_.hashes && !parts_.rank) {
       hashes.emplace(session_->state(), parts_.observer,
                      run_.result.interrupted ? HashingBegins::when_awaited : HashingBegins::now);
     }
@@ -158,6 +164,7 @@ class Training {
     }
     run_.disk_written = session_->disk_written();
     if (hashes) keep_hashes(*hashes);
+    if (parts_.hashes && parts_.rank) keep_hashes(saves_.gathered_hashes(*session_));
     std::vector<RecordedRank> ranks{{.recorder = &recorder_}};
     for (const Recorder& each : other_ranks_) {
       ranks.push_back({.recorder = &each, .clock = session_->clock_of(ranks.size())});
@@ -168,22 +175,67 @@ class Training {
  private:
   void keep_hashes(EndHashes& hashes) {
     const auto began = std::chrono::steady_clock::now();
-    engine::StateHashes last = hashes.wait();
+    keep_hashes(hashes.wait());
     run_.hashing = std::chrono::steady_clock::now() - began;
+  }
+
+  void keep_hashes(engine::StateHashes last) {
     run_.weights_sha256 = std::move(last.weights);
     run_.state_sha256 = std::move(last.moments);
   }
 
+  /// What is known of the run where a rank fails in it.
+  std::string end_text() {
+    auto last = saves_.last_step();
+    if (parts_.rank && !parts_.rank->is_first()) {
+      const auto steps = engine::checkpoint_steps(parts_.rank->run / "checkpoints");
+      last = steps.empty() ? std::nullopt : std::optional(steps.front());
+    }
+    const std::int64_t step = run_.metrics.empty() ? parts_.start.step() : run_.metrics.back().step;
+    return "; this was after step " + std::to_string(step) +
+           (last ? ": start all ranks again with --resume, to go on after step " +
+                       std::to_string(*last)
+                 : std::string(", and there is no checkpoint before it"));
+  }
+
+  engine::SessionRanks session_ranks() {
+    const planner::StepGraph& graph = run_.predicted.graph;
+    const std::int64_t threads = run_.predicted.prediction.plan.threads;
+    engine::SessionRanks ranks;
+    ranks.observers.push_back(&meter_);
+    for (Recorder& each : other_ranks_) ranks.observers.push_back(&each);
+    if (!parts_.rank) {
+      ranks.devices =
+          engine::make_devices(run_.job, parts_.machine, graph.layout, threads, graph.ranks);
+      return ranks;
+    }
+    ranks.links = parts_.rank->links;
+    ranks.agreed = agreed_facts();
+    ranks.devices.push_back(engine::make_rank_device(
+        run_.job, parts_.machine, graph.layout, threads, ranks.links.world(), parts_.rank->here));
+    return ranks;
+  }
+
+  /// What all processes of the run must have in common beside the job.
+  std::vector<engine::AgreedFact> agreed_facts() const {
+    return {{"version of the program", std::string(version()) + " " + std::string(commit()),
+             "install one version on all hosts"},
+            {"numerics id", run_.numerics_id,
+             "ranks need processors or GPUs of one model and the same libraries"},
+            {"plan hash", run_.predicted.prediction.plan_hash, "use one plan"},
+            {"text", parts_.identity.data_sha256, "give all hosts the same data"},
+            {"number of steps", std::to_string(run_.config.steps), "use one RUN.yaml"},
+            {"seed", std::to_string(run_.config.seed), "use one RUN.yaml"},
+            {"step to go on after", std::to_string(parts_.start.step()),
+             "let all hosts see the same checkpoints"}};
+  }
+
   std::unique_ptr<engine::Session> begin_session() {
     engine::release_free_memory();
-    std::vector<engine::Observer*> observers{&meter_};
-    for (Recorder& each : other_ranks_) observers.push_back(&each);
-    auto session = start_session(
-        parts_.start, parts_.identity, run_.predicted.graph,
-        engine::make_devices(run_.job, parts_.machine, run_.predicted.graph.layout,
-                             run_.predicted.prediction.plan.threads, run_.predicted.graph.ranks),
-        parts_.text, learning_rate_of(run_.config),
-        engine::disk_place(parts_.machine, parts_.folder.path()), observers, parts_.observer);
+    auto session =
+        start_session(parts_.start, parts_.identity, run_.predicted.graph, session_ranks(),
+                      parts_.text, learning_rate_of(run_.config),
+                      engine::disk_place(parts_.machine, parts_.folder.path()), parts_.observer);
     if (session->disk() != nullptr) tell_of_page_cache(*session->disk());
     return session;
   }

@@ -28,6 +28,9 @@ EnvironmentError disk_failure(const TrainedRun& run) {
 }
 
 engine::RunFolder folder_of(const TrainRequest& request, RunObserver& observer) {
+  if (const auto& rank = request.options.rank; rank && !rank->is_first()) {
+    return engine::RunFolder::to_continue(rank->folder());
+  }
   const std::optional<std::filesystem::path>& resumed = request.options.resumed;
   engine::RunFolder folder = resumed
                                  ? engine::RunFolder::to_continue(*resumed)
@@ -123,7 +126,8 @@ bool TrainingRun::train(const std::atomic<bool>& interrupted) {
                    .beginning = beginning_,
                    .observer = observer_,
                    .saves = request_.options.saves,
-                   .hashes = request_.options.hashes});
+                   .hashes = request_.options.hashes,
+                   .rank = request_.options.rank});
   if (run_.result.interrupted && run_.result.steps == start_.step()) {
     folder_.take_back();
     return false;
@@ -133,6 +137,8 @@ bool TrainingRun::train(const std::atomic<bool>& interrupted) {
 }
 
 void TrainingRun::write_result() {
+  // The first rank's report is that of the run.
+  if (request_.options.rank && !request_.options.rank->is_first()) return;
   run_.ended = planner::utc_now();
   write_after(folder_, request_.planning, run_);
   if (request_.options.trace_out && run_.measured_trace) {

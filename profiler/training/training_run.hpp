@@ -34,7 +34,10 @@ class TrainingRun {
   /// Prediction and results of the run; complete once train() has returned.
   [[nodiscard]] const TrainedRun& trained() const { return run_; }
   /// Whether the trained state should have been saved at the end and was not.
-  [[nodiscard]] bool lost() const { return request_.options.saves && !run_.checkpoint; }
+  [[nodiscard]] bool lost() const {
+    const bool writes = !request_.options.rank || request_.options.rank->is_first();
+    return writes && request_.options.saves && !run_.checkpoint;
+  }
 
  private:
   void write_result();

@@ -191,6 +191,8 @@ def test_the_run_file_these_are_made_from_is_right(run_sluice, write):
         (["--hbm", "10 GB/s"], ["hbm"]),
         (["--threads", "-1"], ["threads"]),
         (["--backend", "tpu"], ["tpu"]),
+        (["--compute", "fp4"], ["compute", "fp8"]),
+        (["--compute", "fp8", "--seq-len", "72"], ["compute", "fp8", "128"]),
         (["--residency", "nowhere"], ["nowhere"]),
         (["--set", "plan.weight_bufers=3"], ["weight_bufers", "weight_buffers"]),
         (["--set", "plan.weight_buffers=-1"], ["weight_buffers"]),

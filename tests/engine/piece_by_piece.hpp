@@ -73,7 +73,7 @@ class PieceByPiece {
     return job;
   }
   [[nodiscard]] Weights weights(std::size_t unit) const {
-    const bool bf16 = job_.compute == planner::ComputeType::bf16;
+    const bool bf16 = job_.compute != planner::ComputeType::fp32;
     return {high_[unit].data(), bf16 ? nullptr : low_[unit].data()};
   }
   Workspace scratch() { return {workspace_.data(), workspace_.bytes()}; }

@@ -79,6 +79,18 @@ void add_jobs_of_kinds(std::vector<NamedJob>& jobs) {
 
 }  // namespace
 
+planner::Job fp8_job() {
+  planner::Job job = small_job();
+  job.compute = planner::ComputeType::fp8;
+  job.model.hidden = job.model.intermediate = 128;
+  job.model.heads = job.model.kv_heads = 2;
+  job.model.head_dim = 64;
+  job.model.qkv_bias = true;
+  job.seq_len = 128;
+  job.batch_size = 2;
+  return job;
+}
+
 void RunTokens::read(std::int64_t position, std::span<std::int32_t> inputs,
                      std::span<std::int32_t> targets) {
   synthetic_.read(position, inputs, targets);

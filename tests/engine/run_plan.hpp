@@ -41,6 +41,10 @@ class RunTokens : public TokenSource {
 /// documents with masks, and MLPs in chunks.
 [[nodiscard]] std::vector<NamedJob> small_jobs();
 
+/// A job with compute fp8 of three blocks, of which the middle one has FP8 operands, with widths of
+/// 128.
+[[nodiscard]] planner::Job fp8_job();
+
 /// The step graph of `job` under `plan`, with costs that are round numbers.
 [[nodiscard]] planner::StepGraph graph_of(const planner::Job& job, const planner::Plan& plan);
 

@@ -90,7 +90,7 @@ class Step {
 
  private:
   Weights weights(std::size_t unit) const {
-    const bool bf16 = job_.compute == planner::ComputeType::bf16;
+    const bool bf16 = job_.compute != planner::ComputeType::fp32;
     return {planes_[unit].high.data(), bf16 ? nullptr : planes_[unit].low.data()};
   }
   /// The workspace of a new task, with its former contents poisoned.

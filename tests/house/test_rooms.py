@@ -26,7 +26,7 @@ LEVELS = {
     ],
     "engine": [
         ["memory", "optimizer", "ranks", "run_folders"],
-        ["execution", "model_files", "python"],
+        ["execution", "launch", "model_files", "python"],
         ["chat", "disk", "host", "rows", "tokenizer"],
         ["examples"],
         ["cuda", "datasets", "state"],

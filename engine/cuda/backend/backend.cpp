@@ -12,16 +12,18 @@ void require_backend() { require_usable_device(); }
 
 std::unique_ptr<engine::Device> make_device(const planner::Job& job, const ArenaSizes& arenas,
                                             const ArenaSizes& capacity, int threads, bool staged,
-                                            std::optional<BytesPerSecond> paced, World world) {
+                                            std::optional<BytesPerSecond> paced, World world,
+                                            World here) {
   require_usable_device();
   CudaDeviceSettings settings{.arenas = arenas,
                               .capacity = capacity,
                               .threads = threads,
                               .staged = staged,
                               .paced = paced,
-                              .world = world};
-  if (world.size > 1) require_gpus(world);
-  const OnDevice here(world.rank);
+                              .world = world,
+                              .here = gpu_of(here)};
+  if (world.size > 1) require_gpus(settings.here);
+  const OnDevice on_gpu(settings.here.rank);
   // Tuning comes before the arenas, because it needs device memory of its own. Parts of a sequence
   // can have any number of tokens, so no table can hold their products.
   if (!job.sequence_chunk) settings.gemm = ensure_gemm_table(job);

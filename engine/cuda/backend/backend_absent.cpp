@@ -16,9 +16,12 @@ namespace {
 
 void require_backend() { refuse(); }
 
-std::unique_ptr<engine::Device> make_device(
-    const planner::Job& /*job*/, const ArenaSizes& /*arenas*/, const ArenaSizes& /*capacity*/,
-    int /*threads*/, bool /*staged*/, std::optional<BytesPerSecond> /*paced*/, World /*world*/) {
+std::unique_ptr<engine::Device> make_device(const planner::Job& /*job*/,
+                                            const ArenaSizes& /*arenas*/,
+                                            const ArenaSizes& /*capacity*/, int /*threads*/,
+                                            bool /*staged*/,
+                                            std::optional<BytesPerSecond> /*paced*/,
+                                            World /*world*/, World /*here*/) {
   refuse();
 }
 

@@ -28,9 +28,9 @@ namespace {
 const planner::Job& on_usable_device(const planner::Job& job, const CudaDeviceSettings& settings) {
   require_usable_device();
   require_room(settings.arenas, settings.capacity);
-  if (settings.world.size > 1) require_gpus(settings.world);
+  if (settings.world.size > 1) require_gpus(settings.here);
   // Devices of other ranks may have been made on this thread before.
-  check_cuda(cudaSetDevice(settings.world.rank), "the device");
+  check_cuda(cudaSetDevice(settings.here.rank), "the device");
   return job;
 }
 
@@ -40,8 +40,14 @@ void require_usable_device() {
   if (const auto why = cuda::why_unusable(cuda::query_devices())) throw EnvironmentError(*why);
 }
 
-void require_gpus(World world) {
-  if (const auto why = why_no_gpu_fabric(world.size)) throw EnvironmentError(*why);
+World gpu_of(World here) {
+  int seen = 0;
+  if (cudaGetDeviceCount(&seen) != cudaSuccess || seen != 1) return here;
+  return World{};
+}
+
+void require_gpus(World here) {
+  if (const auto why = why_no_gpu_fabric(here.size)) throw EnvironmentError(*why);
 }
 
 struct CudaDevice::DeviceMemory {
@@ -85,7 +91,8 @@ struct CudaDevice::Stream {
 
 CudaDevice::CudaDevice(const planner::Job& job, const CudaDeviceSettings& settings)
     : job_(on_usable_device(job, settings)),
-      gpu_(settings.world.rank),
+      gpu_(settings.here.rank),
+      rank_(settings.world.rank),
       record_(planner::block_record(job)),
       device_(std::make_unique<DeviceMemory>(settings.arenas.device, settings.world.size)),
       host_(settings.arenas.host, "host arena", settings.staged ? Pinning::none : Pinning::wanted),
@@ -131,7 +138,7 @@ void CudaDevice::stage() {
 
 void CudaDevice::join(const RankLinks& links) {
   if (links.control == nullptr) return;
-  check(device_->shared.has_value() && links.world().rank == gpu_,
+  check(device_->shared.has_value() && links.world().rank == rank_,
         "a device joins as the rank that it was made for");
   fabric_ = std::make_unique<GpuFabric>(links, *device_->shared, stream(LaneKind::fabric));
 }

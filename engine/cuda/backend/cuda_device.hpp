@@ -35,14 +35,17 @@ struct CudaDeviceSettings {
   std::optional<BytesPerSecond> paced{};
   /// Tuned algorithms of the job's matrix products; none for cuBLASLt's first suggestions.
   std::optional<GemmTable> gemm{};
-  /// The rank whose device it is, among all; a rank has the GPU of its number.
-  World world{};
+  World world{};  ///< The rank whose device it is, among all.
+  World here{};   ///< Number of its GPU, and how many GPUs ranks of this host take by number.
 };
 
 /// Throws EnvironmentError unless there is a usable GPU of compute capability 8.0 or newer.
 void require_usable_device();
-/// Throws EnvironmentError unless there is an equal GPU for each rank, and NCCL.
-void require_gpus(World world);
+/// The GPU of a rank that has the place `here` among those of its host: the one of that number, or
+/// the only one that this process sees, where a launcher gives each rank its own.
+[[nodiscard]] World gpu_of(World here);
+/// Throws EnvironmentError unless there is an equal GPU for each rank of this host, and NCCL.
+void require_gpus(World here);
 
 /// The device of the CUDA backend: one GPU, with a stream for each of its lanes, and the optimizer
 /// on the CPU. Allocates device and pinned host memory once, at construction; no device memory is
@@ -99,7 +102,8 @@ class CudaDevice : public Device {
   [[nodiscard]] bool on_device(const std::byte* address) const;
 
   planner::Job job_;
-  int gpu_;  ///< Number of the device's GPU among those that CUDA shows.
+  int gpu_;   ///< Number of the device's GPU among those that CUDA shows.
+  int rank_;  ///< The rank whose device it is.
   planner::BlockRecord record_;
   /// Stretches of each unit's parameters that have weight decay or have none, by unit.
   std::vector<std::vector<AdamWSpan>> spans_;

@@ -25,29 +25,35 @@ CudaTemplates::Documents CudaTemplates::find_documents(cudaStream_t stream,
 void CudaTemplates::project_qkv(cudaStream_t stream, const std::uint16_t* weights,
                                 const CudaRecord& record, Span span, std::byte* workspace) {
   const BlockSlots& slots = layer_of(record).slots;
-  std::byte* gemm = workspace + space_.gemm.count();
   const std::uint16_t* normed = normalize(
       stream, norm_input(weights, slots.norm_before_attention, bf16(record.input), span.count),
       workspace);
-  gemm_.forward(stream, {span.count, hidden_, qkv_}, normed, weights + slots.q.weight.offset,
-                vector_of(weights, slots.q.bias), nullptr, record.at(layout_.q), gemm);
+  multiply(stream, weights,
+           {.size = {span.count, hidden_, qkv_},
+            .x = normed,
+            .projection = slots.q,
+            .addend = nullptr,
+            .y = record.at(layer_of(record).layout.q),
+            .fp8 = in_fp8(record)},
+           workspace);
   if (!slots.attention_gate.weight.exists()) return;
   gemm_.forward(stream, {span.count, hidden_, query_}, normed,
                 weights + slots.attention_gate.weight.offset, nullptr, nullptr,
-                record.at(layout_.attention_gate), gemm);
+                record.at(layer_of(record).layout.attention_gate), workspace + space_.gemm.count());
 }
 
 /// Norm, q, k, v, RoPE and attention: writes the record from q to lse.
 void CudaTemplates::attend(cudaStream_t stream, const std::uint16_t* weights,
                            const CudaRecord& record, std::byte* workspace) {
   const CudaLayer& layer = layer_of(record);
+  if (layer.is_delta_net()) return mix(stream, weights, record, workspace);
   std::byte* rotated = workspace + space_.rotated.count();
   const std::uint16_t* q = bf16(rotated);
   const Documents documents = find_documents(stream, record, workspace);
   project_qkv(stream, weights, record, all_tokens(), workspace);
   rotate(stream, weights, record, all_tokens(), documents.starts, rotated);
-  std::byte* attention = record.at(layout_.attention);
-  float* lse = fp32(record.at(layout_.lse));
+  std::byte* attention = record.at(layer_of(record).layout.attention);
+  float* lse = fp32(record.at(layer_of(record).layout.lse));
   layer.attention->forward(stream, q, q + query_, q + query_ + key_, attention, lse,
                            workspace + space_.attention.count(), documents.first_keys);
   if (!layer.slots.sinks.exists()) return;
@@ -61,27 +67,32 @@ void CudaTemplates::attend(cudaStream_t stream, const std::uint16_t* weights,
 
 const std::uint16_t* CudaTemplates::gated_attention(cudaStream_t stream, const CudaRecord& record,
                                                     std::int64_t rows, std::byte* workspace) const {
-  const std::uint16_t* attention = bf16(record.at(layout_.attention));
+  const std::uint16_t* attention = bf16(record.at(layer_of(record).layout.attention));
   if (!layer_of(record).slots.attention_gate.weight.exists()) return attention;
   std::uint16_t* gated = bf16(workspace + space_.gated.count());
-  cuda::gate_attention(stream, attention, bf16(record.at(layout_.attention_gate)), rows * query_,
-                       gated);
+  cuda::gate_attention(stream, attention, bf16(record.at(layer_of(record).layout.attention_gate)),
+                       rows * query_, gated);
   return gated;
 }
 
 /// Adds the o projection to the residual stream.
 void CudaTemplates::project_out(cudaStream_t stream, const std::uint16_t* weights,
                                 const CudaRecord& record, Span span, std::byte* workspace) {
-  const BlockSlots& slots = layer_of(record).slots;
+  const CudaLayer& layer = layer_of(record);
+  const BlockSlots& slots = layer.slots;
+  const std::uint16_t* mixed = layer.is_delta_net()
+                                   ? normed_mix(stream, weights, record, span.count, workspace)
+                                   : gated_attention(stream, record, span.count, workspace);
   multiply_onto_stream(stream, weights,
-                       {.size = {span.count, query_, hidden_},
-                        .x = gated_attention(stream, record, span.count, workspace),
+                       {.size = {span.count, slots.o.weight.cols, hidden_},
+                        .x = mixed,
                         .projection = slots.o,
                         .norm = slots.norm_after_attention,
                         .stream = bf16(record.input),
                         .output = branch_output(record, slots.norm_after_attention,
                                                 layout_.attention_output, workspace),
-                        .next = bf16(record.at(layout_.residual))},
+                        .next = bf16(record.at(layout_.residual)),
+                        .fp8 = in_fp8(record)},
                        workspace);
 }
 

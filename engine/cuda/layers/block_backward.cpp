@@ -28,21 +28,22 @@ void CudaTemplates::backward_out(cudaStream_t stream, const std::uint16_t* weigh
                                  const std::uint16_t* d_stream, std::byte* workspace) {
   const BlockSlots& slots = layer_of(record).slots;
   const CudaGemm::Size size{tokens_, query_, hidden_};
-  std::byte* gemm = workspace + space_.gemm.count();
   std::uint16_t* d_attention = bf16(workspace + space_.d_attention.count());
   const NormInput output = norm_input(weights, slots.norm_after_attention,
                                       bf16(record.at(layout_.attention_output)), tokens_);
   const std::uint16_t* d = branch_gradient(stream, output, slots.norm_after_attention, d_stream,
                                            gradient, into, workspace);
   const std::uint16_t* gated = gated_attention(stream, record, tokens_, workspace);
-  gemm_.weight_gradient(stream, size, d, gated, gradient + slots.o.weight.offset,
-                        into == cuda::Into::overwrite, gemm);
+  const ResultGradient result = result_gradient(stream, size, d, in_fp8(record), workspace);
+  add_weight_gradient(stream, result, gated, slots.o.weight, gradient,
+                      into == cuda::Into::overwrite, workspace);
   bias_gradient(stream, slots.o.bias, d, tokens_, hidden_, gradient, into, workspace);
-  gemm_.input_gradient(stream, size, d, weights + slots.o.weight.offset, d_attention, gemm);
+  multiply_back(stream, weights, result, slots.o.weight, d_attention, workspace);
   if (!slots.attention_gate.weight.exists()) return;
-  cuda::gate_attention_backward(stream, bf16(record.at(layout_.attention)),
-                                bf16(record.at(layout_.attention_gate)), tokens_ * query_,
-                                d_attention, bf16(workspace + space_.gated.count()));
+  cuda::gate_attention_backward(stream, bf16(record.at(layer_of(record).layout.attention)),
+                                bf16(record.at(layer_of(record).layout.attention_gate)),
+                                tokens_ * query_, d_attention,
+                                bf16(workspace + space_.gated.count()));
 }
 
 /// The projections to q, k and v and to the gate, from their gradients in the workspace, and the
@@ -59,10 +60,10 @@ void CudaTemplates::backward_qkv(cudaStream_t stream, const std::uint16_t* weigh
   const NormInput norm =
       norm_input(weights, slots.norm_before_attention, bf16(record.input), tokens_);
   const std::uint16_t* normed = normalize(stream, norm, workspace);
-  gemm_.weight_gradient(stream, {tokens_, hidden_, qkv_}, d_qkv, normed,
-                        gradient + slots.q.weight.offset, first, gemm);
-  gemm_.input_gradient(stream, {tokens_, hidden_, qkv_}, d_qkv, weights + slots.q.weight.offset,
-                       d_normed, gemm);
+  const ResultGradient result =
+      result_gradient(stream, {tokens_, hidden_, qkv_}, d_qkv, in_fp8(record), workspace);
+  add_weight_gradient(stream, result, normed, slots.q.weight, gradient, first, workspace);
+  multiply_back(stream, weights, result, slots.q.weight, d_normed, workspace);
   if (const Slot& gate = slots.attention_gate.weight; gate.exists()) {
     const std::uint16_t* d_gate = bf16(workspace + space_.gated.count());
     std::uint16_t* part = bf16(workspace + space_.branch.count());
@@ -79,11 +80,14 @@ void CudaTemplates::backward_attention(cudaStream_t stream, const std::uint16_t*
                                        float* gradient, cuda::Into into, const CudaRecord& record,
                                        std::uint16_t* d_stream, std::byte* workspace) {
   const CudaLayer& layer = layer_of(record);
+  if (layer.is_delta_net()) {
+    return backward_delta(stream, weights, gradient, into, record, d_stream, workspace);
+  }
   const std::uint16_t* rotated = bf16(workspace + space_.rotated.count());
   std::uint16_t* d_qkv = bf16(workspace + space_.d_qkv.count());
   const std::uint16_t* d_attention = bf16(workspace + space_.d_attention.count());
-  const std::uint16_t* attention = bf16(record.at(layout_.attention));
-  const float* lse = fp32(record.at(layout_.lse));
+  const std::uint16_t* attention = bf16(record.at(layer_of(record).layout.attention));
+  const float* lse = fp32(record.at(layer_of(record).layout.lse));
   backward_out(stream, weights, gradient, into, record, d_stream, workspace);
   if (const Slot& sinks = layer.slots.sinks; sinks.exists()) {
     cuda::sinks_backward(stream,

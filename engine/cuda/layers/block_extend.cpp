@@ -27,6 +27,10 @@ void CudaTemplates::extend(cudaStream_t stream, const std::uint16_t* weights,
         "kept keys have room for the tokens");
   const Span span{kept.first, kept.count};
   const CudaLayer& layer = layer_of(record);
+  if (layer.is_delta_net()) {
+    mix_kept(stream, weights, record, kept, workspace);
+    return project_out(stream, weights, record, span, workspace);
+  }
   const std::uint16_t* rotated = bf16(workspace + space_.rotated.count());
   project_qkv(stream, weights, record, span, workspace);
   rotate(stream, weights, record, span, nullptr, workspace + space_.rotated.count());
@@ -44,7 +48,7 @@ void CudaTemplates::extend(cudaStream_t stream, const std::uint16_t* weights,
        .scale = static_cast<float>(planner::attention_scale(layer.shape)),
        .softcap = static_cast<float>(layer.shape.scales.attention_softcap.value_or(0)),
        .sinks = vector_of(weights, layer.slots.sinks)},
-      rotated, qkv_, kept.data, values, bf16(record.at(layout_.attention)));
+      rotated, qkv_, kept.data, values, bf16(record.at(layer_of(record).layout.attention)));
   project_out(stream, weights, record, span, workspace);
 }
 

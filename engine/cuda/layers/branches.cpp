@@ -14,9 +14,14 @@ std::uint16_t* CudaTemplates::branch_output(const CudaRecord& record, const Slot
 void CudaTemplates::multiply_onto_stream(cudaStream_t stream, const std::uint16_t* weights,
                                          const BranchProduct& product, std::byte* workspace) {
   const bool joins = changes_branch(product.norm);
-  gemm_.forward(stream, product.size, product.x, weights + product.projection.weight.offset,
-                vector_of(weights, product.projection.bias), joins ? nullptr : product.stream,
-                joins ? product.output : product.next, workspace + space_.gemm.count());
+  multiply(stream, weights,
+           {.size = product.size,
+            .x = product.x,
+            .projection = product.projection,
+            .addend = joins ? nullptr : product.stream,
+            .y = joins ? product.output : product.next,
+            .fp8 = product.fp8},
+           workspace);
   if (!joins) return;
   const std::int64_t rows = product.size.tokens;
   const std::uint16_t* normed =

@@ -13,7 +13,8 @@ using planner::TensorRole;
 /// Whether kernels take a tensor of this role alone, whatever its size is.
 bool stands_alone(TensorRole role) {
   return role == TensorRole::sinks || role == TensorRole::router_bias ||
-         role == TensorRole::correction_bias;
+         role == TensorRole::correction_bias || role == TensorRole::delta_log_rate ||
+         role == TensorRole::delta_time_bias || role == TensorRole::delta_norm;
 }
 
 }  // namespace

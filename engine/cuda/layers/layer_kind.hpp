@@ -9,6 +9,7 @@
 #include "engine/cuda/attention/attention.hpp"
 #include "engine/cuda/kernels/rope.hpp"
 #include "engine/host/unit_slots.hpp"
+#include "planner/graph/record.hpp"
 #include "planner/models/shape.hpp"
 
 namespace sluice::engine {
@@ -22,8 +23,9 @@ struct UnwrittenRange {
 struct CudaLayer {
   planner::ModelShape shape;  ///< The model whose layers are all of this kind.
   BlockSlots slots;
-  cuda::RopeTables tables;  ///< Cosines and sines; null where the layer has no positions.
-  std::int64_t pairs = 0;   ///< Number of pairs of a head's elements that turn.
+  planner::BlockRecord layout;  ///< Places of intermediates in the record of these layers.
+  cuda::RopeTables tables;      ///< Cosines and sines; null where the layer has no positions.
+  std::int64_t pairs = 0;       ///< Number of pairs of a head's elements that turn.
   /// Keys visible to a query, where sequences hold documents and that is fewer than a sequence has.
   std::optional<std::int64_t> window_in_documents{};
   /// Attention of whole sequences; null for jobs that compute sequences part by part.
@@ -31,6 +33,7 @@ struct CudaLayer {
   std::vector<UnwrittenRange> unwritten{};
 
   [[nodiscard]] bool gated() const { return planner::has_gate(shape.activation); }
+  [[nodiscard]] bool is_delta_net() const { return slots.delta.exist(); }
   /// Elements of a token's row of gate and up of a dense MLP.
   [[nodiscard]] std::int64_t expanded() const { return (gated() ? 2 : 1) * shape.intermediate; }
   /// The projection with which rows of gate and up begin.

@@ -33,7 +33,8 @@ CudaTemplates::MlpChunk CudaTemplates::mlp_chunk(const CudaRecord& record, Span 
       .rows = rows,
       .residual = bf16(record.at(layout_.residual)) + rows.first * hidden_,
       .gate_up = bf16(expanded),
-      .output = branch_output(record, norm, layout_.mlp_output, workspace) + kept_rows * hidden_};
+      .output = branch_output(record, norm, layout_.mlp_output, workspace) + kept_rows * hidden_,
+      .fp8 = in_fp8(record)};
 }
 
 template <class Body>
@@ -52,10 +53,30 @@ void CudaTemplates::expand(cudaStream_t stream, const std::uint16_t* weights, co
   const std::uint16_t* normed = normalize(
       stream, norm_input(weights, layer.slots.norm_before_mlp, chunk.residual, chunk.rows.count),
       workspace);
-  gemm_.forward(stream, {chunk.rows.count, hidden_, layer.expanded()}, normed,
-                weights + layer.expansion().weight.offset,
-                vector_of(weights, layer.expansion().bias), nullptr, chunk.gate_up,
-                workspace + space_.gemm.count());
+  multiply(stream, weights,
+           {.size = {chunk.rows.count, hidden_, layer.expanded()},
+            .x = normed,
+            .projection = layer.expansion(),
+            .addend = nullptr,
+            .y = chunk.gate_up,
+            .fp8 = chunk.fp8},
+           workspace);
+}
+
+const std::uint16_t* CudaTemplates::activate(cudaStream_t stream, const MlpChunk& chunk,
+                                             std::byte* workspace) const {
+  const CudaLayer& layer = chunk.layer;
+  const std::int64_t width = layer.shape.intermediate;
+  if (chunk.fp8) {
+    cuda::quantize_activation(stream, layer.shape.activation, chunk.gate_up, chunk.rows.count,
+                              width, layer.expanded(),
+                              {.along = fp8_at(space_.fp8.x, space_.fp8.x_scales, workspace)});
+    return nullptr;
+  }
+  std::uint16_t* activation = bf16(workspace + space_.activation.count());
+  cuda::activate(stream, layer.shape.activation, rows_of(layer, chunk.gate_up), chunk.rows.count,
+                 width, activation);
+  return activation;
 }
 
 /// Activation, down projection and residual of a chunk.
@@ -63,9 +84,7 @@ void CudaTemplates::contract(cudaStream_t stream, const std::uint16_t* weights,
                              const MlpChunk& chunk, std::byte* next_input, std::byte* workspace) {
   const CudaLayer& layer = chunk.layer;
   const std::int64_t width = layer.shape.intermediate;
-  std::uint16_t* activation = bf16(workspace + space_.activation.count());
-  cuda::activate(stream, layer.shape.activation, rows_of(layer, chunk.gate_up), chunk.rows.count,
-                 width, activation);
+  const std::uint16_t* activation = activate(stream, chunk, workspace);
   multiply_onto_stream(stream, weights,
                        {.size = {chunk.rows.count, width, hidden_},
                         .x = activation,
@@ -73,7 +92,8 @@ void CudaTemplates::contract(cudaStream_t stream, const std::uint16_t* weights,
                         .norm = layer.slots.norm_after_mlp,
                         .stream = chunk.residual,
                         .output = chunk.output,
-                        .next = bf16(next_input) + chunk.rows.first * hidden_},
+                        .next = bf16(next_input) + chunk.rows.first * hidden_,
+                        .fp8 = chunk.fp8},
                        workspace);
 }
 
@@ -82,12 +102,14 @@ void CudaTemplates::rebuild_output(cudaStream_t stream, const std::uint16_t* wei
   const CudaLayer& layer = chunk.layer;
   if (!layer.slots.norm_after_mlp.exists()) return;
   const std::int64_t width = layer.shape.intermediate;
-  std::uint16_t* activation = bf16(workspace + space_.activation.count());
-  cuda::activate(stream, layer.shape.activation, rows_of(layer, chunk.gate_up), chunk.rows.count,
-                 width, activation);
-  gemm_.forward(stream, {chunk.rows.count, width, hidden_}, activation,
-                weights + layer.slots.down.weight.offset, vector_of(weights, layer.slots.down.bias),
-                nullptr, chunk.output, workspace + space_.gemm.count());
+  multiply(stream, weights,
+           {.size = {chunk.rows.count, width, hidden_},
+            .x = activate(stream, chunk, workspace),
+            .projection = layer.slots.down,
+            .addend = nullptr,
+            .y = chunk.output,
+            .fp8 = chunk.fp8},
+           workspace);
 }
 
 void CudaTemplates::feed_forward(cudaStream_t stream, const std::uint16_t* weights,
@@ -141,31 +163,30 @@ void CudaTemplates::backward_chunk(cudaStream_t stream, const std::uint16_t* wei
   const std::int64_t tokens = chunk.rows.count, width = layer.shape.intermediate;
   const CudaGemm::Size in{tokens, hidden_, layer.expanded()}, out{tokens, width, hidden_};
   const Projection& expansion = layer.expansion();
-  std::byte* gemm = workspace + space_.gemm.count();
   std::uint16_t* activation = bf16(workspace + space_.activation.count());
   std::uint16_t* d_gate_up = bf16(workspace + space_.d_gate_up.count());
 
   const std::uint16_t* d =
       branch_gradient(stream, norm_input(weights, slots.norm_after_mlp, chunk.output, tokens),
                       slots.norm_after_mlp, d_stream, gradient, into, workspace);
-  gemm_.input_gradient(stream, out, d, weights + slots.down.weight.offset, activation, gemm);
+  const ResultGradient d_out = result_gradient(stream, out, d, chunk.fp8, workspace);
+  multiply_back(stream, weights, d_out, slots.down.weight, activation, workspace);
   cuda::activate_backward(stream, layer.shape.activation, rows_of(layer, chunk.gate_up), activation,
                           tokens, width,
                           {.d_gate = d_gate_up,
                            .d_up = layer.gated() ? d_gate_up + width : d_gate_up,
                            .stride = layer.expanded(),
                            .activation = activation});
-  gemm_.weight_gradient(stream, out, d, activation, gradient + slots.down.weight.offset, first,
-                        gemm);
+  add_weight_gradient(stream, d_out, activation, slots.down.weight, gradient, first, workspace);
   bias_gradient(stream, slots.down.bias, d, tokens, hidden_, gradient, into, workspace);
   const NormInput norm = norm_input(weights, slots.norm_before_mlp, chunk.residual, tokens);
   const std::uint16_t* normed = normalize(stream, norm, workspace);
-  gemm_.weight_gradient(stream, in, d_gate_up, normed, gradient + expansion.weight.offset, first,
-                        gemm);
+  const ResultGradient d_in = result_gradient(stream, in, d_gate_up, chunk.fp8, workspace);
+  add_weight_gradient(stream, d_in, normed, expansion.weight, gradient, first, workspace);
   bias_gradient(stream, expansion.bias, d_gate_up, tokens, layer.expanded(), gradient, into,
                 workspace);
-  gemm_.input_gradient(stream, in, d_gate_up, weights + expansion.weight.offset,
-                       workspace + space_.d_normed.count(), gemm);
+  multiply_back(stream, weights, d_in, expansion.weight, workspace + space_.d_normed.count(),
+                workspace);
   add_norm_backward(stream, norm, slots.norm_before_mlp, gradient, into, d_stream, workspace);
 }
 

@@ -27,7 +27,7 @@ const planner::Job& checked(const planner::Job& job) {
 }  // namespace
 
 void CudaTemplates::require_computable(const planner::Job& job) {
-  if (job.compute != planner::ComputeType::bf16) {
+  if (job.compute == planner::ComputeType::fp32) {
     throw BadRequest(
         "compute: the cuda backend computes in bf16 (fp32 accumulation): use compute=bf16");
   }
@@ -41,7 +41,26 @@ void CudaTemplates::require_computable(const planner::Job& job) {
                      ", which the cuda backend does not compute: use --backend host");
   }
   require_computable_experts(job.model);
+  require_computable_delta_net(job.model);
   require_whole_tensors(job.model);
+}
+
+void CudaTemplates::require_computable_delta_net(const planner::ModelShape& shape) {
+  if (!shape.delta_net) return;
+  const planner::DeltaNet& net = *shape.delta_net;
+  for (const auto& [field, dim] : {std::pair{"linear_key_head_dim", net.key_dim},
+                                   std::pair{"linear_value_head_dim", net.value_dim}}) {
+    if (dim % cuda::kDeltaHeadStep == 0 && dim <= cuda::kMostDeltaHead) continue;
+    throw BadRequest(std::string("model.") + field + ": the cuda backend computes multiples of " +
+                     std::to_string(cuda::kDeltaHeadStep) + " up to " +
+                     std::to_string(cuda::kMostDeltaHead) + ", and the model has " +
+                     std::to_string(dim) + ": use --backend host");
+  }
+  if (planner::delta_row(net) % 8 != 0) {
+    throw BadRequest(
+        "model.linear_num_value_heads: the cuda backend needs a multiple of 4, and the model has " +
+        std::to_string(net.value_heads) + ": use --backend host");
+  }
 }
 
 /// RoPE tables on the device, one behind the other: the only memory outside the arenas besides the
@@ -132,7 +151,10 @@ void CudaTemplates::make_layers() {
     planner::Job uniform = job_;
     uniform.model = planner::uniform_shape(job_.model, kind);
     const planner::LayerKind& of = uniform.model.kinds.front();
-    CudaLayer layer{.shape = uniform.model, .slots = block_slots(uniform.model), .tables = {}};
+    CudaLayer layer{.shape = uniform.model,
+                    .slots = block_slots(uniform.model),
+                    .layout = planner::block_record(job_, kind),
+                    .tables = {}};
     if (of.rotary) {
       const planner::RotaryTable& table = job_.model.rotary[*of.rotary];
       layer.tables = tables_->views[*of.rotary];
@@ -140,7 +162,9 @@ void CudaTemplates::make_layers() {
     }
     if (documents && of.window && *of.window < job_.seq_len) layer.window_in_documents = of.window;
     // Kinds without a layer have no attention either.
-    if (planner::layers_of_kind(job_.model, kind) > 0) layer.attention = attention_of(uniform);
+    if (planner::layers_of_kind(job_.model, kind) > 0 && !layer.is_delta_net()) {
+      layer.attention = attention_of(uniform);
+    }
     layer.unwritten = unwritten_ranges(uniform.model);
     check_layer(layer);
     layers_.push_back(std::move(layer));
@@ -159,6 +183,10 @@ void CudaTemplates::check_layer(const CudaLayer& layer) const {
             follows(slots.experts.gate.weight, slots.experts.up.weight) &&
             follows(slots.experts.gate.bias, slots.experts.up.bias),
         "q, k, v and gate, up are adjacent");
+  check(!slots.delta.exist() || (follows(slots.v.weight, slots.attention_gate.weight) &&
+                                 follows(slots.attention_gate.weight, slots.delta.beta.weight) &&
+                                 follows(slots.delta.beta.weight, slots.delta.decay.weight)),
+        "the projections of a gated delta net are adjacent");
   const std::int64_t experts = layer.shape.experts ? layer.shape.experts->count : 0;
   const cuda::RopeShape heads = rope_shape(all_tokens(), nullptr);
   const std::int64_t wide = 2 * layer.shape.intermediate;
@@ -193,7 +221,7 @@ std::string CudaTemplates::numerics() const {
   }
   return gemm_.numerics(gemm_keys(job_)) + ", cudnn " + std::to_string(cudnn_.version()) +
          ", attention " + (attention.empty() ? "over kept keys" : attention) + ", kernels 1" +
-         (job_.model.experts ? ", experts 1" : "");
+         (job_.model.experts ? ", experts 1" : "") + (job_.model.delta_net ? ", delta net 1" : "");
 }
 
 void CudaTemplates::embed_forward(cudaStream_t stream, const std::uint16_t* weights,

@@ -11,9 +11,14 @@
 #include <vector>
 
 #include "engine/cuda/attention/attention.hpp"
+#include "engine/cuda/kernels/delta_conv.hpp"
+#include "engine/cuda/kernels/delta_gates.hpp"
+#include "engine/cuda/kernels/delta_rule.hpp"
+#include "engine/cuda/kernels/gated_norm.hpp"
 #include "engine/cuda/kernels/into.hpp"
 #include "engine/cuda/kernels/loss.hpp"
 #include "engine/cuda/kernels/norm.hpp"
+#include "engine/cuda/kernels/quantize.hpp"
 #include "engine/cuda/kernels/rope.hpp"
 #include "engine/cuda/kernels/routes.hpp"
 #include "engine/cuda/layers/layer_kind.hpp"
@@ -46,7 +51,8 @@ struct CudaRecord {
   }
 };
 
-/// Keys and values of one sequence that one block keeps in device memory for later tokens.
+/// What one block keeps of one sequence in device memory for later tokens: keys and values, or what
+/// planner::kept_bytes says of a gated delta net.
 struct CudaKeptKeys {
   std::uint16_t* data;  ///< Rotated keys, then values: [seq_len, kv_heads * head_dim] each.
   std::int64_t first;   ///< Number of the sequence's tokens whose keys and values are kept already.
@@ -83,6 +89,7 @@ class CudaTemplates {
   /// Throws the BadRequest that the constructor would throw for `job`; needs no GPU.
   static void require_computable(const planner::Job& job);
   static void require_computable_experts(const planner::ModelShape& shape);
+  static void require_computable_delta_net(const planner::ModelShape& shape);
 
   /// Forward pass of the embedding: output [count, hidden] = its row for each of `count` tokens
   /// (~id where a document begins).
@@ -188,6 +195,39 @@ class CudaTemplates {
                      std::int64_t tokens, std::int64_t columns, float* gradient, cuda::Into into,
                      std::byte* workspace) const;
 
+  // Defined in engine/cuda/layers/block_products.cpp: products of a block's projections, with bf16
+  // or FP8 operands.
+  [[nodiscard]] bool in_fp8(const CudaRecord& record) const {
+    return job_.computes_in_fp8(record.layer);
+  }
+  /// One projection y = x W^T (+ bias) (+ addend).
+  struct Multiplied {
+    CudaGemm::Size size;
+    const void* x;  ///< bf16; null for FP8 where the workspace has the quantized x already.
+    const Projection& projection;
+    const void* addend;  ///< May be null.
+    void* y;
+    bool fp8;
+  };
+  void multiply(cudaStream_t stream, const std::uint16_t* weights, const Multiplied& product,
+                std::byte* workspace);
+  /// Gradient d of a projection's result, bf16 [tokens, out], ready for both products with it.
+  struct ResultGradient {
+    const std::uint16_t* d;
+    CudaGemm::Size size;
+    bool fp8;
+  };
+  /// Quantizes d for FP8 products; the workspace holds one such gradient at a time.
+  [[nodiscard]] ResultGradient result_gradient(cudaStream_t stream, CudaGemm::Size size,
+                                               const std::uint16_t* d, bool fp8,
+                                               std::byte* workspace) const;
+  /// Adds the gradient of the weight at `weight` to `gradient`, or writes it there.
+  void add_weight_gradient(cudaStream_t stream, const ResultGradient& d, const std::uint16_t* x,
+                           const Slot& weight, float* gradient, bool first, std::byte* workspace);
+  void multiply_back(cudaStream_t stream, const std::uint16_t* weights, const ResultGradient& d,
+                     const Slot& weight, void* d_x, std::byte* workspace);
+  [[nodiscard]] cuda::Quantized fp8_at(Bytes values, Bytes scales, std::byte* workspace) const;
+
   // Defined in engine/cuda/layers/branches.cpp: a sublayer's output on its way into the residual
   // stream, through a norm and a factor if the model has them.
   [[nodiscard]] bool changes_branch(const Slot& norm) const {
@@ -202,6 +242,7 @@ class CudaTemplates {
     const std::uint16_t* stream;  ///< Residual stream that it joins.
     std::uint16_t* output;        ///< Place of the result, where it does not just join.
     std::uint16_t* next;          ///< Residual stream behind.
+    bool fp8 = false;             ///< Whether operands are FP8 (Multiplied).
   };
   void multiply_onto_stream(cudaStream_t stream, const std::uint16_t* weights,
                             const BranchProduct& product, std::byte* workspace);
@@ -269,6 +310,38 @@ class CudaTemplates {
   void backward_switch(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
                        cuda::Into into, const CudaLayer& layer, std::byte* workspace) const;
 
+  // Defined in engine/cuda/layers/delta_half.cpp.
+  /// Arguments of a gated delta net's kernels for tokens of a call.
+  struct DeltaCall {
+    cuda::DeltaConvShape conv;
+    cuda::DeltaGates gates;
+    cuda::DeltaRule rule;
+    cuda::GatedNorm norm;
+    const std::uint16_t* rows;  ///< Projections.
+  };
+  [[nodiscard]] DeltaCall delta_call(const std::uint16_t* weights, const CudaRecord& record,
+                                     std::int64_t tokens, std::byte* workspace) const;
+  [[nodiscard]] std::byte* delta_at(std::byte* workspace, Bytes offset) const {
+    return workspace + (space_.delta_begin + offset).count();
+  }
+  void project_delta(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
+                     std::int64_t tokens, std::byte* workspace);
+  void mix_inputs(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
+                  const DeltaCall& call, std::byte* workspace) const;
+  void mix(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
+           std::byte* workspace);
+  void mix_kept(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
+                const CudaKeptKeys& kept, std::byte* workspace);
+  /// The rule's output as the o projection takes it.
+  [[nodiscard]] const std::uint16_t* normed_mix(cudaStream_t stream, const std::uint16_t* weights,
+                                                const CudaRecord& record, std::int64_t tokens,
+                                                std::byte* workspace) const;
+  void backward_mix(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
+                    cuda::Into into, const CudaRecord& record, std::byte* workspace);
+  void backward_delta(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
+                      cuda::Into into, const CudaRecord& record, std::uint16_t* d_stream,
+                      std::byte* workspace);
+
   // Defined in engine/cuda/layers/rotation.cpp.
   void rotate(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
               Span span, const std::int32_t* starts, std::byte* rotated) const;
@@ -284,6 +357,7 @@ class CudaTemplates {
     const std::uint16_t* residual;
     std::uint16_t* gate_up;
     std::uint16_t* output;  ///< Output of the MLP, where a norm follows it.
+    bool fp8;
   };
   [[nodiscard]] MlpChunk mlp_chunk(const CudaRecord& record, Span rows, std::byte* workspace) const;
   template <class Body>
@@ -293,6 +367,9 @@ class CudaTemplates {
               std::byte* workspace);
   void contract(cudaStream_t stream, const std::uint16_t* weights, const MlpChunk& chunk,
                 std::byte* next_input, std::byte* workspace);
+  /// Activation of a chunk, bf16 in the workspace; null where it was quantized to FP8 instead.
+  [[nodiscard]] const std::uint16_t* activate(cudaStream_t stream, const MlpChunk& chunk,
+                                              std::byte* workspace) const;
   /// Computes a chunk's output again where a norm's backward pass reads it.
   void rebuild_output(cudaStream_t stream, const std::uint16_t* weights, const MlpChunk& chunk,
                       std::byte* workspace);

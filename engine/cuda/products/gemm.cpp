@@ -82,4 +82,59 @@ void CudaGemm::weight_gradient(cudaStream_t stream, Size size, const void* d_y, 
            {.a = x, .b = d_y, .addend = first ? nullptr : d_weight, .d = d_weight}, workspace);
 }
 
+// The operands' usual order. NOLINTNEXTLINE(bugprone-easily-swappable-parameters)
+void CudaGemm::forward_fp8(cudaStream_t stream, Size size, Fp8Matrix x, Fp8Matrix weight,
+                           const void* addend, void* y, void* workspace) {
+  plan_for({.product = GemmProduct::forward,
+            .tokens = size.tokens,
+            .in = size.in,
+            .out = size.out,
+            .adds = addend != nullptr,
+            .fp8 = true})
+      .run(*handle_, stream,
+           {.a = weight.values,
+            .b = x.values,
+            .addend = addend,
+            .a_scales = weight.scales,
+            .b_scales = x.scales,
+            .d = y},
+           workspace);
+}
+
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters)
+void CudaGemm::input_gradient_fp8(cudaStream_t stream, Size size, Fp8Matrix d_y, Fp8Matrix weight,
+                                  void* d_x, void* workspace) {
+  plan_for({.product = GemmProduct::input_gradient,
+            .tokens = size.tokens,
+            .in = size.in,
+            .out = size.out,
+            .fp8 = true})
+      .run(*handle_, stream,
+           {.a = weight.values,
+            .b = d_y.values,
+            .a_scales = weight.scales,
+            .b_scales = d_y.scales,
+            .d = d_x},
+           workspace);
+}
+
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters)
+void CudaGemm::weight_gradient_fp8(cudaStream_t stream, Size size, Fp8Matrix d_y, Fp8Matrix x,
+                                   float* d_weight, bool first, void* workspace) {
+  plan_for({.product = GemmProduct::weight_gradient,
+            .tokens = size.tokens,
+            .in = size.in,
+            .out = size.out,
+            .adds = !first,
+            .fp8 = true})
+      .run(*handle_, stream,
+           {.a = x.values,
+            .b = d_y.values,
+            .addend = first ? nullptr : d_weight,
+            .a_scales = x.scales,
+            .b_scales = d_y.scales,
+            .d = d_weight},
+           workspace);
+}
+
 }  // namespace sluice::engine

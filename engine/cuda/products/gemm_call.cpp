@@ -67,10 +67,43 @@ GemmCall::Preference GemmCall::make_preference() {
   return owned;
 }
 
+/// Operands of one byte, each with the dimension that is summed over innermost, as FP8 products of
+/// sm_90 take them. A weight has a scale for every block of 128 x 128, other operands for every 128
+/// elements of that dimension.
+void GemmCall::describe_fp8() {
+  set(description_.get(), CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T);
+  set(description_.get(), CUBLASLT_MATMUL_DESC_TRANSB, CUBLAS_OP_N);
+  const auto sizes = [&](std::int64_t m, std::int64_t n, std::int64_t k, cudaDataType_t result) {
+    a_ = make_layout(CUDA_R_8F_E4M3, k, m);
+    b_ = make_layout(CUDA_R_8F_E4M3, k, n);
+    d_ = make_layout(result, m, n);
+  };
+  switch (key_.product) {
+    case GemmProduct::forward:  // y^T [out, T] = W [out, in] x^T [in, T]
+      sizes(key_.out, key_.tokens, key_.in, CUDA_R_16BF);
+      break;
+    case GemmProduct::input_gradient:  // d_x^T [in, T] = W^T [in, out] d_y^T [out, T]
+      sizes(key_.in, key_.tokens, key_.out, CUDA_R_16BF);
+      break;
+    case GemmProduct::weight_gradient:  // d_W^T [in, out] = x^T [in, T] d_y [T, out]
+      sizes(key_.in, key_.out, key_.tokens, CUDA_R_32F);
+      break;
+  }
+  constexpr std::int32_t kBlocks = CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
+  constexpr std::int32_t kVectors = CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F;
+  set(description_.get(), CUBLASLT_MATMUL_DESC_A_SCALE_MODE,
+      key_.product == GemmProduct::weight_gradient ? kVectors : kBlocks);
+  set(description_.get(), CUBLASLT_MATMUL_DESC_B_SCALE_MODE, kVectors);
+}
+
 GemmCall::GemmCall(const GemmKey& key) : key_(key) {
   cublasLtMatmulDesc_t description = nullptr;
   check_blas(cublasLtMatmulDescCreate(&description, CUBLAS_COMPUTE_32F, CUDA_R_32F), "a product");
   description_.reset(description);
+  if (key.fp8) {
+    describe_fp8();
+    return;
+  }
   const auto operations = [&](cublasOperation_t a, cublasOperation_t b) {
     set(description, CUBLASLT_MATMUL_DESC_TRANSA, a);
     set(description, CUBLASLT_MATMUL_DESC_TRANSB, b);
@@ -129,6 +162,12 @@ cublasStatus_t GemmCall::enqueue(const BlasHandle& handle, cudaStream_t stream,
   check((operands.bias != nullptr) == key_.bias && (operands.addend != nullptr) == key_.adds,
         "a product has the operands of its key");
   if (key_.bias) set(description_.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, operands.bias);
+  check((operands.a_scales != nullptr) == key_.fp8 && (operands.b_scales != nullptr) == key_.fp8,
+        "an FP8 product has scales");
+  if (key_.fp8) {
+    set(description_.get(), CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, operands.a_scales);
+    set(description_.get(), CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, operands.b_scales);
+  }
   const float alpha = 1;
   const float beta = key_.adds ? 1 : 0;
   const auto choice = std::bit_cast<cublasLtMatmulAlgo_t>(algorithm);

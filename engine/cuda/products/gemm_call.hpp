@@ -44,6 +44,9 @@ struct GemmOperands {
   const void* b = nullptr;
   const void* bias = nullptr;    ///< Bias [out]; null unless GemmKey::bias is set.
   const void* addend = nullptr;  ///< Matrix that is added; null unless GemmKey::adds is set.
+  /// Scales of A and B, fp32; null unless GemmKey::fp8 is set.
+  const float* a_scales = nullptr;
+  const float* b_scales = nullptr;
   void* d = nullptr;
 };
 
@@ -80,6 +83,7 @@ class GemmCall {
   using Preference = std::unique_ptr<std::remove_pointer_t<cublasLtMatmulPreference_t>,
                                      Destroy<cublasLtMatmulPreferenceDestroy>>;
 
+  void describe_fp8();
   static Layout make_layout(cudaDataType_t type, std::int64_t rows, std::int64_t cols);
   static Preference make_preference();
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "engine/host/unit_slots.hpp"
+#include "planner/scratch/delta_scratch.hpp"
 
 namespace sluice::engine {
 namespace {
@@ -12,10 +13,18 @@ struct Linear {
   std::int64_t tokens, in, out;
   /// Whether the forward product has a bias, and whether it is added onto a matrix.
   bool bias, adds;
+  bool fp8 = false;
 };
 
 void add_products(const Linear& linear, std::set<GemmKey>& keys) {
-  GemmKey key{GemmProduct::forward, linear.tokens, linear.in, linear.out, linear.bias, linear.adds};
+  // A bias of an FP8 product is added by a kernel of its own.
+  GemmKey key{.product = GemmProduct::forward,
+              .tokens = linear.tokens,
+              .in = linear.in,
+              .out = linear.out,
+              .bias = linear.bias && !linear.fp8,
+              .adds = linear.adds,
+              .fp8 = linear.fp8};
   keys.insert(key);
   key.bias = key.adds = false;
   key.product = GemmProduct::input_gradient;
@@ -50,7 +59,7 @@ const char* to_string(GemmProduct product) {
 std::string to_string(const GemmKey& key) {
   return std::string(to_string(key.product)) + " " + std::to_string(key.tokens) + " x " +
          std::to_string(key.in) + " x " + std::to_string(key.out) + (key.bias ? " with bias" : "") +
-         (key.adds ? " onto a matrix" : "");
+         (key.adds ? " onto a matrix" : "") + (key.fp8 ? " in FP8" : "");
 }
 
 GemmElements elements_of(const GemmKey& key) {
@@ -73,20 +82,26 @@ Bytes output_element(GemmProduct product) {
 namespace {
 
 /// Adds the products of a block of `uniform`, a model whose layers are of one kind: q, k and v
-/// together, o onto the residual stream, gate and up together, down onto the residual stream. What
-/// a norm or a factor stands behind joins the stream in a kernel of its own. Products of routed
-/// experts do not use the library (docs/design/moe.md).
-void add_block(const planner::Job& job, const planner::ModelShape& uniform,
-               std::set<GemmKey>& keys) {
+/// together, with all other projections of a gated delta net, o onto the residual stream, gate and
+/// up together, down onto the residual stream. What a norm or a factor stands behind joins the
+/// stream in a kernel of its own. Products of routed experts do not use the library
+/// (docs/design/moe.md).
+void add_block(const planner::Job& job, const planner::ModelShape& uniform, std::set<GemmKey>& keys,
+               bool fp8) {
   const BlockSlots slots = block_slots(uniform);
   const std::int64_t tokens = job.micro_tokens(), hidden = uniform.hidden;
   const std::int64_t query = uniform.heads * uniform.head_dim;
   const std::int64_t qkv = query + 2 * uniform.kv_heads * uniform.head_dim;
   const bool scales = uniform.scales.residual != 1;
   const auto joins = [&](const Slot& norm) { return !norm.exists() && !scales; };
-  add_products({tokens, hidden, qkv, slots.q.bias.exists(), false}, keys);
-  if (uniform.attention_gate) add_products({tokens, hidden, query, false, false}, keys);
-  add_products({tokens, query, hidden, slots.o.bias.exists(), joins(slots.norm_after_attention)},
+  if (slots.delta.exist()) {
+    add_products({tokens, hidden, planner::delta_row(*uniform.delta_net), false, false}, keys);
+  } else {
+    add_products({tokens, hidden, qkv, slots.q.bias.exists(), false, fp8}, keys);
+    if (uniform.attention_gate) add_products({tokens, hidden, query, false, false}, keys);
+  }
+  add_products({tokens, slots.o.weight.cols, hidden, slots.o.bias.exists(),
+                joins(slots.norm_after_attention), fp8},
                keys);
   if (uniform.experts) {
     const std::int64_t shared = uniform.experts->shared_intermediate;
@@ -98,8 +113,8 @@ void add_block(const planner::Job& job, const planner::ModelShape& uniform,
   const std::int64_t wide = (planner::has_gate(uniform.activation) ? 2 : 1) * uniform.intermediate;
   for (const std::int64_t count : chunk_sizes(tokens, job.mlp_tokens())) {
     const bool adds = joins(slots.norm_after_mlp), bias = slots.down.bias.exists();
-    add_products({count, hidden, wide, slots.up.bias.exists(), false}, keys);
-    add_products({count, uniform.intermediate, hidden, bias, adds}, keys);
+    add_products({count, hidden, wide, slots.up.bias.exists(), false, fp8}, keys);
+    add_products({count, uniform.intermediate, hidden, bias, adds, fp8}, keys);
   }
 }
 
@@ -111,7 +126,10 @@ std::vector<GemmKey> gemm_keys(const planner::Job& job) {
   std::set<GemmKey> keys;
   for (std::size_t kind = 0; kind < shape.kinds.size(); ++kind) {
     if (planner::layers_of_kind(shape, kind) == 0) continue;
-    add_block(job, planner::uniform_shape(shape, kind), keys);
+    add_block(job, planner::uniform_shape(shape, kind), keys, false);
+    if (job.compute == planner::ComputeType::fp8) {
+      add_block(job, planner::uniform_shape(shape, kind), keys, true);
+    }
   }
   // The head's products.
   for (const std::int64_t count : chunk_sizes(tokens, std::min(job.loss_chunk, tokens))) {

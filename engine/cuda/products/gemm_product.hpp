@@ -28,6 +28,9 @@ struct GemmKey {
   std::int64_t tokens = 0, in = 0, out = 0;
   bool bias = false;  ///< Whether a bias [out] is added (epilogue).
   bool adds = false;  ///< Whether the product is added onto a matrix (beta = 1).
+  /// Whether operands are block-scaled E4M3 (docs/design/fp8.md), both stored with the dimension
+  /// that the product sums over innermost.
+  bool fp8 = false;
   friend auto operator<=>(const GemmKey&, const GemmKey&) = default;
 
   [[nodiscard]] Flops work() const {

@@ -45,6 +45,14 @@ Places places_of(const GemmKey& key) {
   return places;
 }
 
+/// Number of scales, more than an FP8 product's larger operand has.
+std::int64_t scales_of(const GemmKey& key) {
+  if (!key.fp8) return 0;
+  const GemmElements elements = elements_of(key);
+  return std::max(elements.a, elements.b) / planner::kFp8Block +
+         4 * (key.in + key.out + key.tokens);
+}
+
 std::size_t output_bytes(const GemmKey& key) {
   return static_cast<std::size_t>(elements_of(key).d * output_element(key.product).count());
 }
@@ -60,11 +68,14 @@ struct GemmRace::Buffer {
   Buffer& operator=(const Buffer&) = delete;
 
   [[nodiscard]] std::uint16_t* halves() const { return static_cast<std::uint16_t*>(memory); }
-  void fill_with_normals(cudaStream_t stream) const {
+  /// Fills the buffer with normally distributed bf16 numbers, of whose bits `mask` leaves some.
+  void fill_with_normals(cudaStream_t stream, std::uint16_t mask = 0xffff) const {
     std::vector<std::uint16_t> drawn(std::min(kDrawn, size / 2));
     std::minstd_rand engine(1);
     std::normal_distribution<float> normal;
-    for (std::uint16_t& value : drawn) value = float_to_bf16(normal(engine));
+    for (std::uint16_t& value : drawn) {
+      value = static_cast<std::uint16_t>(float_to_bf16(normal(engine)) & mask);
+    }
     check_cuda(
         cudaMemcpyAsync(memory, drawn.data(), 2 * drawn.size(), cudaMemcpyHostToDevice, stream),
         "random operands");
@@ -108,15 +119,25 @@ struct GemmRace::Entrant {
 };
 
 GemmRace::GemmRace(std::span<const GemmKey> keys) : stream_(std::make_unique<Stream>()) {
-  std::size_t read = 256, written = 256;
+  std::size_t read = 256, written = 256, scales = 0;
   for (const GemmKey& key : keys) {
     read = std::max(read, 2 * static_cast<std::size_t>(places_of(key).end));
     written = std::max(written, output_bytes(key));
+    scales = std::max(scales, static_cast<std::size_t>(scales_of(key)));
   }
   normals_ = std::make_unique<Buffer>(read);
   output_ = std::make_unique<Buffer>(written);
   workspace_ = std::make_unique<Buffer>(static_cast<std::size_t>(kGemmWorkspace.count()));
   normals_->fill_with_normals(stream_->value);
+  if (scales == 0) return;
+  // Read as E4M3, with a bit of each exponent cleared, no byte is NaN.
+  constexpr std::uint16_t kNoNan = 0xf7f7;
+  numbers_ = std::make_unique<Buffer>(read);
+  numbers_->fill_with_normals(stream_->value, kNoNan);
+  scales_ = std::make_unique<Buffer>(4 * scales);
+  const std::vector<float> ones(scales, 1.0F);
+  check_cuda(cudaMemcpy(scales_->memory, ones.data(), 4 * scales, cudaMemcpyHostToDevice),
+             "scales of operands");
 }
 
 GemmRace::~GemmRace() = default;
@@ -187,6 +208,11 @@ GemmEntry GemmRace::run(const GemmKey& key, GemmCare care) {
   GemmOperands operands{.a = normals, .b = normals + places.b, .d = output_->memory};
   if (key.bias) operands.bias = normals + places.bias;
   if (key.adds) operands.addend = onto_itself ? output_->memory : normals + places.addend;
+  if (key.fp8) {
+    operands.a = numbers_->halves();
+    operands.b = numbers_->halves() + places.b;
+    operands.a_scales = operands.b_scales = static_cast<const float*>(scales_->memory);
+  }
   check_cuda(cudaMemsetAsync(output_->memory, 0, output_bytes(key), stream_->value), "an output");
 
   std::vector<Entrant> entrants;

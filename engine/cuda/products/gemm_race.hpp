@@ -58,6 +58,8 @@ class GemmRace {
   BlasHandle handle_;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Buffer> normals_, output_, workspace_;
+  /// E4M3 numbers, and ones as their scales; null unless products have FP8 operands.
+  std::unique_ptr<Buffer> numbers_, scales_;
   bool warm_ = false;
 };
 

@@ -62,23 +62,25 @@ GemmTableId to_id(const JsonObject& json) {
 }
 
 Json to_json(const GemmKey& key, const GemmEntry& entry) {
-  return {{"product", to_string(key.product)},
-          {"tokens", key.tokens},
-          {"in", key.in},
-          {"out", key.out},
-          {"bias", key.bias},
-          {"adds", key.adds},
-          {"time_s", entry.time.count()},
-          {"first_time_s", entry.first_time.count()},
-          {"suggestion", entry.suggestion},
-          {"suggestions", entry.suggestions},
-          {"configuration", entry.configuration},
-          {"algorithm", to_hex(entry.algorithm)}};
+  Json json = {{"product", to_string(key.product)},
+               {"tokens", key.tokens},
+               {"in", key.in},
+               {"out", key.out},
+               {"bias", key.bias},
+               {"adds", key.adds},
+               {"time_s", entry.time.count()},
+               {"first_time_s", entry.first_time.count()},
+               {"suggestion", entry.suggestion},
+               {"suggestions", entry.suggestions},
+               {"configuration", entry.configuration},
+               {"algorithm", to_hex(entry.algorithm)}};
+  if (key.fp8) json["fp8"] = true;
+  return json;
 }
 
 void read_entry(const JsonObject& json, GemmTable& table) {
-  json.refuse_unknown({"product", "tokens", "in", "out", "bias", "adds", "time_s", "first_time_s",
-                       "suggestion", "suggestions", "configuration", "algorithm"});
+  json.refuse_unknown({"product", "tokens", "in", "out", "bias", "adds", "fp8", "time_s",
+                       "first_time_s", "suggestion", "suggestions", "configuration", "algorithm"});
   const GemmKey key{
       .product = planner::parse_choice(
           json.text("product"), json.where() + ": product",
@@ -87,7 +89,8 @@ void read_entry(const JsonObject& json, GemmTable& table) {
       .in = json.integer("in"),
       .out = json.integer("out"),
       .bias = json.boolean("bias"),
-      .adds = json.boolean("adds")};
+      .adds = json.boolean("adds"),
+      .fp8 = json.find_boolean("fp8").value_or(false)};
   if (table.find(key) != nullptr) json.fail("product", to_string(key) + " is there twice");
   table.add(key, {.algorithm = to_algorithm(json),
                   .configuration = json.text("configuration"),

@@ -103,9 +103,9 @@ void train(const std::string& model, const Words& words) {
               planner::format_bytes(sizes.host).c_str());
   SessionRanks ranks;
   for (int rank = 0; rank < plan.ranks; ++rank) {
+    const World world{rank, static_cast<int>(plan.ranks)};
     ranks.devices.push_back(cuda::make_device(job, sizes, sizes, static_cast<int>(plan.threads),
-                                              /*staged=*/false, std::nullopt,
-                                              {rank, static_cast<int>(plan.ranks)}));
+                                              /*staged=*/false, std::nullopt, world, world));
   }
   constexpr std::uint64_t kSeed = 11;
   SyntheticTokens tokens(job.model.vocab, kSeed);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/ranks/agreement.hpp"
+#include "engine/ranks/equal_hosts.hpp"
 #include "engine/ranks/gloo_rank.hpp"
 #include "engine/ranks/thread_ranks.hpp"
 
@@ -86,6 +87,40 @@ TEST_P(Ranks, GatherTextsOfAllLengthsByRank) {
   });
   EXPECT_EQ(lines, nothing());
   EXPECT_EQ(right.load(), 21 * size());
+}
+
+TEST(EqualHosts, HoldRunsOfEquallyManyRanks) {
+  EXPECT_EQ(equal_hosts({"a", "a", "b", "b"})->local, 2);
+  EXPECT_FALSE(equal_hosts({}));
+  EXPECT_FALSE(equal_hosts({"a", "a"}));
+  EXPECT_FALSE(equal_hosts({"a", "b"}));
+  EXPECT_FALSE(equal_hosts({"a", "b", "a", "b"}));
+  EXPECT_FALSE(equal_hosts({"a", "a", "a", "b"}));
+}
+
+TEST(EqualHosts, GatherByWayOfTheRanksOfOnePlace) {
+  if (!has_gloo()) GTEST_SKIP() << "this build has no Gloo (libgloo-dev)";
+  constexpr int kSize = 6;
+  constexpr std::size_t kRun = 10'000;
+  MemoryBoard board;
+  std::atomic<int> right{0};
+  std::vector<std::thread> all;
+  for (int rank = 0; rank < kSize; ++rank) {
+    all.emplace_back([&, rank] {
+      GlooRank mine({rank, kSize}, board, {.hosts = {"a", "a", "b", "b", "c", "c"}});
+      std::vector<std::byte> whole(kSize * kRun), expected(kSize * kRun);
+      for (std::size_t i = 0; i < whole.size(); ++i) {
+        const int from = static_cast<int>(i / kRun);
+        expected[i] = value_of(from, from, i);
+        if (from == rank) whole[i] = expected[i];
+      }
+      mine.fabric().all_gather(runs_of(whole, kSize));
+      right += whole == expected ? 1 : 0;
+      mine.control().barrier();
+    });
+  }
+  for (std::thread& each : all) each.join();
+  EXPECT_EQ(right.load(), kSize);
 }
 
 TEST_P(Ranks, AllGatherWritesEachRunToAllAndChangesNoOwnRun) {

@@ -23,6 +23,15 @@ planner::Plan plain_plan(const planner::Job& job) {
   return planner::uniform_plan(job, planner::UnitPlan{}, 1);
 }
 
+TEST(Fp8PlanInvariance, RandomPlansGiveTheBitsOfThePlainPlan) {
+  const planner::Job job = fp8_job();
+  const Outcome expected = run_plan(job, plain_plan(job), 2);
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    const planner::Plan plan = planner::random_plan(job, first_seed() * 1000 + i);
+    EXPECT_EQ(run_plan(job, plan, 2), expected) << describe(plan);
+  }
+}
+
 class PlanInvariance : public ::testing::TestWithParam<std::size_t> {
  protected:
   planner::Job job() const { return small_jobs()[GetParam()].job; }

@@ -191,7 +191,7 @@ TEST(Families, QwenHybridsHaveDeltaNetsOnDiskHeadByHead) {
                        .block = 30,
                        .step = 30}));
   EXPECT_EQ(unsupported_by_host(five), std::nullopt);
-  EXPECT_EQ(unsupported_by_cuda(five), "gated delta net layers");
+  EXPECT_EQ(unsupported_by_cuda(five), std::nullopt);
   EXPECT_REFUSED(small("qwen3_next", 4, R"("linear_conv_kernel_dim": 3)"),
                  "linear_conv_kernel_dim");
   EXPECT_REFUSED(small("qwen3_next", 4, R"("linear_num_key_heads": 5)"), "linear_num_key_heads");
@@ -302,8 +302,6 @@ TEST(Support, BothBackendsComputeEveryFamilyButThese) {
   const std::map<std::string, std::string> host = {{"gemma4_text", "heads of several sizes"}};
   std::map<std::string, std::string> cuda = host;
   cuda["deepseek_v2"] = cuda["deepseek_v3"] = cuda["glm4_moe_lite"] = "latent attention";
-  cuda["qwen3_next"] = cuda["qwen3_5_text"] = cuda["qwen3_5_moe_text"] = "gated delta net layers";
-  cuda["ernie4_5_moe"] = "a router of biased softmax scores";
   const std::map<std::string, std::string> published = {{"deepseek_v2", "deepseek-v2-lite"},
                                                         {"gemma4_text", "gemma-4-31b"},
                                                         {"deepseek_v3", "deepseek-v3"},
@@ -322,11 +320,11 @@ TEST(Support, BothBackendsComputeEveryFamilyButThese) {
 }
 
 TEST(Support, NamesThePartThatIsMissing) {
-  ModelShape delta = small("llama", 2);
-  delta.kinds.front().mixer = Mixer::gated_delta_net;
-  EXPECT_EQ(unsupported_by_cuda(delta), "gated delta net layers");
-  EXPECT_REFUSED((require_computed_by_cuda(delta), 0),
-                 "llama has gated delta net layers, which the cuda backend does not compute");
+  ModelShape factored = small("llama", 2);
+  factored.layer_factor = true;
+  EXPECT_EQ(unsupported_by_cuda(factored), "factors of layers");
+  EXPECT_REFUSED((require_computed_by_cuda(factored), 0),
+                 "llama has factors of layers, which the cuda backend does not compute");
   ModelShape sandwiched = small("gpt_oss", 2);
   sandwiched.norms.after_mlp = true;
   EXPECT_EQ(unsupported_by_cuda(sandwiched),

@@ -38,11 +38,13 @@ std::unique_ptr<Session> open_ranks(const planner::Job& job, const planner::Plan
   const ArenaSizes sizes{graph.layout.device_bytes, graph.layout.host_bytes};
   SessionRanks ranks;
   for (int rank = 0; rank < plan.ranks; ++rank) {
+    const World world{rank, static_cast<int>(plan.ranks)};
     ranks.devices.push_back(std::make_unique<CudaDevice>(
         job, CudaDeviceSettings{.arenas = sizes,
                                 .capacity = sizes,
                                 .threads = static_cast<int>(plan.threads),
-                                .world = {rank, static_cast<int>(plan.ranks)}}));
+                                .world = world,
+                                .here = world}));
   }
   return std::make_unique<Session>(
       job, graph, std::move(ranks), tokens, [&](std::int64_t) { return job.optimizer.lr; },

@@ -52,6 +52,15 @@ const std::string kQwenMixture =
     std::string(kMixture) +
     R"(, "num_experts": 8, "shared_expert_intermediate_size": 416, "mlp_only_layers": [1])";
 
+/// Heads of gated delta nets, and of attention, of which a quarter turns.
+const std::string kHybrid =
+    R"("linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 64,
+       "linear_value_head_dim": 32, "full_attention_interval": 2, "partial_rotary_factor": 0.25)";
+const std::string kHybridMixture =
+    kHybrid + ", " + kMixture + R"(, "num_experts": 8, "shared_expert_intermediate_size": 416)";
+const std::string kErnieMixture =
+    std::string(R"("moe_k": 2, "moe_intermediate_size": 352, "moe_num_experts": 8)");
+
 const std::vector<SmallModel>& small_models() {
   static const std::vector<SmallModel> models = {
       {"gpt_oss", "gpt_oss", 2,
@@ -77,6 +86,10 @@ const std::vector<SmallModel>& small_models() {
       {"ernie4_5", "ernie4_5", 1, ""},
       {"qwen2_moe", "qwen2_moe", 2, kQwenMixture.c_str()},
       {"glm4_moe", "glm4_moe", 2, kGlmMixture.c_str()},
+      {"ernie4_5_moe", "ernie4_5_moe", 2, kErnieMixture.c_str()},
+      {"qwen3_5", "qwen3_5_text", 2, kHybrid.c_str()},
+      {"qwen3_next", "qwen3_next", 2, kHybridMixture.c_str()},
+      {"qwen3_5_moe", "qwen3_5_moe_text", 2, kHybridMixture.c_str()},
   };
   return models;
 }
@@ -128,6 +141,29 @@ TEST(CudaFamilyShapes, AreComputableWithoutAskingAGpu) {
     job.attention = planner::AttentionSpan::document;
     EXPECT_NO_THROW(CudaTemplates::require_computable(job)) << model.name;
   }
+}
+
+TEST(CudaFamilyShapes, OfGatedDeltaNetsThatKernelsDoNotComputeAreRefusedByTheField) {
+  const auto refusal = [](auto change) {
+    planner::Job job = job_of(shape_of({"qwen3_5", "qwen3_5_text", 2, kHybrid.c_str()}));
+    change(*job.model.delta_net);
+    try {
+      CudaTemplates::require_computable(job);
+    } catch (const BadRequest& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refusal([](planner::DeltaNet&) {}), "");
+  EXPECT_NE(refusal([](planner::DeltaNet& net) { net.key_dim = 24; }).find("linear_key_head_dim"),
+            std::string::npos);
+  EXPECT_NE(
+      refusal([](planner::DeltaNet& net) { net.value_dim = 144; }).find("linear_value_head_dim"),
+      std::string::npos);
+  EXPECT_NE(refusal([](planner::DeltaNet& net) {
+              net.value_heads = net.key_heads = 2;
+            }).find("linear_num_value_heads"),
+            std::string::npos);
 }
 
 class CudaBlockParts : public CudaFamilies {

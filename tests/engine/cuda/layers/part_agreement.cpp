@@ -37,7 +37,7 @@ std::vector<double> output_in_parts(cudaStream_t stream, const planner::Job& job
   const planner::BlockRecord layout = planner::block_record(job);
   const DeviceArray<std::byte> full((layout.all_bytes - layout.input_bytes).count());
   const DeviceArray<std::byte> workspace(planner::cuda_workspace(job).total.count());
-  const DeviceArray<std::uint16_t> kept(2 * job.seq_len * job.model.kv_heads * job.model.head_dim);
+  const DeviceArray<std::uint16_t> kept(planner::kept_bytes(job, block.layer).count() / 2);
   const DeviceArray<std::uint16_t> extended(job.seq_len * hidden);
   std::int64_t first = 0;
   for (const std::int64_t count : {64, 1, 50, 13}) {

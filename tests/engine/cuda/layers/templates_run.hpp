@@ -71,7 +71,12 @@ inline Halves test_weights(const planner::Job& job, std::size_t unit) {
     // What multiplies is near 1; sinks are too.
     const bool near_zero = tensor.name.ends_with("bias") || (job.model.norms.one_plus_weight &&
                                                              tensor.name.ends_with("norm.weight"));
-    const Halves values = random.halves(tensor.size(), 0.1F, near_zero ? 0.0F : 1.0F);
+    // Decays of e^-0.02 or so, by which a state outlives a chunk.
+    const bool rate = tensor.role == planner::TensorRole::delta_log_rate;
+    const Halves values = random.halves(tensor.size(), 0.1F,
+                                        rate        ? -4.0F
+                                        : near_zero ? 0.0F
+                                                    : 1.0F);
     std::copy(values.begin(), values.end(), high.begin() + tensor.offset);
   }
   return high;

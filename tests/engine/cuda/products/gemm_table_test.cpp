@@ -117,6 +117,22 @@ TEST(GemmKeys, OfAJobWhoseChunksDivideItsTokensHaveNoShorterChunk) {
   EXPECT_EQ(gemm_keys(job).size(), 5U * 4);
 }
 
+TEST(GemmKeys, OfAGatedDeltaNetAreAllItsProjectionsInOneAndTheOneBehind) {
+  planner::Job job = small_job();
+  job.loss_chunk = 96;
+  job.model.qkv_bias = false;
+  job.model.kinds = {{.rotary = std::nullopt, .mixer = planner::Mixer::gated_delta_net}};
+  job.model.delta_net =
+      planner::DeltaNet{.key_heads = 2, .value_heads = 4, .key_dim = 16, .value_dim = 32};
+  const std::vector<GemmKey> keys = gemm_keys(job);
+  EXPECT_EQ(keys.size(), 5U * 4);
+  // q, k: 32 each; v and the gate: 128 each; rates and decays: 4 each.
+  for (const GemmKey& key : {GemmKey{GemmProduct::forward, 96, 128, 328, false, false},
+                             GemmKey{GemmProduct::forward, 96, 128, 128, false, true}}) {
+    EXPECT_EQ(std::ranges::count(keys, key), 1) << to_string(key);
+  }
+}
+
 TEST(GemmKeys, OfAnMlpInChunksAreThoseOfAChunkAndOfTheRest) {
   planner::Job job = small_job();
   job.loss_chunk = 96;

@@ -1,0 +1,282 @@
+// A thread block quantizes a tile of 128 x 128 elements: a thread holds 8 columns of 8 rows, so
+// that 16 neighbouring lanes hold 8 whole rows of the tile. Transposed numbers pass through shared
+// memory.
+#include <cuda_fp8.h>
+
+#include "engine/cuda/kernels/activations.cuh"
+#include "engine/cuda/kernels/quantize.hpp"
+#include "engine/cuda/kernels/vector.cuh"
+#include "engine/host/block_scale.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::engine::cuda {
+namespace {
+
+constexpr int kTile = static_cast<int>(kScaleBlock);
+constexpr int kThreads = 256;
+constexpr int kRows = 8;                    // Rows of a thread.
+constexpr int kRowLanes = kTile / kVector;  // Lanes that hold a row of the tile.
+constexpr int kGroups = kThreads / kRowLanes;
+
+/// Elements of a matrix in memory.
+struct Stored {
+  const std::uint16_t* x;
+  std::int64_t stride;
+  __device__ uint4 load_eight(std::int64_t row, std::int64_t column) const {
+    return load(x, row * stride + column);
+  }
+};
+
+/// Activations, computed from rows of gate and up.
+template <class Function>
+struct Activated {
+  const std::uint16_t* gate_up;
+  std::int64_t width, stride;
+  __device__ uint4 load_eight(std::int64_t row, std::int64_t column) const {
+    const std::int64_t at = row * stride + column;
+    const uint4 none = make_uint4(0, 0, 0, 0);
+    Eight gate = Eight::unpack(Function::kGated ? load(gate_up, at) : none);
+    const Eight up = Eight::unpack(load(gate_up, at + (Function::kGated ? width : 0)));
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) gate.value[i] = Function::of(gate.value[i], up.value[i]);
+    return gate.packed();
+  }
+};
+
+/// Pairwise largest magnitudes of two pairs of bf16: bits of magnitudes are ordered as numbers.
+__device__ std::uint32_t larger(std::uint32_t a, std::uint32_t b) {
+  return __vmaxu2(a & 0x7fff7fffu, b & 0x7fff7fffu);
+}
+__device__ std::uint32_t larger_half(std::uint32_t pair) { return max(pair & 0xffffu, pair >> 16); }
+
+__device__ std::uint32_t to_fp8(float a, float b, float c, float d) {
+  const auto low = __nv_cvt_float2_to_fp8x2(make_float2(a, b), __NV_SATFINITE, __NV_E4M3);
+  const auto high = __nv_cvt_float2_to_fp8x2(make_float2(c, d), __NV_SATFINITE, __NV_E4M3);
+  return static_cast<std::uint32_t>(low) | static_cast<std::uint32_t>(high) << 16;
+}
+
+struct Matrix {
+  std::int64_t rows, cols;
+};
+
+/// Scale of each of the thread's rows, or of the whole tile.
+enum class Scaling { vectors, tile };
+
+struct Tile {
+  uint4 row[kRows];
+  std::int64_t first_row, first_column;  // First element of the thread.
+  int group, lane;
+};
+
+/// Largest magnitudes of the tile's columns, of which this thread gets its eight as pairs.
+__device__ uint4 column_maxima(const Tile& tile, std::uint32_t* shared) {
+  uint4 most = make_uint4(0, 0, 0, 0);
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    most.x = larger(most.x, tile.row[r].x);
+    most.y = larger(most.y, tile.row[r].y);
+    most.z = larger(most.z, tile.row[r].z);
+    most.w = larger(most.w, tile.row[r].w);
+  }
+  auto* place = reinterpret_cast<uint4*>(shared);
+  place[tile.group * kRowLanes + tile.lane] = most;
+  __syncthreads();
+  for (int group = 0; group < kGroups; ++group) {
+    const uint4 other = place[group * kRowLanes + tile.lane];
+    most.x = larger(most.x, other.x);
+    most.y = larger(most.y, other.y);
+    most.z = larger(most.z, other.z);
+    most.w = larger(most.w, other.w);
+  }
+  __syncthreads();
+  return most;
+}
+
+__device__ std::uint32_t row_maximum(uint4 eight) {
+  std::uint32_t most = larger_half(larger(larger(eight.x, eight.y), larger(eight.z, eight.w)));
+#pragma unroll
+  for (int distance = kRowLanes / 2; distance > 0; distance /= 2) {
+    most = max(most, __shfl_xor_sync(kAllLanes, most, distance));
+  }
+  return most;
+}
+
+__device__ void store_row(const Tile& tile, int r, float inverse, Matrix matrix,
+                          std::uint8_t* values) {
+  const std::int64_t row = tile.first_row + r;
+  if (row >= matrix.rows || tile.first_column >= matrix.cols) return;
+  const Eight v = Eight::unpack(tile.row[r]);
+  const uint2 packed = make_uint2(to_fp8(v.value[0] * inverse, v.value[1] * inverse,
+                                         v.value[2] * inverse, v.value[3] * inverse),
+                                  to_fp8(v.value[4] * inverse, v.value[5] * inverse,
+                                         v.value[6] * inverse, v.value[7] * inverse));
+  *reinterpret_cast<uint2*>(values + row * matrix.cols + tile.first_column) = packed;
+}
+
+/// Value of column `i` of the eight in a row of the thread.
+__device__ float element(uint4 row, int i) {
+  const std::uint32_t pair = i < 4 ? (i < 2 ? row.x : row.y) : (i < 6 ? row.z : row.w);
+  return i % 2 == 0 ? low_half(pair) : high_half(pair);
+}
+
+/// Writes the thread's columns to `shared`, [128 columns][16 units of 8 rows]. Units are permuted
+/// by column, so that lanes write to different banks.
+__device__ void turn_columns(const Tile& tile, const float (&inverse)[kVector], uint2* shared) {
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) {
+    float v[kRows];
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) v[r] = element(tile.row[r], i) * inverse[i];
+    shared[(tile.lane * kVector + i) * kGroups + (tile.group ^ tile.lane)] =
+        make_uint2(to_fp8(v[0], v[1], v[2], v[3]), to_fp8(v[4], v[5], v[6], v[7]));
+  }
+}
+
+__device__ void store_columns(const uint2* shared, std::int64_t tile_row, std::int64_t tile_column,
+                              Matrix matrix, std::uint8_t* values) {
+  constexpr int kUnits = kGroups / 2;  // Units of 16 rows.
+  for (int at = static_cast<int>(threadIdx.x); at < kTile * kUnits; at += kThreads) {
+    const int column = at / kUnits, unit = at % kUnits;
+    const std::int64_t row = tile_row + unit * 16;
+    if (tile_column + column >= matrix.cols || row >= matrix.rows) continue;
+    const int turn = column / static_cast<int>(kVector);
+    const uint2 low = shared[column * kGroups + ((2 * unit) ^ turn)];
+    const uint2 high = shared[column * kGroups + ((2 * unit + 1) ^ turn)];
+    *reinterpret_cast<uint4*>(values + (tile_column + column) * matrix.rows + row) =
+        make_uint4(low.x, low.y, high.x, high.y);
+  }
+}
+
+/// One scale for the tile, and with it both forms.
+__device__ void quantize_tile(const Tile& tile, Matrix matrix, const QuantizedForms& forms,
+                              std::uint32_t* shared) {
+  const uint4 columns = column_maxima(tile, shared);
+  const BlockScale scale = block_scale(row_maximum(columns));
+  const auto row_block = static_cast<std::int64_t>(blockIdx.y);
+  const auto column_block = static_cast<std::int64_t>(blockIdx.x);
+  const std::int64_t row_blocks = gridDim.y, column_blocks = gridDim.x;
+  if (forms.along.values != nullptr) {
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) store_row(tile, r, scale.inverse, matrix, forms.along.values);
+    if (threadIdx.x == 0) {
+      forms.along.scales[row_block * ((column_blocks + 3) / 4 * 4) + column_block] = scale.scale;
+    }
+  }
+  if (forms.across.values == nullptr) return;
+  float inverse[kVector];
+#pragma unroll
+  for (float& each : inverse) each = scale.inverse;
+  auto* units = reinterpret_cast<uint2*>(shared);
+  turn_columns(tile, inverse, units);
+  __syncthreads();
+  store_columns(units, row_block * kTile, column_block * kTile, matrix, forms.across.values);
+  if (threadIdx.x == 0) {
+    forms.across.scales[column_block * ((row_blocks + 3) / 4 * 4) + row_block] = scale.scale;
+  }
+}
+
+/// A scale for each row of the tile, and one for each column.
+__device__ void quantize_vectors(const Tile& tile, Matrix matrix, const QuantizedForms& forms,
+                                 std::uint32_t* shared) {
+  const auto row_block = static_cast<std::int64_t>(blockIdx.y);
+  const auto column_block = static_cast<std::int64_t>(blockIdx.x);
+  if (forms.along.values != nullptr) {
+    const std::int64_t stride = (matrix.rows + 3) / 4 * 4;
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      const BlockScale scale = block_scale(row_maximum(tile.row[r]));
+      store_row(tile, r, scale.inverse, matrix, forms.along.values);
+      if (tile.lane == 0 && tile.first_row + r < matrix.rows) {
+        forms.along.scales[column_block * stride + tile.first_row + r] = scale.scale;
+      }
+    }
+  }
+  if (forms.across.values == nullptr) return;
+  const std::int64_t stride = (matrix.cols + 3) / 4 * 4;
+  const uint4 most = column_maxima(tile, shared);
+  const std::uint32_t pairs[kVector / 2] = {most.x, most.y, most.z, most.w};
+  float inverse[kVector];
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) {
+    const BlockScale scale = block_scale(i % 2 == 0 ? pairs[i / 2] & 0xffffu : pairs[i / 2] >> 16);
+    inverse[i] = scale.inverse;
+    if (tile.group == 0 && tile.first_column + i < matrix.cols) {
+      forms.across.scales[row_block * stride + tile.first_column + i] = scale.scale;
+    }
+  }
+  auto* units = reinterpret_cast<uint2*>(shared);
+  turn_columns(tile, inverse, units);
+  __syncthreads();
+  store_columns(units, row_block * kTile, column_block * kTile, matrix, forms.across.values);
+}
+
+template <Scaling scaling, class Source>
+__global__ void __launch_bounds__(kThreads)
+    quantize_kernel(Source source, Matrix matrix, QuantizedForms forms) {
+  __shared__ __align__(16) std::uint32_t shared[kTile * kTile / 4];
+  Tile tile;
+  tile.group = static_cast<int>(threadIdx.x) / kRowLanes;
+  tile.lane = static_cast<int>(threadIdx.x) % kRowLanes;
+  tile.first_row = static_cast<std::int64_t>(blockIdx.y) * kTile + tile.group * kRows;
+  tile.first_column = static_cast<std::int64_t>(blockIdx.x) * kTile + tile.lane * kVector;
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    const bool within = tile.first_row + r < matrix.rows && tile.first_column < matrix.cols;
+    tile.row[r] =
+        within ? source.load_eight(tile.first_row + r, tile.first_column) : make_uint4(0, 0, 0, 0);
+  }
+  if constexpr (scaling == Scaling::tile) {
+    quantize_tile(tile, matrix, forms, shared);
+  } else {
+    quantize_vectors(tile, matrix, forms, shared);
+  }
+}
+
+void check_forms(Matrix matrix, std::int64_t stride, const QuantizedForms& forms) {
+  check(matrix.rows > 0 && matrix.cols > 0, "a quantized matrix has elements");
+  check(matrix.cols % kVector == 0 && stride % kVector == 0 && stride >= matrix.cols,
+        "columns and row stride of a quantized matrix are multiples of 8");
+  check(forms.across.values == nullptr || matrix.rows % 16 == 0,
+        "a transposed quantized matrix has rows of 16 elements");
+  check(aligned(forms.along.values, forms.along.scales, forms.across.values, forms.across.scales),
+        "a quantized matrix is 16-byte aligned");
+}
+
+template <Scaling scaling, class Source>
+void launch(CUstream_st* stream, const Source& source, Matrix matrix, const QuantizedForms& forms) {
+  const dim3 blocks(static_cast<unsigned>(ceil_div(matrix.cols, kTile)),
+                    static_cast<unsigned>(ceil_div(matrix.rows, kTile)));
+  check(blocks.y < 65536, "a quantized matrix has fewer than 8 million rows");
+  quantize_kernel<scaling><<<blocks, kThreads, 0, stream>>>(source, matrix, forms);
+  check_launch("quantize");
+}
+
+}  // namespace
+
+void quantize(CUstream_st* stream, const std::uint16_t* x, std::int64_t rows, std::int64_t cols,
+              std::int64_t stride, const QuantizedForms& forms) {
+  check_forms({rows, cols}, stride, forms);
+  check(aligned(x), "a matrix to quantize is 16-byte aligned");
+  launch<Scaling::vectors>(stream, Stored{x, stride}, {rows, cols}, forms);
+}
+
+void quantize_weight(CUstream_st* stream, const std::uint16_t* weight, std::int64_t rows,
+                     std::int64_t cols, const QuantizedForms& forms) {
+  check_forms({rows, cols}, cols, forms);
+  check(aligned(weight), "a matrix to quantize is 16-byte aligned");
+  launch<Scaling::tile>(stream, Stored{weight, cols}, {rows, cols}, forms);
+}
+
+void quantize_activation(CUstream_st* stream, planner::Activation function,
+                         const std::uint16_t* gate_up, std::int64_t rows, std::int64_t width,
+                         std::int64_t stride, const QuantizedForms& forms) {
+  check_forms({rows, width}, stride, forms);
+  check(aligned(gate_up), "gate and up are 16-byte aligned");
+  with_activation(function, [&](auto chosen) {
+    using Function = decltype(chosen);
+    launch<Scaling::vectors>(stream, Activated<Function>{gate_up, width, stride}, {rows, width},
+                             forms);
+  });
+}
+
+}  // namespace sluice::engine::cuda

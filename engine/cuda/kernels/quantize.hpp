@@ -1,0 +1,56 @@
+// Quantization of matrices to block-scaled FP8 (E4M3), as operands of matrix products that sum over
+// rows or over columns. docs/design/fp8.md has the numerics; contracts as in
+// engine/cuda/kernels/norm.hpp.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/cuda/kernels/launch.hpp"
+#include "planner/models/block.hpp"
+
+struct CUstream_st;
+
+namespace sluice::engine::cuda {
+
+/// Number of scales of a vector of `rows` rows as a matrix product takes them: the next multiple of
+/// 4.
+[[nodiscard]] constexpr std::int64_t scale_stride(std::int64_t rows) {
+  return ceil_div(rows, 4) * 4;
+}
+
+/// A matrix in E4M3 with its scales.
+struct Quantized {
+  std::uint8_t* values = nullptr;  ///< Null where this form is not wanted.
+  float* scales = nullptr;
+};
+
+/// Quantized forms of a matrix x [rows, cols] for products that sum over its columns and over its
+/// rows.
+struct QuantizedForms {
+  /// Form for sums over columns: values [rows, cols]; scales [ceil(cols / 128),
+  /// scale_stride(rows)], one for 128 columns of a row.
+  Quantized along = {};
+  /// Form for sums over rows: values [cols, rows], transposed; scales [ceil(rows / 128),
+  /// scale_stride(cols)], one for 128 rows of a column.
+  Quantized across = {};
+};
+
+/// Quantizes x, bf16 [rows, cols] with `stride` elements from row to row, to the forms that are
+/// wanted. `cols` and `stride` are multiples of 8; with `across`, `rows` is a multiple of 16.
+void quantize(CUstream_st* stream, const std::uint16_t* x, std::int64_t rows, std::int64_t cols,
+              std::int64_t stride, const QuantizedForms& forms);
+
+/// Quantizes a weight, bf16 [rows, cols], with one scale for every 128 x 128 block: `along` has
+/// values [rows, cols] and scales [ceil(rows / 128), scale_stride(ceil(cols / 128))]; `across`
+/// those of the transposed weight. Sizes as for quantize().
+void quantize_weight(CUstream_st* stream, const std::uint16_t* weight, std::int64_t rows,
+                     std::int64_t cols, const QuantizedForms& forms);
+
+/// Quantizes the activation of gate and up (activation.hpp), rounded to bf16 before, without
+/// storing it: `gate_up` has rows [gate up] of `stride` elements, or up alone where the activation
+/// has no gate.
+void quantize_activation(CUstream_st* stream, planner::Activation function,
+                         const std::uint16_t* gate_up, std::int64_t rows, std::int64_t width,
+                         std::int64_t stride, const QuantizedForms& forms);
+
+}  // namespace sluice::engine::cuda

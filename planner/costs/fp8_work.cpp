@@ -1,0 +1,69 @@
+#include "planner/costs/fp8_work.hpp"
+
+#include <string>
+
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// Products of a block that one pass computes.
+struct BlockProducts {
+  bool qkv = false, o_gate_up = false, down = false, backward = false;
+};
+
+BlockProducts products_of(Pass pass) {
+  switch (pass) {
+    case Pass::block_forward:
+      return {.qkv = true, .o_gate_up = true, .down = true};
+    case Pass::block_recompute_input:
+      return {.qkv = true, .o_gate_up = true};
+    case Pass::block_recompute_attention:
+    case Pass::block_recompute_kv:
+    case Pass::block_recompute_selective:
+      return {.o_gate_up = true};
+    case Pass::block_backward:
+      return {.qkv = true, .o_gate_up = true, .down = true, .backward = true};
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+void add_fp8(Work& work, const Job& job, Pass pass) {
+  const BlockProducts products = products_of(pass);
+  if (!products.o_gate_up) return;
+  const double share = job.fp8_share();
+  for (Gemm& g : work.gemms) g.fp8 = share;
+  const ModelShape& shape = job.model;
+  const std::int64_t query = shape.heads * shape.head_dim;
+  const std::int64_t qkv = query + 2 * shape.kv_heads * shape.head_dim;
+  const std::int64_t up = (has_gate(shape.activation) ? 2 : 1) * shape.intermediate;
+  const std::int64_t forward = 3;  // Bytes of an operand's or weight's element.
+  const std::int64_t back = products.backward ? 4 : 0;  // Bytes of a gradient's element.
+  std::int64_t a_token = 0, parameters = 0;
+  const auto add = [&](std::int64_t in, std::int64_t out) {
+    a_token += forward * in + back * out;
+    parameters += in * out;
+    work.kernels += products.backward ? 3 : 2;
+  };
+  if (products.qkv) add(shape.hidden, qkv);
+  add(query, shape.hidden);
+  add(shape.hidden, up);
+  if (products.down) add(shape.intermediate, shape.hidden);
+  if (products.down && !products.backward) a_token -= shape.intermediate;
+  const std::int64_t bytes = job.micro_tokens() * a_token + forward * parameters;
+  work.streamed += Bytes(static_cast<std::int64_t>(share * static_cast<double>(bytes)));
+}
+
+void require_fp8_products(const Job& job, const MachineProfile& machine) {
+  if (job.compute != ComputeType::fp8 || machine.device != DeviceKind::cuda) return;
+  if (machine.architecture == "sm_90") return;
+  throw BadRequest("compute: fp8 needs a GPU with block-scaled FP8 products (sm_90), and " +
+                   machine.name + " is " +
+                   (machine.architecture.empty() ? "of an unknown kind" : machine.architecture) +
+                   ": set compute to bf16");
+}
+
+}  // namespace sluice::planner

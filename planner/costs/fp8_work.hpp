@@ -1,0 +1,36 @@
+// What block-scaled FP8 changes of a pass's work: faster products, and the quantizing of operands.
+#pragma once
+
+#include "planner/costs/cost.hpp"
+
+namespace sluice::planner {
+
+/// Time of a bf16 product on a CUDA device over that of one with FP8 operands: a rule, until a
+/// probe measures such products. Source: sums over the layers of a 7 B model on an H200,
+/// cuBLASLt 13.1 (experiments/results/current/fp8-products), 32,768 and 4,096 tokens: forward 1.55
+/// and 1.54, input gradients 1.85 and 1.69.
+inline constexpr double kFp8Speedup = 1.6;
+/// The same of weight gradients: 1.46 and 1.38.
+inline constexpr double kFp8GradientSpeedup = 1.42;
+inline constexpr double kFp8SpeedupDeviation = 0.05;
+
+/// Time of `gemm` over that of the same product in bf16 on a CUDA device: 1 - fp8 + fp8 / speedup.
+[[nodiscard]] constexpr double fp8_time_factor(const Gemm& gemm) {
+  const bool gradient = gemm.result_bytes > 2;  // Results in fp32.
+  return 1 - gemm.fp8 + gemm.fp8 / (gradient ? kFp8GradientSpeedup : kFp8Speedup);
+}
+
+/// Turns the work of a block's pass, counted for bf16, into that of a job with compute fp8: the
+/// mean over all blocks, of which the first and the last stay in bf16. Adds the bytes of quantizing
+/// (x: an operand [tokens, in], d: a result's gradient [tokens, out], W: a weight):
+///
+///   forward, recompute   3 x + 3 W                 (read 2, written 1; the down product's x is
+///                                                   made from gate and up: - 1 x)
+///   backward             3 x + 4 d + 3 W           (d in two forms, W transposed)
+void add_fp8(Work& work, const Job& job, Pass pass);
+
+/// Throws BadRequest where the job computes in FP8 and the machine's GPU has no block-scaled FP8
+/// products: only sm_90 has. The host backend computes them on every processor.
+void require_fp8_products(const Job& job, const MachineProfile& machine);
+
+}  // namespace sluice::planner
