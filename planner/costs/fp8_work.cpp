@@ -53,7 +53,9 @@ void add_fp8(Work& work, const Job& job, Pass pass) {
   add(shape.hidden, up);
   if (products.down) add(shape.intermediate, shape.hidden);
   if (products.down && !products.backward) a_token -= shape.intermediate;
-  const std::int64_t bytes = job.micro_tokens() * a_token + forward * parameters;
+  // A block's weights are quantized once for its passes over all micro-batches.
+  const std::int64_t bytes =
+      job.micro_tokens() * a_token + forward * parameters / job.micro_batches();
   work.streamed += Bytes(static_cast<std::int64_t>(share * static_cast<double>(bytes)));
 }
 

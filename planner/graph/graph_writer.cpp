@@ -22,7 +22,10 @@ GraphWriter::GraphWriter(const Job& job, const CostModel& costs, std::int64_t th
                          GraphDetail detail, std::int64_t ranks)
     : job_(job), costs_(costs), detail_(detail), dependencies_(ranks) {
   result_.ranks = ranks;
-  if (device() == DeviceKind::cuda) result_.rope_tables = rope_table_bytes(job);
+  if (device() == DeviceKind::cuda) {
+    result_.rope_tables = rope_table_bytes(job);
+    result_.fp8_weights = fp8_weight_bytes(job);
+  }
   for (std::size_t lane = 0; lane <= static_cast<std::size_t>(LaneKind::launch); ++lane) {
     result_.graph.add_lane(to_string(static_cast<LaneKind>(lane)));
   }

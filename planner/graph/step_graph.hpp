@@ -264,6 +264,7 @@ struct StepGraph {
   std::int64_t ranks =
       1;                 ///< Number of ranks that execute the graph at the same time (Plan::ranks).
   Bytes rope_tables{0};  ///< Bytes of a CUDA device's RoPE tables, outside the arena.
+  Bytes fp8_weights{0};  ///< Bytes of a block's weights in FP8 on a CUDA device, outside the arena.
   /// Number of tasks of one step: task i of step n is task i + tasks_per_step of the graph in step
   /// n + 1.
   std::size_t tasks_per_step = 0;

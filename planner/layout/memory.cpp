@@ -75,7 +75,7 @@ Bytes context_bytes(const MachineProfile& profile) {
 
 Bytes outside_arena_bytes(const Job& job, const MachineProfile& profile) {
   if (profile.device != DeviceKind::cuda) return Bytes(0);
-  return context_bytes(profile) + rope_table_bytes(job);
+  return context_bytes(profile) + rope_table_bytes(job) + fp8_weight_bytes(job);
 }
 
 double page_table_share(const ResolvedMachine& machine) {
@@ -107,8 +107,9 @@ Memory memory_of(const StepGraph& graph, const ResolvedMachine& machine) {
     const Bytes tables = page_table_bytes(machine, host_arenas);
     hbm.parts.emplace_back("context", context);
     hbm.parts.emplace_back("rope tables", graph.rope_tables);
+    if (graph.fp8_weights > Bytes(0)) hbm.parts.emplace_back("FP8 weights", graph.fp8_weights);
     hbm.parts.emplace_back("page tables", tables);
-    hbm.peak += context + graph.rope_tables + tables;
+    hbm.peak += context + graph.rope_tables + graph.fp8_weights + tables;
     if (graph.ranks > 1) {
       hbm.parts.emplace_back("collectives", collective_bytes(DeviceKind::cuda, graph.ranks));
       hbm.peak += hbm.parts.back().second;

@@ -1,6 +1,7 @@
 #include "planner/scratch/cuda_workspace.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "planner/models/unit_classes.hpp"
 #include "planner/scratch/tiled_attention.hpp"
@@ -49,23 +50,30 @@ CudaRouteWorkspace route_workspace(const Job& job, WorkspaceOffsets& offsets) {
   return space;
 }
 
+/// One product of a block: x [tokens, in], result [tokens, out].
+struct BlockProduct {
+  std::int64_t tokens, in, out;
+};
+std::array<BlockProduct, 4> products_of(const Job& job, std::size_t kind) {
+  const ModelShape shape = uniform_shape(job.model, kind);
+  const std::int64_t query = shape.heads * shape.head_dim;
+  const std::int64_t up = (has_gate(shape.activation) ? 2 : 1) * shape.intermediate;
+  return {{{job.micro_tokens(), shape.hidden, query + 2 * shape.kv_heads * shape.head_dim},
+           {job.micro_tokens(), query, shape.hidden},
+           {job.mlp_tokens(), shape.hidden, up},
+           {job.mlp_tokens(), shape.intermediate, shape.hidden}}};
+}
+
 /// Scratch of FP8 operands, for sizes that are whole blocks of elements that share a scale.
 CudaFp8Workspace fp8_workspace(const Job& job, WorkspaceOffsets& offsets) {
   if (job.compute != ComputeType::fp8) return {};
-  std::int64_t inputs = 0, results = 0, weights = 0;
+  std::int64_t inputs = 0, results = 0;
   const auto add = [&](std::int64_t tokens, std::int64_t in, std::int64_t out) {
     inputs = std::max(inputs, tokens * in);
     results = std::max(results, tokens * out);
-    weights = std::max(weights, in * out);
   };
   for (std::size_t kind = 0; kind < job.model.kinds.size(); ++kind) {
-    const ModelShape shape = uniform_shape(job.model, kind);
-    const std::int64_t query = shape.heads * shape.head_dim;
-    const std::int64_t up = (has_gate(shape.activation) ? 2 : 1) * shape.intermediate;
-    add(job.micro_tokens(), shape.hidden, query + 2 * shape.kv_heads * shape.head_dim);
-    add(job.micro_tokens(), query, shape.hidden);
-    add(job.mlp_tokens(), shape.hidden, up);
-    add(job.mlp_tokens(), shape.intermediate, shape.hidden);
+    for (const BlockProduct& each : products_of(job, kind)) add(each.tokens, each.in, each.out);
   }
   const auto take = [&](std::int64_t elements, Bytes& values, Bytes& scales) {
     values = offsets.take(Bytes(elements));
@@ -75,7 +83,6 @@ CudaFp8Workspace fp8_workspace(const Job& job, WorkspaceOffsets& offsets) {
   take(inputs, space.x, space.x_scales);
   take(results, space.d, space.d_scales);
   take(results, space.d_across, space.d_across_scales);
-  take(weights, space.weight, space.weight_scales);
   return space;
 }
 
@@ -168,6 +175,24 @@ CudaWorkspace cuda_workspace(const Job& job) {
   space.losses = offsets.take(Bytes(4 * tokens));
   space.total = std::max(end, offsets.end());
   return space;
+}
+
+Bytes fp8_weight_bytes(const Job& job) {
+  if (job.compute != ComputeType::fp8) return Bytes(0);
+  const auto scales = [](std::int64_t outer, std::int64_t inner) {
+    constexpr std::int64_t kMultiple = 4;  // Scales of a row of blocks (scale_stride).
+    return fp8_weight_stride(4 * outer * ((inner + kMultiple - 1) / kMultiple * kMultiple));
+  };
+  std::int64_t most = 0;
+  for (std::size_t kind = 0; kind < job.model.kinds.size(); ++kind) {
+    std::int64_t sum = 0;
+    for (const BlockProduct& each : products_of(job, kind)) {
+      const std::int64_t rows = each.out / kFp8Block, cols = each.in / kFp8Block;
+      sum += 2 * fp8_weight_stride(each.in * each.out) + scales(rows, cols) + scales(cols, rows);
+    }
+    most = std::max(most, sum);
+  }
+  return Bytes(most);
 }
 
 Bytes rope_table_bytes(const Job& job) {

@@ -43,7 +43,6 @@ struct CudaFp8Workspace {
   Bytes x, x_scales;
   Bytes d, d_scales;                ///< The same over all results: the gradient of a result.
   Bytes d_across, d_across_scales;  ///< That gradient, transposed.
-  Bytes weight, weight_scales;      ///< The largest weight of a product, or its transpose.
 };
 
 /// Byte offsets of a CUDA task's scratch, each a multiple of 256; elements are bf16 unless said.
@@ -119,6 +118,13 @@ inline constexpr std::int64_t kPartialSums = 512;
 [[nodiscard]] AttentionShape attention_shape(const Job& job);
 /// The offsets of the scratch of the job's compute tasks on a CUDA device.
 [[nodiscard]] CudaWorkspace cuda_workspace(const Job& job);
+/// Bytes of a block's weights in FP8 and of their transposes, with scales, which lie outside the
+/// arena; 0 unless the job computes in FP8.
+[[nodiscard]] Bytes fp8_weight_bytes(const Job& job);
+/// Bytes from one of these tensors of `bytes` to the next.
+[[nodiscard]] constexpr std::int64_t fp8_weight_stride(std::int64_t bytes) {
+  return (bytes + 255) / 256 * 256;
+}
 /// Bytes of the RoPE tables, which lie outside the arena: fp32 cosines and sines, [seq_len,
 /// head_dim / 2] each.
 [[nodiscard]] Bytes rope_table_bytes(const Job& job);

@@ -30,12 +30,12 @@ void CudaTemplates::multiply(cudaStream_t stream, const std::uint16_t* weights,
     return gemm_.forward(stream, size, product.x, weight, bias, product.addend, product.y, gemm);
   }
   const cuda::Quantized x = fp8_at(space_.fp8.x, space_.fp8.x_scales, workspace);
-  const cuda::Quantized w = fp8_at(space_.fp8.weight, space_.fp8.weight_scales, workspace);
+  const cuda::Quantized w =
+      fp8_weights_->get(stream, weight, size.out, size.in, Fp8Weights::Form::along);
   if (product.x != nullptr) {
     cuda::quantize(stream, static_cast<const std::uint16_t*>(product.x), size.tokens, size.in,
                    size.in, {.along = x});
   }
-  cuda::quantize_weight(stream, weight, size.out, size.in, {.along = w});
   gemm_.forward_fp8(stream, size, matrix(x), matrix(w), product.addend, product.y, gemm);
   if (bias == nullptr) return;
   cuda::add_bias(stream, bias, size.tokens, size.out, size.out,
@@ -73,8 +73,8 @@ void CudaTemplates::multiply_back(cudaStream_t stream, const std::uint16_t* weig
   const std::uint16_t* values = weights + weight.offset;
   std::byte* gemm = workspace + space_.gemm.count();
   if (!d.fp8) return gemm_.input_gradient(stream, d.size, d.d, values, d_x, gemm);
-  const cuda::Quantized turned = fp8_at(space_.fp8.weight, space_.fp8.weight_scales, workspace);
-  cuda::quantize_weight(stream, values, d.size.out, d.size.in, {.across = turned});
+  const cuda::Quantized turned =
+      fp8_weights_->get(stream, values, d.size.out, d.size.in, Fp8Weights::Form::across);
   gemm_.input_gradient_fp8(stream, d.size,
                            matrix(fp8_at(space_.fp8.d, space_.fp8.d_scales, workspace)),
                            matrix(turned), d_x, gemm);

@@ -126,7 +126,8 @@ CudaTemplates::CudaTemplates(const planner::Job& job, std::optional<GemmTable> g
       residual_factor_(static_cast<float>(job.model.scales.residual)),
       logit_change_(logit_change(job.model.scales)),
       gemm_(std::move(gemm)),
-      tables_(std::make_unique<Tables>(job)) {
+      tables_(std::make_unique<Tables>(job)),
+      fp8_weights_(std::make_unique<Fp8Weights>(job)) {
   make_layers();
 }
 
@@ -227,6 +228,7 @@ std::string CudaTemplates::numerics() const {
 void CudaTemplates::embed_forward(cudaStream_t stream, const std::uint16_t* weights,
                                   const std::int32_t* tokens, std::int64_t count,
                                   std::byte* output) const {
+  fp8_weights_->forget();
   cuda::embed(stream, weights + ends_.embedding.offset, tokens, count, hidden_, bf16(output),
               embedding_factor_);
   if (counts_bytes() > 0) {
@@ -238,6 +240,7 @@ void CudaTemplates::embed_forward(cudaStream_t stream, const std::uint16_t* weig
 void CudaTemplates::block_forward(cudaStream_t stream, const std::uint16_t* weights,
                                   const CudaRecord& record, std::byte* next_input,
                                   std::byte* workspace) {
+  fp8_weights_->begin(weights, record.layer);
   attend(stream, weights, record, workspace);
   project_out(stream, weights, record, all_tokens(), workspace);
   feed_forward(stream, weights, record, all_tokens(), next_input, workspace);
@@ -248,6 +251,7 @@ void CudaTemplates::block_recompute(cudaStream_t stream, const std::uint16_t* we
                                     const CudaRecord& record, planner::Keep from,
                                     std::byte* workspace) {
   if (from == planner::Keep::all) return;
+  fp8_weights_->begin(weights, record.layer);
   if (from == planner::Keep::input) attend(stream, weights, record, workspace);
   project_out(stream, weights, record, all_tokens(), workspace);
   rebuild_mlp(stream, weights, record, workspace);
@@ -256,6 +260,7 @@ void CudaTemplates::block_recompute(cudaStream_t stream, const std::uint16_t* we
 void CudaTemplates::embed_backward(cudaStream_t stream, const std::int32_t* tokens,
                                    const std::byte* stream_gradient, float* gradient,
                                    cuda::Into into) const {
+  fp8_weights_->forget();
   cuda::embed_backward(stream, tokens, bf16(stream_gradient), tokens_, hidden_, job_.model.vocab,
                        gradient + ends_.embedding.offset, into, embedding_factor_);
 }

@@ -21,6 +21,7 @@
 #include "engine/cuda/kernels/quantize.hpp"
 #include "engine/cuda/kernels/rope.hpp"
 #include "engine/cuda/kernels/routes.hpp"
+#include "engine/cuda/layers/fp8_weights.hpp"
 #include "engine/cuda/layers/layer_kind.hpp"
 #include "engine/cuda/products/gemm.hpp"
 #include "engine/host/unit_slots.hpp"
@@ -410,6 +411,7 @@ class CudaTemplates {
   /// part by part (Job::sequence_chunk).
   std::vector<std::pair<planner::AttentionShape, std::unique_ptr<CudaAttention>>> attentions_;
   std::unique_ptr<Tables> tables_;
+  std::unique_ptr<Fp8Weights> fp8_weights_;
   std::vector<CudaLayer> layers_;  ///< Kinds of layers, as the model numbers them.
 };
 
