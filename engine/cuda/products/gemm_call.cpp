@@ -94,6 +94,10 @@ void GemmCall::describe_fp8() {
   set(description_.get(), CUBLASLT_MATMUL_DESC_A_SCALE_MODE,
       key_.product == GemmProduct::weight_gradient ? kVectors : kBlocks);
   set(description_.get(), CUBLASLT_MATMUL_DESC_B_SCALE_MODE, kVectors);
+  // The library suggests algorithms only where both pointers are set; enqueue() sets the true ones.
+  alignas(256) static const float placeholder = 1;
+  set(description_.get(), CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &placeholder);
+  set(description_.get(), CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &placeholder);
 }
 
 GemmCall::GemmCall(const GemmKey& key) : key_(key) {
