@@ -9,7 +9,7 @@ import pytest
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 RESULTS = REPOSITORY / "experiments" / "results"
-MOST_BYTES_OF_THE_TREE = 15_000_000  # Source code and its tests, for the greater part.
+MOST_BYTES_OF_THE_TREE = 16_000_000  # Source code and its tests, for the greater part.
 MOST_BYTES_OF_RESULTS = 1_300_000
 MOST_BYTES_OF_A_FILE = 256 * 1024
 PACKED = {".7z", ".bz2", ".gz", ".npy", ".npz", ".pt", ".tar", ".tgz", ".xz", ".zip", ".zst"}

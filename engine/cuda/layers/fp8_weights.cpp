@@ -46,9 +46,9 @@ cuda::Quantized Fp8Weights::get(cudaStream_t stream, const std::uint16_t* weight
   const std::int64_t inner = cuda::ceil_div(along ? cols : rows, planner::kFp8Block);
   quantized.values = reinterpret_cast<std::uint8_t*>(take(rows * cols));
   quantized.scales = reinterpret_cast<float*>(take(4 * outer * cuda::scale_stride(inner)));
-  cuda::quantize_weight(stream, weight, rows, cols,
-                        along ? cuda::QuantizedForms{.along = quantized}
-                              : cuda::QuantizedForms{.across = quantized});
+  cuda::quantize_weight(
+      stream, weight, rows, cols,
+      along ? cuda::QuantizedForms{.along = quantized} : cuda::QuantizedForms{.across = quantized});
   return quantized;
 }
 

@@ -20,8 +20,8 @@ namespace sluice::engine {
 /// step, and the passes of other units lie between that and its first pass of the next.
 class Fp8Weights {
  public:
-  /// Allocates nothing for a job that does not compute in FP8. Throws EnvironmentError if the memory
-  /// is not free.
+  /// Allocates nothing for a job that does not compute in FP8. Throws EnvironmentError if the
+  /// memory is not free.
   explicit Fp8Weights(const planner::Job& job);
   ~Fp8Weights();
   Fp8Weights(const Fp8Weights&) = delete;  // Owns device memory.

@@ -1,5 +1,7 @@
 // Quantizing kernels and FP8 products against the host's: numbers and scales bit for bit, products
 // within what tensor cores lose of 128 terms.
+#include <memory>
+
 #include "engine/cuda/kernels/activation.hpp"
 #include "engine/cuda/kernels/quantize.hpp"
 #include "engine/cuda/products/gemm.hpp"
@@ -120,13 +122,18 @@ class CudaFp8Products : public CudaQuantize {
   static constexpr std::int64_t kTokens = 384, kIn = 256, kOut = 640;
   static constexpr CudaGemm::Size kSize{kTokens, kIn, kOut};
 
+  void SetUp() override {
+    CudaQuantize::SetUp();
+    if (stream_ != nullptr) on_ = std::make_unique<OnDevice>(*this);
+  }
+
   void quantize_all() {
-    cuda::quantize(stream_, x_.data(), kTokens, kIn, kIn,
-                   {.along = x_along_.get(), .across = x_across_.get()});
-    cuda::quantize(stream_, d_.data(), kTokens, kOut, kOut,
-                   {.along = d_along_.get(), .across = d_across_.get()});
-    cuda::quantize_weight(stream_, w_.data(), kOut, kIn,
-                          {.along = w_along_.get(), .across = w_across_.get()});
+    cuda::quantize(stream_, on_->x.data(), kTokens, kIn, kIn,
+                   {.along = on_->x_along.get(), .across = on_->x_across.get()});
+    cuda::quantize(stream_, on_->d.data(), kTokens, kOut, kOut,
+                   {.along = on_->d_along.get(), .across = on_->d_across.get()});
+    cuda::quantize_weight(stream_, on_->w.data(), kOut, kIn,
+                          {.along = on_->w_along.get(), .across = on_->w_across.get()});
   }
 
   /// Expects a result [m, n] = a [m, k] b^T, b [n, k], within 2^-9 of the terms' size for the
@@ -152,24 +159,29 @@ class CudaFp8Products : public CudaQuantize {
 
   const Halves x = uneven(kTokens, kIn, 11), w = uneven(kOut, kIn, 12),
                d = uneven(kTokens, kOut, 13);
-  const DeviceArray<std::uint16_t> x_{x}, w_{w}, d_{d};
-  const Form x_along_{kTokens, kIn, kTokens}, x_across_{kIn, kTokens, kIn};
-  const Form d_along_{kTokens, kOut, kTokens}, d_across_{kOut, kTokens, kOut};
-  const Form w_along_{kOut, kIn, kOut}, w_across_{kIn, kOut, kIn};
-  const DeviceArray<std::byte> workspace_{planner::kGemmWorkspace.count()};
-  CudaGemm gemm_;
+  /// Operands in device memory, which a machine without a GPU does not have.
+  struct OnDevice {
+    explicit OnDevice(const CudaFp8Products& host) : x(host.x), w(host.w), d(host.d) {}
+    const DeviceArray<std::uint16_t> x, w, d;
+    const Form x_along{kTokens, kIn, kTokens}, x_across{kIn, kTokens, kIn};
+    const Form d_along{kTokens, kOut, kTokens}, d_across{kOut, kTokens, kOut};
+    const Form w_along{kOut, kIn, kOut}, w_across{kIn, kOut, kIn};
+    const DeviceArray<std::byte> workspace{planner::kGemmWorkspace.count()};
+    CudaGemm gemm;
+  };
+  std::unique_ptr<OnDevice> on_;
 };
 
 TEST_F(CudaFp8Products, AgreeWithProductsOfRoundedNumbers) {
   quantize_all();
   const DeviceArray<std::uint16_t> y(kTokens * kOut), dx(kTokens * kIn);
   const DeviceArray<float> dw(kOut * kIn);
-  gemm_.forward_fp8(stream_, kSize, x_along_.matrix(), w_along_.matrix(), nullptr, y.data(),
-                    workspace_.data());
-  gemm_.input_gradient_fp8(stream_, kSize, d_along_.matrix(), w_across_.matrix(), dx.data(),
-                           workspace_.data());
-  gemm_.weight_gradient_fp8(stream_, kSize, d_across_.matrix(), x_across_.matrix(), dw.data(), true,
-                            workspace_.data());
+  on_->gemm.forward_fp8(stream_, kSize, on_->x_along.matrix(), on_->w_along.matrix(), nullptr,
+                        y.data(), on_->workspace.data());
+  on_->gemm.input_gradient_fp8(stream_, kSize, on_->d_along.matrix(), on_->w_across.matrix(),
+                               dx.data(), on_->workspace.data());
+  on_->gemm.weight_gradient_fp8(stream_, kSize, on_->d_across.matrix(), on_->x_across.matrix(),
+                                dw.data(), true, on_->workspace.data());
   finish();
   const std::vector<float> xs = floats_of(x), ds = floats_of(d);
   std::vector<float> x_rows(xs.size()), d_rows(ds.size()), x_cols(xs.size()), d_cols(ds.size());
@@ -187,11 +199,11 @@ TEST_F(CudaFp8Products, AgreeWithProductsOfRoundedNumbers) {
   const std::vector<float> x_turned = transposed(x_cols, kTokens, kIn);
   const std::vector<float> d_turned = transposed(d_cols, kTokens, kOut);
   expect_product(dw.values(), d_turned, x_turned, kOut, kIn, kTokens);
-  gemm_.weight_gradient_fp8(stream_, kSize, d_across_.matrix(), x_across_.matrix(), dw.data(),
-                            false, workspace_.data());
+  on_->gemm.weight_gradient_fp8(stream_, kSize, on_->d_across.matrix(), on_->x_across.matrix(),
+                                dw.data(), false, on_->workspace.data());
   finish();
   expect_product(dw.values(), d_turned, x_turned, kOut, kIn, kTokens, 2);
-  EXPECT_TRUE(y.intact() && dx.intact() && dw.intact() && workspace_.intact());
+  EXPECT_TRUE(y.intact() && dx.intact() && dw.intact() && on_->workspace.intact());
 }
 
 TEST_F(CudaFp8Products, RepeatTheirBitsAndAddOntoAMatrix) {
@@ -199,11 +211,11 @@ TEST_F(CudaFp8Products, RepeatTheirBitsAndAddOntoAMatrix) {
   const Halves addend = RandomValues(17).halves(kTokens * kOut, 100);
   const DeviceArray<std::uint16_t> once(kTokens * kOut), twice(kTokens * kOut), added(addend);
   for (const auto* y : {&once, &twice}) {
-    gemm_.forward_fp8(stream_, kSize, x_along_.matrix(), w_along_.matrix(), nullptr, y->data(),
-                      workspace_.data());
+    on_->gemm.forward_fp8(stream_, kSize, on_->x_along.matrix(), on_->w_along.matrix(), nullptr,
+                          y->data(), on_->workspace.data());
   }
-  gemm_.forward_fp8(stream_, kSize, x_along_.matrix(), w_along_.matrix(), added.data(),
-                    added.data(), workspace_.data());
+  on_->gemm.forward_fp8(stream_, kSize, on_->x_along.matrix(), on_->w_along.matrix(), added.data(),
+                        added.data(), on_->workspace.data());
   finish();
   EXPECT_EQ(once.values(), twice.values());
   const Halves y = once.values(), sum = added.values();
