@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <optional>
 #include <random>
@@ -199,6 +200,22 @@ TEST(BuildSearch, PlansNoMoreThanItMayAndSaysWhatIsOpen) {
   const FoundBuilds few = search_builds(groups, job.trials(), {.most_planned = 5});
   EXPECT_EQ(few.planned, 5u);
   EXPECT_GT(few.open, 0u);
+}
+
+TEST(BuildSearch, BuildsThatLendDrivesCountForSeveral) {
+  const std::vector<BuildGroup> groups = build_groups(some_prices());
+  const FakeJob job{.needed = Bytes(400ll << 30)};
+  std::atomic<std::size_t> spent = 0;
+  BuildTrials trials = job.trials();
+  trials.plan = [&, plan = trials.plan](const BuildOffer& offer) {
+    spent += offer.lends_drives ? kDiskCounts : 1;
+    return plan(offer);
+  };
+  const FoundBuilds found =
+      search_builds(groups, trials, {.budgets_usd = {4000}, .most_planned = 7});
+  EXPECT_LT(found.planned, spent);
+  EXPECT_GE(spent, 7u);
+  EXPECT_LT(spent, 7 + kDiskCounts);
 }
 
 // What costs more than every budget bounds steps, but is no answer.

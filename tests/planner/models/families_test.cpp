@@ -267,6 +267,11 @@ TEST(Families, SharedExpertsAndDenseLayersAreCounted) {
   EXPECT_EQ(parameter_count(shape), 3 * attention + 2 * routed + 3 * 64 * 96 + 2 * 256 * 64 + 64);
   EXPECT_EQ(class_representative(shape, 3), 1u);
   EXPECT_EQ(class_representative(shape, 2), 2u);
+  const std::vector<std::int64_t> sizes = padded_sizes(shape);
+  ASSERT_EQ(sizes.size(), unit_count(shape));
+  for (std::size_t unit = 0; unit < sizes.size(); ++unit) {
+    EXPECT_EQ(sizes[unit], unit_padded_size(shape, unit)) << unit;
+  }
 }
 
 TEST(Families, TextModelsOfWrappersAreRead) {
