@@ -233,7 +233,7 @@ class LaunchedRun {
     post_failure(gathering_.board(), engine::rank_failed(0, reason, launch_.host));
   }
 
-  /// What the first rank posts under `key`, however long it takes while that rank lives.
+  /// Waits for the text that the first rank posts under `key`, for as long as that rank lives.
   std::string awaited(const std::string& key) {
     constexpr std::chrono::milliseconds kBetweenLooks{50};
     for (;;) {

@@ -11,7 +11,7 @@
 
 namespace sluice::cli {
 
-/// What the first rank prints and returns, as a run of one process does.
+/// Functions by which the first rank prints and returns what a run of one process does.
 struct FirstRankShows {
   std::function<int(const planner::Infeasible& infeasible)> infeasible;
   std::function<int(const profiler::TrainRequest& request, const profiler::RunPromise& promise)>

@@ -8,6 +8,7 @@
 
 #include "engine/host/delta_conv.hpp"
 #include "engine/host/delta_gates.hpp"
+#include "engine/host/delta_net.hpp"
 #include "engine/host/elementwise.hpp"
 #include "engine/host/gemm.hpp"
 #include "engine/host/routes.hpp"
@@ -229,6 +230,9 @@ class BlockRun {
   /// Copies q, k and v of `count` tokens from `first_token` on to the scratch tensor `inputs`, and
   /// what their rates and decays are made of to `beta` and `decay`.
   void load_mixer(std::int64_t first_token, std::int64_t count) const;
+  /// Loads the sequence that begins at `first_token`, and returns what the delta rule reads of it:
+  /// convolved inputs, decays and rates, in the scratch.
+  [[nodiscard]] DeltaInputs mixer_inputs(std::int64_t first_token, DocumentBounds bounds) const;
   /// Writes the convolution's weights and the parameters of decays to scratch memory.
   void load_mixer_weights() const;
   [[nodiscard]] DeltaDecay delta_decay() const;

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "engine/host/block_run.hpp"
-#include "engine/host/delta_net.hpp"
 #include "engine/host/gated_norm.hpp"
 
 namespace sluice::engine {
@@ -49,18 +48,24 @@ void BlockRun::load_mixer(std::int64_t first_token, std::int64_t count) const {
                 scratch(space_.delta.decay));
 }
 
+DeltaInputs BlockRun::mixer_inputs(std::int64_t first_token, DocumentBounds bounds) const {
+  const planner::DeltaNet& net = *shape_.delta_net;
+  const planner::DeltaWorkspace& space = space_.delta;
+  load_mixer(first_token, job_.seq_len);
+  delta_conv(job_.compute, bounds, net.channels(), scratch(space.inputs), scratch(space.conv),
+             scratch(space.mixed));
+  delta_gates(job_.seq_len, net.value_heads, delta_decay(), scratch(space.decay),
+              scratch(space.beta), scratch(space.decays), scratch(space.rates));
+  return {scratch(space.mixed), scratch(space.decays), scratch(space.rates)};
+}
+
 void BlockRun::mix() {
   const planner::DeltaNet& net = *shape_.delta_net;
   const planner::DeltaWorkspace& space = space_.delta;
   load_mixer_weights();
   for (std::int64_t first = 0; first < tokens_; first += job_.seq_len) {
     const DocumentBounds bounds = document_bounds(first);
-    load_mixer(first, job_.seq_len);
-    delta_conv(job_.compute, bounds, net.channels(), scratch(space.inputs), scratch(space.conv),
-               scratch(space.mixed));
-    delta_gates(job_.seq_len, net.value_heads, delta_decay(), scratch(space.decay),
-                scratch(space.beta), scratch(space.decays), scratch(space.rates));
-    const DeltaInputs inputs{scratch(space.mixed), scratch(space.decays), scratch(space.rates)};
+    const DeltaInputs inputs = mixer_inputs(first, bounds);
     float* output = scratch(space.d_mixed);
     delta_rule(job_.compute, net, bounds, inputs, scratch(space.rule), output, nullptr);
     kernels_.store(output, job_.seq_len * net.values(),
@@ -74,12 +79,7 @@ void BlockRun::mix_backward(float* gradient) {
   load_mixer_weights();
   for (std::int64_t first = 0; first < tokens_; first += job_.seq_len) {
     const DocumentBounds bounds = document_bounds(first);
-    load_mixer(first, job_.seq_len);
-    delta_conv(job_.compute, bounds, net.channels(), scratch(space.inputs), scratch(space.conv),
-               scratch(space.mixed));
-    delta_gates(job_.seq_len, net.value_heads, delta_decay(), scratch(space.decay),
-                scratch(space.beta), scratch(space.decays), scratch(space.rates));
-    const DeltaInputs inputs{scratch(space.mixed), scratch(space.decays), scratch(space.rates)};
+    const DeltaInputs inputs = mixer_inputs(first, bounds);
     float* d_beta = scratch(space_.d_beta) + first * net.value_heads;
     float* d_decay = scratch(space_.d_decay) + first * net.value_heads;
     delta_rule_backward(job_.compute, net, bounds, inputs, scratch(space.rule),

@@ -19,8 +19,8 @@ void require_backend();
 /// Creates a CudaDevice with these settings (see CudaDeviceSettings), after tuning those matrix
 /// products of `job` that the user's GEMM table lacks (none for a job with a sequence_chunk).
 /// Throws as its constructor and ensure_gemm_table do, and EnvironmentError in a build without
-/// CUDA. `world`: the rank whose device it is, and their number; `here`: the same among the ranks
-/// of this host.
+/// CUDA. `world`: the rank whose device it is, and their number; `here`: its place
+/// among the ranks of this host.
 [[nodiscard]] std::unique_ptr<engine::Device> make_device(
     const planner::Job& job, const ArenaSizes& arenas, const ArenaSizes& capacity, int threads,
     bool staged, std::optional<BytesPerSecond> paced, World world = {}, World here = {});

@@ -129,7 +129,7 @@ __device__ float2 load_two(const std::uint16_t* data, std::int64_t index) {
   return make_float2(low_half(pair), high_half(pair));
 }
 
-/// What a thread of the backward pass holds of one channel.
+/// Weights, inputs and gradients of one channel that a thread of the backward pass holds.
 struct ChannelGradient {
   float weight[kTaps], x[kTaps];  ///< Taps, and inputs of the present token, oldest first.
   float d_weight[kTaps] = {}, d_x[kTaps] = {};

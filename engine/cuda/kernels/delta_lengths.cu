@@ -24,8 +24,9 @@ __global__ void __launch_bounds__(kDeltaThreads)
   if (lane == 0) lengths[row] = 1.0f / sqrtf(squares + kLengthEps);
 }
 
-/// One warp per token, key head of the part, and q or k: adds up the value heads that it serves,
-/// and with u the unit vector and du its gradient: dx = (du - u (u du)) / |x|.
+/// The kernel adds up the gradients du of the unit vectors u that a key head's value heads gave,
+/// and writes dx = (du - u (u du)) / |x|: one warp for each token, key head of the part, and q or
+/// k.
 __global__ void __launch_bounds__(kDeltaThreads)
     pass_lengths(DeltaPartView part, std::uint16_t* d_mixed) {
   constexpr int kPerLane = static_cast<int>(kMostDeltaHead) / kWarp;

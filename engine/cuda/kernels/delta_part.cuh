@@ -61,8 +61,8 @@ struct DeltaChunkRange {
   bool begins, ends;  ///< Whether its document begins or ends with it.
 };
 
-/// The chunk that begins at token `first`, of a sequence whose tokens begin at `base`. All threads
-/// of the block call this.
+/// Returns the chunk that begins at token `first`, of a sequence whose tokens begin at `base`; all
+/// threads of a block call it together.
 __device__ inline DeltaChunkRange chunk_at(const DeltaPartView& part, std::int64_t base,
                                            std::int64_t first) {
   const int start = part.start(base + first);

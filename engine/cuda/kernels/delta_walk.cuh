@@ -48,7 +48,7 @@ __device__ WalkPlace walk_place(const DeltaPartView& part) {
           static_cast<int>(blockIdx.x) * Columns};
 }
 
-/// What a walk reads of a chunk, in registers while the chunk before it is computed.
+/// Operands of a chunk that a walk holds in registers while it computes the chunk before.
 template <int Columns, bool Queries>
 struct FetchedWalk {
   static constexpr int kMost = static_cast<int>(kMostDeltaHead);

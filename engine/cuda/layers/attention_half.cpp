@@ -24,7 +24,8 @@ CudaTemplates::Documents CudaTemplates::find_documents(cudaStream_t stream,
 /// Norm and projection to q, k, v, and to the gate of attention's output.
 void CudaTemplates::project_qkv(cudaStream_t stream, const std::uint16_t* weights,
                                 const CudaRecord& record, Span span, std::byte* workspace) {
-  const BlockSlots& slots = layer_of(record).slots;
+  const CudaLayer& layer = layer_of(record);
+  const BlockSlots& slots = layer.slots;
   const std::uint16_t* normed = normalize(
       stream, norm_input(weights, slots.norm_before_attention, bf16(record.input), span.count),
       workspace);
@@ -33,13 +34,13 @@ void CudaTemplates::project_qkv(cudaStream_t stream, const std::uint16_t* weight
             .x = normed,
             .projection = slots.q,
             .addend = nullptr,
-            .y = record.at(layer_of(record).layout.q),
+            .y = record.at(layer.layout.q),
             .fp8 = in_fp8(record)},
            workspace);
   if (!slots.attention_gate.weight.exists()) return;
   gemm_.forward(stream, {span.count, hidden_, query_}, normed,
                 weights + slots.attention_gate.weight.offset, nullptr, nullptr,
-                record.at(layer_of(record).layout.attention_gate), workspace + space_.gemm.count());
+                record.at(layer.layout.attention_gate), workspace + space_.gemm.count());
 }
 
 /// Norm, q, k, v, RoPE and attention: writes the record from q to lse.
@@ -52,8 +53,8 @@ void CudaTemplates::attend(cudaStream_t stream, const std::uint16_t* weights,
   const Documents documents = find_documents(stream, record, workspace);
   project_qkv(stream, weights, record, all_tokens(), workspace);
   rotate(stream, weights, record, all_tokens(), documents.starts, rotated);
-  std::byte* attention = record.at(layer_of(record).layout.attention);
-  float* lse = fp32(record.at(layer_of(record).layout.lse));
+  std::byte* attention = record.at(layer.layout.attention);
+  float* lse = fp32(record.at(layer.layout.lse));
   layer.attention->forward(stream, q, q + query_, q + query_ + key_, attention, lse,
                            workspace + space_.attention.count(), documents.first_keys);
   if (!layer.slots.sinks.exists()) return;
@@ -67,10 +68,11 @@ void CudaTemplates::attend(cudaStream_t stream, const std::uint16_t* weights,
 
 const std::uint16_t* CudaTemplates::gated_attention(cudaStream_t stream, const CudaRecord& record,
                                                     std::int64_t rows, std::byte* workspace) const {
-  const std::uint16_t* attention = bf16(record.at(layer_of(record).layout.attention));
-  if (!layer_of(record).slots.attention_gate.weight.exists()) return attention;
+  const CudaLayer& layer = layer_of(record);
+  const std::uint16_t* attention = bf16(record.at(layer.layout.attention));
+  if (!layer.slots.attention_gate.weight.exists()) return attention;
   std::uint16_t* gated = bf16(workspace + space_.gated.count());
-  cuda::gate_attention(stream, attention, bf16(record.at(layer_of(record).layout.attention_gate)),
+  cuda::gate_attention(stream, attention, bf16(record.at(layer.layout.attention_gate)),
                        rows * query_, gated);
   return gated;
 }

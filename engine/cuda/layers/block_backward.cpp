@@ -27,7 +27,8 @@ void CudaTemplates::block_backward(cudaStream_t stream, const std::uint16_t* wei
 void CudaTemplates::backward_out(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
                                  cuda::Into into, const CudaRecord& record,
                                  const std::uint16_t* d_stream, std::byte* workspace) {
-  const BlockSlots& slots = layer_of(record).slots;
+  const CudaLayer& layer = layer_of(record);
+  const BlockSlots& slots = layer.slots;
   const CudaGemm::Size size{tokens_, query_, hidden_};
   std::uint16_t* d_attention = bf16(workspace + space_.d_attention.count());
   const NormInput output = norm_input(weights, slots.norm_after_attention,
@@ -41,10 +42,9 @@ void CudaTemplates::backward_out(cudaStream_t stream, const std::uint16_t* weigh
   bias_gradient(stream, slots.o.bias, d, tokens_, hidden_, gradient, into, workspace);
   multiply_back(stream, weights, result, slots.o.weight, d_attention, workspace);
   if (!slots.attention_gate.weight.exists()) return;
-  cuda::gate_attention_backward(stream, bf16(record.at(layer_of(record).layout.attention)),
-                                bf16(record.at(layer_of(record).layout.attention_gate)),
-                                tokens_ * query_, d_attention,
-                                bf16(workspace + space_.gated.count()));
+  cuda::gate_attention_backward(stream, bf16(record.at(layer.layout.attention)),
+                                bf16(record.at(layer.layout.attention_gate)), tokens_ * query_,
+                                d_attention, bf16(workspace + space_.gated.count()));
 }
 
 /// The projections to q, k and v and to the gate, from their gradients in the workspace, and the
@@ -87,8 +87,8 @@ void CudaTemplates::backward_attention(cudaStream_t stream, const std::uint16_t*
   const std::uint16_t* rotated = bf16(workspace + space_.rotated.count());
   std::uint16_t* d_qkv = bf16(workspace + space_.d_qkv.count());
   const std::uint16_t* d_attention = bf16(workspace + space_.d_attention.count());
-  const std::uint16_t* attention = bf16(record.at(layer_of(record).layout.attention));
-  const float* lse = fp32(record.at(layer_of(record).layout.lse));
+  const std::uint16_t* attention = bf16(record.at(layer.layout.attention));
+  const float* lse = fp32(record.at(layer.layout.lse));
   backward_out(stream, weights, gradient, into, record, d_stream, workspace);
   if (const Slot& sinks = layer.slots.sinks; sinks.exists()) {
     cuda::sinks_backward(stream,

@@ -48,7 +48,7 @@ void CudaTemplates::extend(cudaStream_t stream, const std::uint16_t* weights,
        .scale = static_cast<float>(planner::attention_scale(layer.shape)),
        .softcap = static_cast<float>(layer.shape.scales.attention_softcap.value_or(0)),
        .sinks = vector_of(weights, layer.slots.sinks)},
-      rotated, qkv_, kept.data, values, bf16(record.at(layer_of(record).layout.attention)));
+      rotated, qkv_, kept.data, values, bf16(record.at(layer.layout.attention)));
   project_out(stream, weights, record, span, workspace);
 }
 

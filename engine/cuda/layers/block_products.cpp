@@ -6,13 +6,6 @@
 #include "engine/cuda/layers/views.hpp"
 
 namespace sluice::engine {
-namespace {
-
-CudaGemm::Fp8Matrix matrix(const cuda::Quantized& quantized) {
-  return {quantized.values, quantized.scales};
-}
-
-}  // namespace
 
 cuda::Quantized CudaTemplates::fp8_at(Bytes values, Bytes scales, std::byte* workspace) const {
   return {reinterpret_cast<std::uint8_t*>(workspace + values.count()),
@@ -36,7 +29,7 @@ void CudaTemplates::multiply(cudaStream_t stream, const std::uint16_t* weights,
     cuda::quantize(stream, static_cast<const std::uint16_t*>(product.x), size.tokens, size.in,
                    size.in, {.along = x});
   }
-  gemm_.forward_fp8(stream, size, matrix(x), matrix(w), product.addend, product.y, gemm);
+  gemm_.forward_fp8(stream, size, x, w, product.addend, product.y, gemm);
   if (bias == nullptr) return;
   cuda::add_bias(stream, bias, size.tokens, size.out, size.out,
                  static_cast<std::uint16_t*>(product.y));
@@ -62,9 +55,9 @@ void CudaTemplates::add_weight_gradient(cudaStream_t stream, const ResultGradien
   if (!d.fp8) return gemm_.weight_gradient(stream, d.size, d.d, x, sum, first, gemm);
   const cuda::Quantized turned = fp8_at(space_.fp8.x, space_.fp8.x_scales, workspace);
   cuda::quantize(stream, x, d.size.tokens, d.size.in, d.size.in, {.across = turned});
-  gemm_.weight_gradient_fp8(
-      stream, d.size, matrix(fp8_at(space_.fp8.d_across, space_.fp8.d_across_scales, workspace)),
-      matrix(turned), sum, first, gemm);
+  gemm_.weight_gradient_fp8(stream, d.size,
+                            fp8_at(space_.fp8.d_across, space_.fp8.d_across_scales, workspace),
+                            turned, sum, first, gemm);
 }
 
 void CudaTemplates::multiply_back(cudaStream_t stream, const std::uint16_t* weights,
@@ -75,9 +68,8 @@ void CudaTemplates::multiply_back(cudaStream_t stream, const std::uint16_t* weig
   if (!d.fp8) return gemm_.input_gradient(stream, d.size, d.d, values, d_x, gemm);
   const cuda::Quantized turned =
       fp8_weights_->get(stream, values, d.size.out, d.size.in, Fp8Weights::Form::across);
-  gemm_.input_gradient_fp8(stream, d.size,
-                           matrix(fp8_at(space_.fp8.d, space_.fp8.d_scales, workspace)),
-                           matrix(turned), d_x, gemm);
+  gemm_.input_gradient_fp8(stream, d.size, fp8_at(space_.fp8.d, space_.fp8.d_scales, workspace),
+                           turned, d_x, gemm);
 }
 
 }  // namespace sluice::engine

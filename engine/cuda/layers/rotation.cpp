@@ -38,13 +38,12 @@ void CudaTemplates::rotate(cudaStream_t stream, const std::uint16_t* weights,
                            const CudaRecord& record, Span span, const std::int32_t* starts,
                            std::byte* rotated) const {
   const CudaLayer& layer = layer_of(record);
-  const std::uint16_t* raw = bf16(record.at(layer_of(record).layout.q));
+  const std::uint16_t* raw = bf16(record.at(layer.layout.q));
   std::uint16_t* turned = bf16(rotated);
   const cuda::HeadNorms norms = norms_of(layer, weights);
   cuda::HeadScales scales;
   if (layer.shape.head_norm != planner::HeadNorm::none) {
-    scales = {.q = fp32(record.at(layer_of(record).layout.q_rstd)),
-              .k = fp32(record.at(layer_of(record).layout.k_rstd))};
+    scales = {.q = fp32(record.at(layer.layout.q_rstd)), .k = fp32(record.at(layer.layout.k_rstd))};
   }
   const cuda::RopeShape heads = rope_shape(span, starts);
   const cuda::ConstQueryKey from{raw, raw + query_, qkv_, qkv_};
@@ -66,15 +65,15 @@ void CudaTemplates::rotate_backward(cudaStream_t stream, const std::uint16_t* we
                                     float* gradient, cuda::Into into, const CudaRecord& record,
                                     const std::int32_t* starts, std::byte* workspace) const {
   const CudaLayer& layer = layer_of(record);
-  const std::uint16_t* raw = bf16(record.at(layer_of(record).layout.q));
+  const std::uint16_t* raw = bf16(record.at(layer.layout.q));
   std::uint16_t* d_qkv = bf16(workspace + space_.d_qkv.count());
   cuda::HeadNorms norms;
   cuda::HeadNormGradients norm_gradients;
   if (layer.shape.head_norm != planner::HeadNorm::none) {
     norms = norms_of(layer, weights);
     norm_gradients = {.projected = {raw, raw + query_, qkv_, qkv_},
-                      .scales = {.q = fp32(record.at(layer_of(record).layout.q_rstd)),
-                                 .k = fp32(record.at(layer_of(record).layout.k_rstd))},
+                      .scales = {.q = fp32(record.at(layer.layout.q_rstd)),
+                                 .k = fp32(record.at(layer.layout.k_rstd))},
                       .d_q_norm = gradient + layer.slots.q_norm.offset,
                       .d_k_norm = gradient + layer.slots.k_norm.offset,
                       .into = into,

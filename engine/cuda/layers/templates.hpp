@@ -52,8 +52,8 @@ struct CudaRecord {
   }
 };
 
-/// What one block keeps of one sequence in device memory for later tokens: keys and values, or what
-/// planner::kept_bytes says of a gated delta net.
+/// Device memory of one block and sequence that later tokens need: keys and values, or the state of
+/// a gated delta net (planner::kept_bytes).
 struct CudaKeptKeys {
   std::uint16_t* data;  ///< Rotated keys, then values: [seq_len, kv_heads * head_dim] each.
   std::int64_t first;   ///< Number of the sequence's tokens whose keys and values are kept already.

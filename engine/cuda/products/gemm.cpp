@@ -83,8 +83,8 @@ void CudaGemm::weight_gradient(cudaStream_t stream, Size size, const void* d_y, 
 }
 
 // The operands' usual order. NOLINTNEXTLINE(bugprone-easily-swappable-parameters)
-void CudaGemm::forward_fp8(cudaStream_t stream, Size size, Fp8Matrix x, Fp8Matrix weight,
-                           const void* addend, void* y, void* workspace) {
+void CudaGemm::forward_fp8(cudaStream_t stream, Size size, cuda::Quantized x,
+                           cuda::Quantized weight, const void* addend, void* y, void* workspace) {
   plan_for({.product = GemmProduct::forward,
             .tokens = size.tokens,
             .in = size.in,
@@ -102,8 +102,8 @@ void CudaGemm::forward_fp8(cudaStream_t stream, Size size, Fp8Matrix x, Fp8Matri
 }
 
 // NOLINTNEXTLINE(bugprone-easily-swappable-parameters)
-void CudaGemm::input_gradient_fp8(cudaStream_t stream, Size size, Fp8Matrix d_y, Fp8Matrix weight,
-                                  void* d_x, void* workspace) {
+void CudaGemm::input_gradient_fp8(cudaStream_t stream, Size size, cuda::Quantized d_y,
+                                  cuda::Quantized weight, void* d_x, void* workspace) {
   plan_for({.product = GemmProduct::input_gradient,
             .tokens = size.tokens,
             .in = size.in,
@@ -119,8 +119,9 @@ void CudaGemm::input_gradient_fp8(cudaStream_t stream, Size size, Fp8Matrix d_y,
 }
 
 // NOLINTNEXTLINE(bugprone-easily-swappable-parameters)
-void CudaGemm::weight_gradient_fp8(cudaStream_t stream, Size size, Fp8Matrix d_y, Fp8Matrix x,
-                                   float* d_weight, bool first, void* workspace) {
+void CudaGemm::weight_gradient_fp8(cudaStream_t stream, Size size, cuda::Quantized d_y,
+                                   cuda::Quantized x, float* d_weight, bool first,
+                                   void* workspace) {
   plan_for({.product = GemmProduct::weight_gradient,
             .tokens = size.tokens,
             .in = size.in,

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 
+#include "engine/cuda/kernels/quantize.hpp"
 #include "engine/cuda/products/gemm_product.hpp"
 #include "engine/cuda/products/gemm_table.hpp"
 
@@ -44,21 +45,15 @@ class CudaGemm {
   void weight_gradient(cudaStream_t stream, Size size, const void* d_y, const void* x,
                        float* d_weight, bool first, void* workspace);
 
-  /// A matrix of E4M3 numbers with the dimension that a product sums over innermost, and its scales
-  /// (engine/cuda/kernels/quantize.hpp).
-  struct Fp8Matrix {
-    const std::uint8_t* values;
-    const float* scales;
-  };
-  /// The three products with FP8 operands. x and d_y have a scale for every 128 elements, weights
-  /// one for every 128 x 128: forward of x [T, in] and the weight [out, in]; input gradient of d_y
-  /// [T, out] and the transposed weight [in, out]; weight gradient of transposed d_y [out, T] and x
-  /// [in, T].
-  void forward_fp8(cudaStream_t stream, Size size, Fp8Matrix x, Fp8Matrix weight,
+  /// The three products with FP8 operands, whose dimension that is summed over lies innermost. x
+  /// and d_y have a scale for every 128 elements, weights one for every 128 x 128: forward of x [T,
+  /// in] and the weight [out, in]; input gradient of d_y [T, out] and the transposed weight [in,
+  /// out]; weight gradient of transposed d_y [out, T] and x [in, T].
+  void forward_fp8(cudaStream_t stream, Size size, cuda::Quantized x, cuda::Quantized weight,
                    const void* addend, void* y, void* workspace);
-  void input_gradient_fp8(cudaStream_t stream, Size size, Fp8Matrix d_y, Fp8Matrix weight,
-                          void* d_x, void* workspace);
-  void weight_gradient_fp8(cudaStream_t stream, Size size, Fp8Matrix d_y, Fp8Matrix x,
+  void input_gradient_fp8(cudaStream_t stream, Size size, cuda::Quantized d_y,
+                          cuda::Quantized weight, void* d_x, void* workspace);
+  void weight_gradient_fp8(cudaStream_t stream, Size size, cuda::Quantized d_y, cuda::Quantized x,
                            float* d_weight, bool first, void* workspace);
 
   /// Text that names the library's version and whatever decided the algorithms of the products

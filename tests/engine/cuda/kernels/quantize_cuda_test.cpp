@@ -40,7 +40,6 @@ struct Form {
   Form(std::int64_t rows, std::int64_t cols, std::int64_t scale_rows)
       : values(rows * cols), scales(cuda::ceil_div(cols, 128) * cuda::scale_stride(scale_rows)) {}
   [[nodiscard]] cuda::Quantized get() const { return {values.data(), scales.data()}; }
-  [[nodiscard]] CudaGemm::Fp8Matrix matrix() const { return {values.data(), scales.data()}; }
   DeviceArray<std::uint8_t> values;
   DeviceArray<float> scales;
 };
@@ -176,12 +175,12 @@ TEST_F(CudaFp8Products, AgreeWithProductsOfRoundedNumbers) {
   quantize_all();
   const DeviceArray<std::uint16_t> y(kTokens * kOut), dx(kTokens * kIn);
   const DeviceArray<float> dw(kOut * kIn);
-  on_->gemm.forward_fp8(stream_, kSize, on_->x_along.matrix(), on_->w_along.matrix(), nullptr,
-                        y.data(), on_->workspace.data());
-  on_->gemm.input_gradient_fp8(stream_, kSize, on_->d_along.matrix(), on_->w_across.matrix(),
-                               dx.data(), on_->workspace.data());
-  on_->gemm.weight_gradient_fp8(stream_, kSize, on_->d_across.matrix(), on_->x_across.matrix(),
-                                dw.data(), true, on_->workspace.data());
+  on_->gemm.forward_fp8(stream_, kSize, on_->x_along.get(), on_->w_along.get(), nullptr, y.data(),
+                        on_->workspace.data());
+  on_->gemm.input_gradient_fp8(stream_, kSize, on_->d_along.get(), on_->w_across.get(), dx.data(),
+                               on_->workspace.data());
+  on_->gemm.weight_gradient_fp8(stream_, kSize, on_->d_across.get(), on_->x_across.get(), dw.data(),
+                                true, on_->workspace.data());
   finish();
   const std::vector<float> xs = floats_of(x), ds = floats_of(d);
   std::vector<float> x_rows(xs.size()), d_rows(ds.size()), x_cols(xs.size()), d_cols(ds.size());
@@ -199,8 +198,8 @@ TEST_F(CudaFp8Products, AgreeWithProductsOfRoundedNumbers) {
   const std::vector<float> x_turned = transposed(x_cols, kTokens, kIn);
   const std::vector<float> d_turned = transposed(d_cols, kTokens, kOut);
   expect_product(dw.values(), d_turned, x_turned, kOut, kIn, kTokens);
-  on_->gemm.weight_gradient_fp8(stream_, kSize, on_->d_across.matrix(), on_->x_across.matrix(),
-                                dw.data(), false, on_->workspace.data());
+  on_->gemm.weight_gradient_fp8(stream_, kSize, on_->d_across.get(), on_->x_across.get(), dw.data(),
+                                false, on_->workspace.data());
   finish();
   expect_product(dw.values(), d_turned, x_turned, kOut, kIn, kTokens, 2);
   EXPECT_TRUE(y.intact() && dx.intact() && dw.intact() && on_->workspace.intact());
@@ -211,10 +210,10 @@ TEST_F(CudaFp8Products, RepeatTheirBitsAndAddOntoAMatrix) {
   const Halves addend = RandomValues(17).halves(kTokens * kOut, 100);
   const DeviceArray<std::uint16_t> once(kTokens * kOut), twice(kTokens * kOut), added(addend);
   for (const auto* y : {&once, &twice}) {
-    on_->gemm.forward_fp8(stream_, kSize, on_->x_along.matrix(), on_->w_along.matrix(), nullptr,
+    on_->gemm.forward_fp8(stream_, kSize, on_->x_along.get(), on_->w_along.get(), nullptr,
                           y->data(), on_->workspace.data());
   }
-  on_->gemm.forward_fp8(stream_, kSize, on_->x_along.matrix(), on_->w_along.matrix(), added.data(),
+  on_->gemm.forward_fp8(stream_, kSize, on_->x_along.get(), on_->w_along.get(), added.data(),
                         added.data(), on_->workspace.data());
   finish();
   EXPECT_EQ(once.values(), twice.values());
