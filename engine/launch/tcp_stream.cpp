@@ -135,7 +135,8 @@ std::vector<std::string> own_addresses(const std::optional<std::string>& only) {
     if (!usable || (only && *only != each->ifa_name)) continue;
     addresses.push_back(text_of(each->ifa_addr, sizeof(sockaddr_in)));
   }
-  std::ranges::stable_partition(addresses, [](const auto& each) { return !is_loopback(each); });
+  std::stable_partition(addresses.begin(), addresses.end(),
+                        [](const auto& each) { return !is_loopback(each); });
   return addresses;
 }
 
