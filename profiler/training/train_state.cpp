@@ -214,8 +214,10 @@ std::unique_ptr<engine::Session> start_session(const RunStart& start, const RunI
   const char* const initial = start.weights ? "loading weights" : "making the first weights";
   const AmountShown show = told.amount(start.checkpoint ? "reading the checkpoint" : initial);
   const auto session_from = [&](const auto& state) {
-    return std::make_unique<engine::Session>(identity.job, graph, std::move(ranks), tokens,
-                                             learning_rate, state, place);
+    auto session = std::make_unique<engine::Session>(identity.job, graph, std::move(ranks), tokens,
+                                                     learning_rate, state, place);
+    session->round_by(static_cast<std::uint64_t>(identity.config.seed));
+    return session;
   };
   if (start.checkpoint) {
     auto session = session_from(LoadedState{
@@ -258,7 +260,8 @@ engine::CheckpointFacts facts_of(const RunStart& start, const RunIdentity& ident
                                  ? std::optional(engine::sources_sha256(identity.chat->sources))
                                  : std::nullopt,
           .keeps_tokenizer = identity.keeps_tokenizer,
-          .carried = start.carried};
+          .carried = start.carried,
+          .state = identity.job.optimizer.state};
 }
 
 }  // namespace sluice::profiler
