@@ -17,7 +17,7 @@ namespace sluice::cli {
 namespace {
 
 void require_rehearsable(const planner::RunArguments& request) {
-  for (const char* flag : {"--resume", "--dry-run"}) {
+  for (const char* flag : {"--resume", "--convert-state", "--dry-run"}) {
     if (request.has(flag)) {
       throw BadRequest(std::string("--rehearse: ") + flag +
                        " goes with training alone: give one of the two");

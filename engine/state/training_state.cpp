@@ -167,8 +167,11 @@ void TrainingState::clear_moments_in_memory() {
       for (const Plane plane : moment_planes_of(type_)) {
         std::byte* begin = units[unit].at(plane);
         if (begin == nullptr) continue;
-        place.device->clear(begin,
-                            static_cast<std::size_t>(plane_size(plane, type_).of(slice(unit))));
+        // Codes behind the unit share the last block's scale, so they are cleared, too.
+        const bool codes = type_ == planner::StateType::int8 && !is_scales(plane);
+        const std::int64_t bytes =
+            codes ? scales_behind(slice(unit)) : plane_size(plane, type_).of(slice(unit));
+        place.device->clear(begin, static_cast<std::size_t>(bytes));
       }
     }
   }

@@ -148,7 +148,7 @@ TEST_P(SmallState, LoadsOtherMomentsAsTheNearestThatItHas) {
       // decade is 0.45/64 of the scale.
       const float cell = GetParam() == StateType::int8 ? 0.0071F * largest : 0;
       for (std::size_t i = 0; i < exact.size(); ++i) {
-        const float half_step = 0x1p-9F * std::fabs(exact[i]);
+        const float half_step = 0x1p-8F * std::fabs(exact[i]);
         ASSERT_LE(std::fabs(near[i] - exact[i]), std::max(cell, half_step)) << i;
       }
     }
