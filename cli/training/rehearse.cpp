@@ -24,8 +24,7 @@ void require_rehearsable(const planner::RunArguments& request) {
     }
   }
   if (request.config.optimizer.state != planner::StateType::fp32) {
-    throw BadRequest(std::string("optimizer.state: ") +
-                     to_string(request.config.optimizer.state) +
+    throw BadRequest(std::string("optimizer.state: ") + to_string(request.config.optimizer.state) +
                      " is not rehearsed in this version, only trained: set it to fp32, or leave "
                      "--rehearse out");
   }

@@ -18,7 +18,10 @@ struct DiskLayout::Region {
 };
 
 DiskLayout::DiskLayout(const planner::ModelShape& shape, const planner::StepGraph& graph)
-    : type_(graph.state), pieces_(graph.disk), begin_(graph.disk.size(), 0), weights_begin_(graph.disk.size(), 0) {
+    : type_(graph.state),
+      pieces_(graph.disk),
+      begin_(graph.disk.size(), 0),
+      weights_begin_(graph.disk.size(), 0) {
   for (const planner::Placement& placement : graph.layout.placements) {
     const planner::StepTensor& tensor = graph.tensors[static_cast<std::size_t>(placement.tensor)];
     if (tensor.arena != planner::Arena::disk) continue;

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/graph/step_graph.hpp"
 #include "engine/optimizer/moment_layout.hpp"
+#include "planner/graph/step_graph.hpp"
 #include "planner/models/shape.hpp"
 #include "planner/plans/disk_state.hpp"
 

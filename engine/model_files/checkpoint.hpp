@@ -55,11 +55,12 @@ struct CheckpointFacts {
 /// Folder name of a step's checkpoint: "step-N".
 [[nodiscard]] std::string checkpoint_name(std::int64_t step);
 
-/// Writes `checkpoints`/step-N: fp32 weights, m and v as safetensors (m and v in bf16 where they are
-/// that, else in fp32, which holds those of int8 exactly), config.json with `config`, and checkpoint.json with the SHA-256 of each file. The folder gets its name once everything is
-/// on the disk. `progress`, if any, receives numbers of elements as they are written, from any
-/// thread; an exception from it aborts the writing. At most `threads` threads write (0: one per
-/// core). Returns the folder. Throws EnvironmentError, leaving what was there before.
+/// Writes `checkpoints`/step-N: fp32 weights, m and v as safetensors (m and v in bf16 where they
+/// are that, else in fp32, which holds those of int8 exactly), config.json with `config`, and
+/// checkpoint.json with the SHA-256 of each file. The folder gets its name once everything is on
+/// the disk. `progress`, if any, receives numbers of elements as they are written, from any thread;
+/// an exception from it aborts the writing. At most `threads` threads write (0: one per core).
+/// Returns the folder. Throws EnvironmentError, leaving what was there before.
 std::filesystem::path write_checkpoint(
     const std::filesystem::path& checkpoints, const CheckpointFacts& facts,
     const std::string& config, const StateSource& state,

@@ -6,9 +6,9 @@
 //   v (unsigned)  decades 10^-6 to 10^0 of 2 to 128 cells: 254 middles, 0 and 1
 //   m (signed)    a bit for the sign; decades 10^-5 to 10^0 of 2 to 64 cells: 126 middles, 0 and 1
 // The paper's signed map has a cell at 10^-6 more and lacks -1; with both ends a block's scale is a
-// value of the map for either sign, and coding the decoded values again gives the same codes and the
-// same scale. Host and CUDA device share these functions, so that they give equal bits; they have
-// internal linkage, because sources for one instruction set call them.
+// value of the map for either sign, and coding the decoded values again gives the same codes and
+// the same scale. Host and CUDA device share these functions, so that they give equal bits; they
+// have internal linkage, because sources for one instruction set call them.
 #pragma once
 
 #include <cstdint>
@@ -105,7 +105,8 @@ inline constexpr float kLeastMomentScale = 0x1p-100F;
 }
 
 /// Code of the value of `map` nearest to `magnitude`, which is at least 0.
-[[nodiscard]] SLUICE_ON_BOTH static inline std::int32_t moment_code(const MomentMap& map, float magnitude) {
+[[nodiscard]] SLUICE_ON_BOTH static inline std::int32_t moment_code(const MomentMap& map,
+                                                                    float magnitude) {
   float slope = 0, offset = 0;
   std::int32_t first = 0, last = 0;
   for (int s = 1; s < kMapStretches; ++s) {

@@ -8,8 +8,8 @@
 
 namespace sluice::engine {
 
-/// Mixes 64 bits so that every input bit changes about half of the output's. Source: Steele, Lea and
-/// Flood, "Fast splittable pseudorandom number generators" (2014), the finalizer of SplitMix64.
+/// Mixes 64 bits so that every input bit changes about half of the output's. Source: Steele, Lea
+/// and Flood, "Fast splittable pseudorandom number generators" (2014), the finalizer of SplitMix64.
 [[nodiscard]] static constexpr std::uint64_t mixed(std::uint64_t bits) {
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
   bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
@@ -20,7 +20,8 @@ namespace sluice::engine {
 inline constexpr std::uint64_t kGoldenStride = 0x9e3779b97f4a7c15u;
 
 /// Stream of random bits of one step of a run with the seed `seed`.
-[[nodiscard]] static constexpr std::uint64_t rounding_stream(std::uint64_t seed, std::int64_t step) {
+[[nodiscard]] static constexpr std::uint64_t rounding_stream(std::uint64_t seed,
+                                                             std::int64_t step) {
   return mixed(mixed(seed + kGoldenStride) + kGoldenStride * static_cast<std::uint64_t>(step));
 }
 
@@ -32,8 +33,8 @@ struct RoundingKey {
   const std::uint64_t key = mixed(stream + kGoldenStride * (static_cast<std::uint64_t>(unit) + 1));
   return {static_cast<std::uint32_t>(key >> 32), static_cast<std::uint32_t>(key)};
 }
-/// The key for elements of the run of 2^32 elements that begins at `position` with its lower 32 bits
-/// cleared.
+/// The key for elements of the run of 2^32 elements that begins at `position` with its lower 32
+/// bits cleared.
 [[nodiscard]] static constexpr RoundingKey key_at(RoundingKey key, std::int64_t position) {
   const auto run = static_cast<std::uint32_t>(static_cast<std::uint64_t>(position) >> 32);
   return {key.first, key.second + run * 0x9e3779b9u};
@@ -50,9 +51,9 @@ struct RoundingKey {
   return bits ^ (bits >> 16);
 }
 
-/// Rounds to one of the two nearest bf16, to the larger one in magnitude if `random`, below 2^16, is
-/// at least as far from 2^16 as the dropped bits are from 0: on average the value itself. Infinities
-/// stay, and every NaN becomes the same one.
+/// Rounds to one of the two nearest bf16, to the larger one in magnitude if `random`, below 2^16,
+/// is at least as far from 2^16 as the dropped bits are from 0: on average the value itself.
+/// Infinities stay, and every NaN becomes the same one.
 [[nodiscard]] static constexpr std::uint16_t stochastic_bf16(float value, std::uint32_t random) {
   const auto bits = __builtin_bit_cast(std::uint32_t, value);
   const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;

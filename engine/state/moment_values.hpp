@@ -20,8 +20,8 @@ using WriteBytes =
 
 /// Values of elements `first` to first + out.size() - 1 of m or v (`part`), whose planes `read`
 /// reads.
-void read_moments(planner::StateType type, StatePart part, std::int64_t first,
-                  std::span<float> out, const ReadBytes& read);
+void read_moments(planner::StateType type, StatePart part, std::int64_t first, std::span<float> out,
+                  const ReadBytes& read);
 
 /// Stores values of m or v from element `first` on, each as the nearest that the type has, ties to
 /// even in bf16. In int8, `first` is a multiple of kMomentBlock, and a last block that is not whole

@@ -94,7 +94,8 @@ StateHashes hashes_of(const planner::ModelShape& shape, planner::StateType type,
                       const ReadPlane& read, const HashProgress& progress) {
   std::vector<Window> windows = windows_of(shape, type, kWeightPlanes);
   const std::size_t weights = windows.size();
-  for (const Window& window : windows_of(shape, type, moment_planes_of(type))) windows.push_back(window);
+  for (const Window& window : windows_of(shape, type, moment_planes_of(type)))
+    windows.push_back(window);
   std::int64_t all = 0, done = 0;
   for (const Window& window : windows) all += window.bytes;
   const std::vector<Digest> digests = digests_of(read, windows, [&](std::int64_t bytes) {
@@ -110,9 +111,7 @@ StateHashes TrainingState::hashes(const HashProgress& progress) const {
   return hashes_of(shape_, type_, planes_read_from(*this), progress);
 }
 
-std::string TrainingState::weights_sha256() const {
-  return hash_of(*this, shape_, kWeightPlanes);
-}
+std::string TrainingState::weights_sha256() const { return hash_of(*this, shape_, kWeightPlanes); }
 
 std::string TrainingState::state_sha256() const {
   return hash_of(*this, shape_, moment_planes_of(type_));

@@ -12,9 +12,9 @@
 
 namespace sluice::engine {
 
-/// A copy of a run's weights and moments, as they are. Its memory of 12 bytes per parameter (padding
-/// included), or less with smaller moments, is fully resident from the start, so that a running training cannot run out of memory when it
-/// saves.
+/// A copy of a run's weights and moments, as they are. Its memory of 12 bytes per parameter
+/// (padding included), or less with smaller moments, is fully resident from the start, so that a
+/// running training cannot run out of memory when it saves.
 class StateSnapshot : public StateSource {
  public:
   /// Allocates memory for states of this shape on the device of `state`, which must outlive the

@@ -228,8 +228,7 @@ void TrainingState::load_weights(const LoadedState& from, const StateProgress& l
   });
 }
 
-/// Moments are loaded by stretches of a unit's vector, since blocks that share a scale may reach over
-/// several tensors.
+/// Loads stretches of a unit's vector, for blocks that share a scale may reach over tensors.
 void TrainingState::load_moments(const LoadedState& from, const StateProgress& loaded) {
   struct Stretch {
     std::size_t unit;
@@ -261,11 +260,11 @@ void TrainingState::load_moments(const LoadedState& from, const StateProgress& l
                                                  static_cast<std::size_t>(end - begin)));
     }
     if (held) {
-      write_moments(type_, part, first, values,
-                    [&, unit = unit](Plane plane, std::int64_t at,
-                                     std::span<const std::byte> bytes) {
-                      write_plane(unit, plane, at, bytes);
-                    });
+      write_moments(
+          type_, part, first, values,
+          [&, unit = unit](Plane plane, std::int64_t at, std::span<const std::byte> bytes) {
+            write_plane(unit, plane, at, bytes);
+          });
     }
     loaded(read, 0);
   });

@@ -83,8 +83,7 @@ using ReadPlane =
 /// Hashes of the state of `shape`, with moments of this type, whose planes `read` reads; see
 /// TrainingState::hashes.
 [[nodiscard]] StateHashes hashes_of(const planner::ModelShape& shape, planner::StateType type,
-                                    const ReadPlane& read,
-                                    const HashProgress& progress = nullptr);
+                                    const ReadPlane& read, const HashProgress& progress = nullptr);
 
 /// A rank whose slices of the state are in this process: its device, and its disk file, which is
 /// null if no state lies on the disk.
@@ -109,8 +108,8 @@ class TrainingState : public StateSource {
   /// Sets the initial weights (engine/state/init.hpp) and zeroes m and v.
   void initialize(const InitialWeights& weights);
   /// Loads the state piece by piece on all cores, directly to where it lies; besides the state, at
-  /// most one piece per thread is in memory. Moments that the state's type does not have are rounded
-  /// to the nearest that it has. Throws what the source throws.
+  /// most one piece per thread is in memory. Moments that the state's type does not have are
+  /// rounded to the nearest that it has. Throws what the source throws.
   void load(const LoadedState& from);
   /// Writes both halves of one unit's master weights, [padded] each, to the state and to every copy
   /// of them.

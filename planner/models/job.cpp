@@ -288,8 +288,9 @@ Bytes Job::moment_bytes(std::int64_t parameters) const {
 }
 
 bool Job::executable() const {
-  return optimizer.state != StateType::bf16_weights && !sequence_chunk && !unsupported_by_host(model) &&
-         operators == Operators::fused && attention_library == AttentionLibrary::cudnn;
+  return optimizer.state != StateType::bf16_weights && !sequence_chunk &&
+         !unsupported_by_host(model) && operators == Operators::fused &&
+         attention_library == AttentionLibrary::cudnn;
 }
 
 void require_executable(const Job& job) {

@@ -81,8 +81,8 @@ void require_same_job(const engine::CheckpointFacts& facts, const RunIdentity& i
                       const path& folder, bool converts_state) {
   planner::Job begun = identity.job;
   begun.optimizer.state = facts.state;
-  const bool other_state = facts.state != identity.job.optimizer.state &&
-                           planner::job_hash(begun) == facts.job_hash;
+  const bool other_state =
+      facts.state != identity.job.optimizer.state && planner::job_hash(begun) == facts.job_hash;
   if (!other_state) return require_same(facts.job_hash, identity.job_hash, folder, "job");
   const std::string held = to_string(facts.state), wanted = to_string(identity.job.optimizer.state);
   if (!converts_state) {

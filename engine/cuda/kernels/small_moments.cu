@@ -35,7 +35,7 @@ struct SpanTable {
 
 /// The part of a unit that a launch updates.
 struct Part {
-  std::int64_t first;   ///< Position of its first element in the unit's vector.
+  std::int64_t first;       ///< Position of its first element in the unit's vector.
   std::int64_t begin, end;  ///< Moment blocks, counted from the first of the part.
 };
 
@@ -52,8 +52,7 @@ __device__ void read_gradient(const float* gradient, std::int64_t i, float (&out
   out[4] = high.x, out[5] = high.y, out[6] = high.z, out[7] = high.w;
 }
 
-__device__ void read_gradient(const std::uint16_t* gradient, std::int64_t i,
-                              float (&out)[kEach]) {
+__device__ void read_gradient(const std::uint16_t* gradient, std::int64_t i, float (&out)[kEach]) {
   EightHalves halves;
   halves.bits = *reinterpret_cast<const uint4*>(gradient + i);
   for (int k = 0; k < kEach; ++k) out[k] = bf16_to_float(halves.value[k]);
@@ -75,8 +74,8 @@ __device__ void update_eight(const AdamWOperands& state, const Wire* gradient, s
     const std::int64_t position = first + i + k;
     while (at < spans.count && spans.span[at].end <= position) ++at;
     if (at == spans.count || position < spans.span[at].begin) continue;  // Padding.
-    const Element e = updated({m[k], v[k], {high.value[k], low.value[k]}}, g[k],
-                              spans.span[at].decays, step);
+    const Element e =
+        updated({m[k], v[k], {high.value[k], low.value[k]}}, g[k], spans.span[at].decays, step);
     m[k] = e.m, v[k] = e.v;
     high.value[k] = e.master.high, low.value[k] = e.master.low;
   }
@@ -221,7 +220,8 @@ void adamw_update(const AdamWOperands& operands, const SmallMoments& moments,
   const std::int64_t elements = std::min(moments.elements, spans.back().end - first);
   if (elements <= 0) return;  // A slice of nothing but padding.
   const std::int64_t blocks = ceil_div(elements, kMomentBlock);
-  // Launches of as many spans as a kernel takes; a block with spans of two launches is in the later.
+  // Launches of as many spans as a kernel takes; a block with spans of two launches is in the
+  // later.
   for (std::int64_t begin = 0; begin < blocks;) {
     while (spans.front().end <= first + begin * kMomentBlock) spans = spans.subspan(1);
     SpanTable table{};

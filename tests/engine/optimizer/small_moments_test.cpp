@@ -37,7 +37,8 @@ struct SmallState {
 
 /// Random masters, gradients of many magnitudes, and moments of zero.
 SmallState small_state(StateType type, std::int64_t n) {
-  SmallState state{.type = type, .elements = n, .high = {}, .low = {}, .gradient = {}, .m = {}, .v = {}};
+  SmallState state{
+      .type = type, .elements = n, .high = {}, .low = {}, .gradient = {}, .m = {}, .v = {}};
   std::mt19937 random(23);
   std::normal_distribution<float> normal;
   std::uniform_real_distribution<float> exponent(-9, 0);
@@ -151,8 +152,8 @@ TEST_P(SmallMomentsTest, ThreadsAndPartsChangeNoBit) {
     const MomentBlock found =
         moment_block(in_first ? first.moments() : second.moments(), in_first ? at : at - cut);
     const MomentBlock expected = moment_block(whole.moments(), at);
-    const auto bytes = static_cast<std::size_t>(
-        expected.count * moment_code_size(GetParam()).bytes);
+    const auto bytes =
+        static_cast<std::size_t>(expected.count * moment_code_size(GetParam()).bytes);
     ASSERT_EQ(std::memcmp(found.m, expected.m, bytes), 0) << at;
     ASSERT_EQ(std::memcmp(found.v, expected.v, bytes), 0) << at;
     if (found.m_scale == nullptr) continue;
@@ -185,8 +186,10 @@ TEST_P(SmallMomentsTest, EveryPathReadsAndStoresTheSameBits) {
       float m_back[kMomentBlock], v_back[kMomentBlock];
       path.read(GetParam(), block, m_back, v_back);
       std::vector<std::uint32_t> bits;
-      for (const float value : m_back) bits.push_back(std::isnan(value) ? 1u : std::bit_cast<std::uint32_t>(value));
-      for (const float value : v_back) bits.push_back(std::isnan(value) ? 1u : std::bit_cast<std::uint32_t>(value));
+      for (const float value : m_back)
+        bits.push_back(std::isnan(value) ? 1u : std::bit_cast<std::uint32_t>(value));
+      for (const float value : v_back)
+        bits.push_back(std::isnan(value) ? 1u : std::bit_cast<std::uint32_t>(value));
       stored.push_back(state);
       read.push_back(bits);
       EXPECT_TRUE(stored.front() == state) << path.name;

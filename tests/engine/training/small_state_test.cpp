@@ -43,7 +43,8 @@ TEST_P(SmallState, HasTheBitsOfThePlainPlanUnderRandomPlans) {
 TEST_P(SmallState, InHbmAndInTheRingHasTheBitsOfThePlainPlan) {
   using planner::Tier;
   const planner::Job job = with(small_jobs()[2].job, GetParam());
-  const Outcome expected = run_plan(job, planner::uniform_plan(job, planner::UnitPlan{}, 1), kSteps);
+  const Outcome expected =
+      run_plan(job, planner::uniform_plan(job, planner::UnitPlan{}, 1), kSteps);
   planner::UnitPlan unit{.executor = planner::Executor::gpu, .when = planner::When::after};
   for (const Tier weights : {Tier::hbm, Tier::host}) {
     unit.weights = weights;
@@ -52,8 +53,11 @@ TEST_P(SmallState, InHbmAndInTheRingHasTheBitsOfThePlainPlan) {
     plan.state_buffers = 2;
     EXPECT_EQ(run_plan(job, plan, kSteps), expected) << describe(plan);
   }
-  unit = {.weights = Tier::hbm, .gradients = Tier::hbm, .state = Tier::hbm,
-          .executor = planner::Executor::gpu, .when = planner::When::after};
+  unit = {.weights = Tier::hbm,
+          .gradients = Tier::hbm,
+          .state = Tier::hbm,
+          .executor = planner::Executor::gpu,
+          .when = planner::When::after};
   EXPECT_EQ(run_plan(job, planner::uniform_plan(job, unit, 1), kSteps), expected);
 }
 
@@ -69,8 +73,7 @@ TEST_P(SmallState, OnTheDiskHasTheBitsOfThePlainPlan) {
       const ScratchFolder folder;
       const planner::Plan plan = disk_plan(job, 0, other, 2, other);
       EXPECT_GT(graph_of(job, plan).disk[1].size(), 1u);
-      EXPECT_EQ(run_plan(job, plan, kSteps, {.folder = folder.path()}), expected)
-          << describe(plan);
+      EXPECT_EQ(run_plan(job, plan, kSteps, {.folder = folder.path()}), expected) << describe(plan);
     }
   }
 }

@@ -74,8 +74,8 @@ TEST_P(CudaSmallMoments, SeveralStepsOfWhichOneChangesNothingGiveTheHostsBits) {
   const void* host_gradient = host.gradient.data();
   const void* device_gradient = gradient.data();
   if (halves) host_gradient = host.wire.data(), device_gradient = wired.data();
-  const AdamWOperands on_host{host.high.data(), host.low.data(), nullptr, nullptr, host_gradient,
-                              wire};
+  const AdamWOperands on_host{host.high.data(), host.low.data(), nullptr,
+                              nullptr,          host_gradient,   wire};
   const AdamWOperands on_device{high.data(), low.data(), nullptr, nullptr, device_gradient, wire};
   const SmallMoments host_moments{type, host.m.data(), host.v.data(), kElements, 5};
   const SmallMoments device_moments{type, m.data(), v.data(), kElements, 5};
@@ -103,15 +103,14 @@ TEST_P(CudaSmallMoments, SeveralStepsOfWhichOneChangesNothingGiveTheHostsBits) {
   EXPECT_FALSE(host.m == random_state(type).m);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Types, CudaSmallMoments,
-    ::testing::Combine(::testing::Values(StateType::bf16, StateType::int8),
-                       ::testing::Values(planner::GradientWire::fp32,
-                                         planner::GradientWire::bf16)),
-    [](const auto& info) {
-      return std::string(to_string(std::get<0>(info.param))) + "_wire_" +
-             to_string(std::get<1>(info.param));
-    });
+INSTANTIATE_TEST_SUITE_P(Types, CudaSmallMoments,
+                         ::testing::Combine(::testing::Values(StateType::bf16, StateType::int8),
+                                            ::testing::Values(planner::GradientWire::fp32,
+                                                              planner::GradientWire::bf16)),
+                         [](const auto& info) {
+                           return std::string(to_string(std::get<0>(info.param))) + "_wire_" +
+                                  to_string(std::get<1>(info.param));
+                         });
 
 }  // namespace
 }  // namespace sluice::engine::cuda
