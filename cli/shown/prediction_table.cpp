@@ -44,6 +44,21 @@ std::string stalls_line(const Prediction& p) {
   return text.empty() ? "nothing" : text;
 }
 
+/// What the optimizer keeps, in words; empty for fp32.
+std::string state_line(const planner::Job& job) {
+  switch (job.optimizer.state) {
+    case planner::StateType::fp32:
+      return "";
+    case planner::StateType::bf16:
+      return "fp32 masters, m and v in bf16 (8 bytes a parameter)";
+    case planner::StateType::int8:
+      return "fp32 masters, m and v in 8 bits (6 bytes a parameter)";
+    case planner::StateType::bf16_weights:
+      return "predicted only, training keeps fp32 masters";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string memory_table(const planner::Memory& memory) {
@@ -102,9 +117,8 @@ std::string prediction_table(const Prediction& p, const planner::Job& job,
         "products     FP8 in {:.0f} of {} blocks (compute fp8); MFU is of the bf16 peak\n",
         job.fp8_share() * static_cast<double>(job.model.layers), job.model.layers);
   }
-  if (job.optimizer.state != planner::StateType::fp32) {
-    text += fmt::format("state        {}: predicted only, training keeps fp32\n",
-                        to_string(job.optimizer.state));
+  if (const std::string state = state_line(job); !state.empty()) {
+    text += fmt::format("state        {}: {}\n", to_string(job.optimizer.state), state);
   }
   text += memory_table(p.memory);
   return text;

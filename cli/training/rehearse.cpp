@@ -17,11 +17,16 @@ namespace sluice::cli {
 namespace {
 
 void require_rehearsable(const planner::RunArguments& request) {
-  for (const char* flag : {"--resume", "--dry-run"}) {
+  for (const char* flag : {"--resume", "--convert-state", "--dry-run"}) {
     if (request.has(flag)) {
       throw BadRequest(std::string("--rehearse: ") + flag +
                        " goes with training alone: give one of the two");
     }
+  }
+  if (request.config.optimizer.state != planner::StateType::fp32) {
+    throw BadRequest(std::string("optimizer.state: ") + to_string(request.config.optimizer.state) +
+                     " is not rehearsed in this version, only trained: set it to fp32, or leave "
+                     "--rehearse out");
   }
   if (request.config.steps < 1) throw BadRequest("steps: must be at least 1");
   profiler::require_steps_to_trace(request.value("--trace-out"), request.config.steps);

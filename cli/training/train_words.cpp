@@ -1,6 +1,7 @@
 #include "cli/training/train_words.hpp"
 
 #include "profiler/training/train_state.hpp"
+#include "sim/error.hpp"
 
 namespace sluice::cli {
 
@@ -8,6 +9,8 @@ std::vector<planner::VerbFlag> train_flags() {
   using Takes = planner::VerbFlag::Takes;
   return {
       {"--resume", Takes::nothing, "go on from the newest intact checkpoint of the run's folder"},
+      {"--convert-state", Takes::nothing,
+       "with --resume: convert m and v of a checkpoint of another optimizer.state"},
       {"--dry-run", Takes::nothing,
        "say whether it fits, its plan, how long it takes and what "
        "checkpoints cost; run nothing"},
@@ -29,6 +32,10 @@ std::vector<planner::VerbFlag> train_flags() {
 profiler::TrainOptions train_options(const planner::RunArguments& words) {
   profiler::TrainOptions options;
   if (words.has("--resume")) options.resumed = profiler::folder_to_resume(words);
+  options.converts_state = words.has("--convert-state");
+  if (options.converts_state && !options.resumed) {
+    throw BadRequest("--convert-state: goes with --resume alone: add it, or leave this out");
+  }
   options.trace_out = words.value("--trace-out");
   options.dry = words.has("--dry-run");
   options.saves = !words.has("--no-checkpoint");

@@ -18,7 +18,10 @@ struct DiskLayout::Region {
 };
 
 DiskLayout::DiskLayout(const planner::ModelShape& shape, const planner::StepGraph& graph)
-    : pieces_(graph.disk), begin_(graph.disk.size(), 0), weights_begin_(graph.disk.size(), 0) {
+    : type_(graph.state),
+      pieces_(graph.disk),
+      begin_(graph.disk.size(), 0),
+      weights_begin_(graph.disk.size(), 0) {
   for (const planner::Placement& placement : graph.layout.placements) {
     const planner::StepTensor& tensor = graph.tensors[static_cast<std::size_t>(placement.tensor)];
     if (tensor.arena != planner::Arena::disk) continue;
@@ -47,23 +50,30 @@ DiskLayout::Region DiskLayout::region_of(std::size_t unit, const planner::DiskPi
     return {weights_begin_[unit] + piece.weights_offset.count(), piece.weights_bytes.count(),
             plane == DiskPlane::high ? 0 : piece.weights_low.count()};
   }
-  const Bytes at = plane == DiskPlane::low       ? Bytes(0)
-                   : plane == DiskPlane::moment1 ? piece.moment1
-                                                 : piece.moment2;
-  return {begin_[unit] + piece.offset.count(), piece.bytes.count(), at.count()};
+  const bool first = plane == DiskPlane::moment1 || plane == DiskPlane::scales1;
+  const bool scales = plane == DiskPlane::scales1 || plane == DiskPlane::scales2;
+  const Bytes at = plane == DiskPlane::low ? Bytes(0) : first ? piece.moment1 : piece.moment2;
+  return {begin_[unit] + piece.offset.count(), piece.bytes.count(),
+          at.count() + (scales ? scales_behind(piece.count) : 0)};
+}
+
+PlaneSize DiskLayout::size_of(DiskPlane plane) const {
+  if (plane == DiskPlane::high || plane == DiskPlane::low) return {2, 1};
+  const bool scales = plane == DiskPlane::scales1 || plane == DiskPlane::scales2;
+  return scales ? kMomentScaleSize : moment_code_size(type_);
 }
 
 DiskPart DiskLayout::part_at(std::size_t unit, DiskPlane plane, std::int64_t offset,
                              std::int64_t bytes) const {
-  const bool half = plane == DiskPlane::high || plane == DiskPlane::low;
-  const std::int64_t element = half ? 2 : 4;
+  const PlaneSize size = size_of(plane);
+  const std::int64_t element = offset / size.bytes * size.elements;
   const std::vector<planner::DiskPiece>& pieces = pieces_[unit];
   const auto piece = std::prev(std::upper_bound(
-      pieces.begin(), pieces.end(), offset / element,
+      pieces.begin(), pieces.end(), element,
       [](std::int64_t first, const planner::DiskPiece& each) { return first < each.first; }));
   const Region region = region_of(unit, *piece, plane);
-  const std::int64_t within = region.plane + offset - piece->first * element;
-  const std::int64_t left_of_plane = (piece->first + piece->count) * element - offset;
+  const std::int64_t within = region.plane + offset - size.before(piece->first);
+  const std::int64_t left_of_plane = size.of(piece->first + piece->count) - offset;
   const std::int64_t number = within / kBlockBytes;
   const std::int64_t block_bytes = std::min(kBlockBytes, region.bytes - number * kBlockBytes);
   const std::int64_t at = within - number * kBlockBytes;

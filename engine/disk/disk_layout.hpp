@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/optimizer/moment_layout.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "planner/models/shape.hpp"
 #include "planner/plans/disk_state.hpp"
@@ -13,9 +14,10 @@
 namespace sluice::engine {
 
 /// The planes of a unit that can lie on the disk, vectors with an element for each parameter: the
-/// high and low halves of the fp32 master weights (2 bytes each), and AdamW's first and second
-/// moment (4 bytes each).
-enum class DiskPlane { high, low, moment1, moment2 };
+/// high and low halves of the fp32 master weights (2 bytes each), AdamW's first and second moment
+/// (4 bytes each, 2 in bf16, codes of 1 in int8), and the scales of those codes (4 bytes for each
+/// kMomentBlock elements).
+enum class DiskPlane { high, low, moment1, moment2, scales1, scales2 };
 
 /// A stretch of a unit's plane (DiskPlane) that lies within one block of the disk file.
 struct DiskPart {
@@ -50,6 +52,9 @@ class DiskLayout {
   [[nodiscard]] Region region_of(std::size_t unit, const planner::DiskPiece& piece,
                                  DiskPlane plane) const;
 
+  [[nodiscard]] PlaneSize size_of(DiskPlane plane) const;
+
+  planner::StateType type_;
   /// Pieces into which each unit's parameters are cut for the disk, by unit; empty for units of
   /// which nothing lies on the disk.
   std::vector<std::vector<planner::DiskPiece>> pieces_;

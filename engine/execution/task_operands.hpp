@@ -5,6 +5,7 @@
 
 #include "engine/execution/device.hpp"
 #include "engine/optimizer/adamw.hpp"
+#include "engine/optimizer/small_moments.hpp"
 #include "engine/ranks/fabric.hpp"
 
 namespace sluice::engine {
@@ -33,11 +34,34 @@ template <class T>
   return {
       .high = as<std::uint16_t>(task.access(planner::Role::weights)),
       .low = as<std::uint16_t>(task.access(planner::Role::low)),
-      .m = as<float>(task.access(planner::Role::moment1)),
+      .m = as<float>(task.access(planner::Role::moment1)),  // Of fp32 state.
       .v = as<float>(task.access(planner::Role::moment2)),
       .gradient = task.access(planner::Role::gradient).data,
       .wire = wire,
   };
+}
+
+/// The moments of an update task where they have fewer than 32 bits.
+[[nodiscard]] inline SmallMoments small_moments(const BoundTask& task, planner::StateType type) {
+  return {.type = type,
+          .m = task.access(planner::Role::moment1).data,
+          .v = task.access(planner::Role::moment2).data,
+          .elements = task.parameters,
+          .unit = task.unit};
+}
+
+/// Updates on the threads of `pool` what an update task names, of a unit with these spans.
+inline void update_on_cpu(const BoundTask& task, const planner::Job& job,
+                          std::span<const AdamWSpan> spans, const AdamWStep& step,
+                          ThreadPool& pool) {
+  const AdamWOperands operands = adamw_operands(task, job.gradient_wire);
+  const planner::StateType type = job.optimizer.state;
+  if (type == planner::StateType::fp32) {
+    return adamw_update(operands, spans, step, pool, pool.threads(),
+                        {task.first_parameter, task.parameters});
+  }
+  adamw_update(operands, small_moments(task, type), spans, step, pool, pool.threads(),
+               task.first_parameter);
 }
 
 }  // namespace sluice::engine

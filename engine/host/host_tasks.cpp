@@ -234,9 +234,7 @@ void HostDevice::sum_norms(const BoundTask& task) const {
 void HostDevice::update(const BoundTask& task, const AdamWStep& step) {
   const bool on_device = task.lane == planner::LaneKind::compute;
   ThreadPool& pool = on_device ? single_ : pool_;
-  adamw_update(adamw_operands(task, job_.gradient_wire),
-               spans_[static_cast<std::size_t>(task.unit)], step, pool, pool.threads(),
-               {task.first_parameter, task.parameters});
+  update_on_cpu(task, job_, spans_[static_cast<std::size_t>(task.unit)], step, pool);
 }
 
 }  // namespace sluice::engine

@@ -69,10 +69,11 @@ path write_checkpoint(const path& checkpoints, const CheckpointFacts& facts,
   file.files.push_back(config_file.finish());
   const planner::ModelShape shape = planner::shape_from_config(written, "config.json");
   for (const auto& [part, part_name] : kParts) {
+    const bool halves = part != StatePart::weights && facts.state == planner::StateType::bf16;
     const auto records = write_state({.folder = folder.hidden(),
                                       .name = part_name,
                                       .part = part,
-                                      .type = ElementType::fp32,
+                                      .type = halves ? ElementType::bf16 : ElementType::fp32,
                                       .most = kFileBytes,
                                       .threads = threads},
                                      shape, state, progress);

@@ -13,6 +13,7 @@
 #include "engine/model_files/model_weights.hpp"
 #include "engine/model_files/state_source.hpp"
 #include "engine/model_files/written_file.hpp"
+#include "planner/models/job.hpp"
 
 namespace sluice::engine {
 
@@ -47,16 +48,19 @@ struct CheckpointFacts {
   /// Tensors that exports copy from `model_folder`, or from that of the run before; none where the
   /// run trains every tensor of the model.
   std::optional<CarriedRecord> carried{};
+  /// Type of the moments that the run keeps (AdamWSettings::state).
+  planner::StateType state = planner::StateType::fp32;
 };
 
 /// Folder name of a step's checkpoint: "step-N".
 [[nodiscard]] std::string checkpoint_name(std::int64_t step);
 
-/// Writes `checkpoints`/step-N: fp32 weights, m and v as safetensors, config.json with `config`,
-/// and checkpoint.json with the SHA-256 of each file. The folder gets its name once everything is
-/// on the disk. `progress`, if any, receives numbers of elements as they are written, from any
-/// thread; an exception from it aborts the writing. At most `threads` threads write (0: one per
-/// core). Returns the folder. Throws EnvironmentError, leaving what was there before.
+/// Writes `checkpoints`/step-N: fp32 weights, m and v as safetensors (m and v in bf16 where they
+/// are that, else in fp32, which holds those of int8 exactly), config.json with `config`, and
+/// checkpoint.json with the SHA-256 of each file. The folder gets its name once everything is on
+/// the disk. `progress`, if any, receives numbers of elements as they are written, from any thread;
+/// an exception from it aborts the writing. At most `threads` threads write (0: one per core).
+/// Returns the folder. Throws EnvironmentError, leaving what was there before.
 std::filesystem::path write_checkpoint(
     const std::filesystem::path& checkpoints, const CheckpointFacts& facts,
     const std::string& config, const StateSource& state,

@@ -36,6 +36,14 @@ std::vector<FileRecord> files_of(const json& list) {
   return files;
 }
 
+planner::StateType state_of(const std::string& name, const std::string& where) {
+  using planner::StateType;
+  for (const StateType type : {StateType::fp32, StateType::bf16, StateType::int8}) {
+    if (name == planner::to_string(type)) return type;
+  }
+  throw BadRequest(where + ": state " + name + " is unknown");
+}
+
 }  // namespace
 
 std::string checkpoint_text(const CheckpointFile& file) {
@@ -63,6 +71,8 @@ std::string checkpoint_text(const CheckpointFile& file) {
     body["carried"] = {{"tensors", facts.carried->tensors},
                        {"bytes", facts.carried->bytes.count()}};
   }
+  // Files of earlier versions, of fp32 state alone, lack it.
+  if (facts.state != planner::StateType::fp32) body["state"] = planner::to_string(facts.state);
   body["hash"] = planner::sha256_hex(body.dump());
   return body.dump(2) + "\n";
 }
@@ -109,6 +119,9 @@ CheckpointFile read_checkpoint_text(const std::string& text, const std::string& 
     if (const auto found = body.find("carried"); found != body.end()) {
       file.facts.carried = {found->at("tensors").get<std::int64_t>(),
                             Bytes(found->at("bytes").get<std::int64_t>())};
+    }
+    if (const auto found = body.find("state"); found != body.end()) {
+      file.facts.state = state_of(found->get<std::string>(), where);
     }
     return file;
   } catch (const json::exception&) {

@@ -36,6 +36,8 @@ struct AdamWStep {
   /// Whether the step changes no element, because it has no target to learn from: decay and
   /// momentum alone would still move the weights.
   bool changes_nothing = false;
+  /// Stream of the step's random bits (rounding_stream), by which moments in bf16 are rounded.
+  std::uint64_t rounding = 0;
 };
 
 /// Scale that brings a global gradient norm to at most settings.clip, as PyTorch's clip_grad_norm_:

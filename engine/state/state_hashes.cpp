@@ -15,9 +15,6 @@
 namespace sluice::engine {
 namespace {
 
-constexpr std::array kWeights = {Plane::high, Plane::low};
-constexpr std::array kMoments = {Plane::m, Plane::v};
-
 /// A range of bytes of one plane of one unit.
 struct Window {
   std::size_t unit;
@@ -26,13 +23,15 @@ struct Window {
 };
 
 /// `planes` of every tensor of every unit in canonical order, without padding, in pieces.
-std::vector<Window> windows_of(const planner::ModelShape& shape, std::span<const Plane> planes) {
+std::vector<Window> windows_of(const planner::ModelShape& shape, planner::StateType type,
+                               std::span<const Plane> planes) {
   std::vector<Window> windows;
   for (std::size_t unit = 0; unit < planner::unit_count(shape); ++unit) {
     for (const planner::TensorSpec& tensor : planner::unit_tensors(shape, unit).tensors) {
       for (const Plane plane : planes) {
-        const std::int64_t end = element_bytes(plane) * (tensor.offset + tensor.size());
-        for (std::int64_t at = element_bytes(plane) * tensor.offset; at < end;) {
+        const PlaneSize size = plane_size(plane, type);
+        const std::int64_t end = size.of(tensor.offset + tensor.size());
+        for (std::int64_t at = size.before(tensor.offset); at < end;) {
           windows.push_back({unit, plane, at, std::min(kHashedPiece, end - at)});
           at += windows.back().bytes;
         }
@@ -77,24 +76,26 @@ std::vector<Digest> digests_of(const ReadPlane& read, const std::vector<Window>&
   return digests;
 }
 
-std::string hash_of(const ReadPlane& read, const planner::ModelShape& shape,
-                    std::span<const Plane> planes) {
-  return sha256_of(digests_of(read, windows_of(shape, planes), [](std::int64_t) {}));
-}
-
-ReadPlane planes_of(const TrainingState& state) {
+ReadPlane planes_read_from(const TrainingState& state) {
   return [&state](std::size_t unit, Plane plane, std::int64_t offset, std::span<std::byte> out) {
     state.read_plane(unit, plane, offset, out);
   };
 }
 
+std::string hash_of(const TrainingState& state, const planner::ModelShape& shape,
+                    std::span<const Plane> planes) {
+  return sha256_of(digests_of(planes_read_from(state), windows_of(shape, state.type(), planes),
+                              [](std::int64_t) {}));
+}
+
 }  // namespace
 
-StateHashes hashes_of(const planner::ModelShape& shape, const ReadPlane& read,
-                      const HashProgress& progress) {
-  std::vector<Window> windows = windows_of(shape, kWeights);
+StateHashes hashes_of(const planner::ModelShape& shape, planner::StateType type,
+                      const ReadPlane& read, const HashProgress& progress) {
+  std::vector<Window> windows = windows_of(shape, type, kWeightPlanes);
   const std::size_t weights = windows.size();
-  for (const Window& window : windows_of(shape, kMoments)) windows.push_back(window);
+  for (const Window& window : windows_of(shape, type, moment_planes_of(type)))
+    windows.push_back(window);
   std::int64_t all = 0, done = 0;
   for (const Window& window : windows) all += window.bytes;
   const std::vector<Digest> digests = digests_of(read, windows, [&](std::int64_t bytes) {
@@ -107,15 +108,13 @@ StateHashes hashes_of(const planner::ModelShape& shape, const ReadPlane& read,
 }
 
 StateHashes TrainingState::hashes(const HashProgress& progress) const {
-  return hashes_of(shape_, planes_of(*this), progress);
+  return hashes_of(shape_, type_, planes_read_from(*this), progress);
 }
 
-std::string TrainingState::weights_sha256() const {
-  return hash_of(planes_of(*this), shape_, kWeights);
-}
+std::string TrainingState::weights_sha256() const { return hash_of(*this, shape_, kWeightPlanes); }
 
 std::string TrainingState::state_sha256() const {
-  return hash_of(planes_of(*this), shape_, kMoments);
+  return hash_of(*this, shape_, moment_planes_of(type_));
 }
 
 }  // namespace sluice::engine

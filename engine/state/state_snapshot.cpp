@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "engine/optimizer/master_weights.hpp"
+#include "engine/state/moment_values.hpp"
 #include "planner/effort/parallel_for.hpp"
 
 namespace sluice::engine {
@@ -31,10 +32,11 @@ void cut_into(std::vector<PlaneCopy>& pieces, const PlaneCopy& plane) {
 
 }  // namespace
 
-Bytes StateSnapshot::size_of(const planner::ModelShape& shape) {
+Bytes StateSnapshot::size_of(const planner::ModelShape& shape, planner::StateType type) {
   std::int64_t bytes = 0;
   for (std::size_t unit = 0; unit < planner::unit_count(shape); ++unit) {
-    bytes += 12 * planner::unit_padded_size(shape, unit);
+    const std::int64_t padded = planner::unit_padded_size(shape, unit);
+    bytes += 4 * padded + 2 * moment_bytes(type, padded);
   }
   return Bytes(bytes);
 }
@@ -42,30 +44,30 @@ Bytes StateSnapshot::size_of(const planner::ModelShape& shape) {
 StateSnapshot::StateSnapshot(const planner::ModelShape& shape, const TrainingState& state,
                              Keeps keeps)
     : shape_(shape),
-      memory_(keeps == Keeps::all ? state.memory_to_read_into(size_of(shape)) : nullptr) {
+      type_(state.type()),
+      memory_(keeps == Keeps::all ? state.memory_to_read_into(size_of(shape, type_)) : nullptr) {
   std::byte* next = memory_.get();
   for (std::size_t unit = 0; unit < planner::unit_count(shape); ++unit) {
     const std::int64_t padded = planner::unit_padded_size(shape, unit);
     UnitState& unit_state = units_.emplace_back();
     padded_.push_back(padded);
     if (next == nullptr) continue;
+    unit_state.elements = padded;
     unit_state.high = next;
     unit_state.low = unit_state.high + 2 * padded;
     unit_state.m = unit_state.low + 2 * padded;
-    unit_state.v = unit_state.m + 4 * padded;
-    next = unit_state.v + 4 * padded;
+    unit_state.v = unit_state.m + moment_bytes(type_, padded);
+    next = unit_state.v + moment_bytes(type_, padded);
   }
 }
 
 void StateSnapshot::take(const TrainingState& state) {
   std::vector<PlaneCopy> pieces;
   for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-    const auto elements = static_cast<std::size_t>(padded_[unit]);
-    const UnitState& to = units_[unit];
-    cut_into(pieces, {unit, Plane::high, 0, to.high, 2 * elements});
-    cut_into(pieces, {unit, Plane::low, 0, to.low, 2 * elements});
-    cut_into(pieces, {unit, Plane::m, 0, to.m, 4 * elements});
-    cut_into(pieces, {unit, Plane::v, 0, to.v, 4 * elements});
+    for (const Plane plane : planes_of(type_)) {
+      const auto bytes = static_cast<std::size_t>(plane_size(plane, type_).of(padded_[unit]));
+      cut_into(pieces, {unit, plane, 0, units_[unit].at(plane), bytes});
+    }
   }
   planner::parallel_for(pieces.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
     const PlaneCopy& piece = pieces[i];
@@ -76,16 +78,16 @@ void StateSnapshot::take(const TrainingState& state) {
 
 void StateSnapshot::take(const TrainingState& state, const RankLinks& links) {
   for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-    for (const Plane plane : kPlanes) gather_plane(state, unit, plane, links);
+    for (const Plane plane : planes_of(type_)) gather_plane(state, unit, plane, links);
   }
 }
 
 void StateSnapshot::gather_plane(const TrainingState& state, std::size_t unit, Plane plane,
                                  const RankLinks& links) {
   const auto [rank, ranks] = links.world();
-  const auto element = static_cast<std::size_t>(element_bytes(plane));
-  const std::size_t slice = element * static_cast<std::size_t>(state.slice(unit));
-  const std::size_t end = element * static_cast<std::size_t>(padded_[unit]);
+  const PlaneSize size = plane_size(plane, type_);
+  const auto slice = static_cast<std::size_t>(size.of(state.slice(unit)));
+  const auto end = static_cast<std::size_t>(size.of(padded_[unit]));
   std::vector<std::byte> runs(std::min(kPlanePiece, slice) * static_cast<std::size_t>(ranks));
   for (std::size_t at = 0; at < slice; at += kPlanePiece) {
     const std::size_t bytes = std::min(kPlanePiece, slice - at);
@@ -97,21 +99,17 @@ void StateSnapshot::gather_plane(const TrainingState& state, std::size_t unit, P
     for (int each = 0; each < ranks; ++each) {
       const std::size_t begin = begin_of(each);
       if (begin >= end) break;
-      std::memcpy(address(unit, plane) + begin, pieces.of(each).data(),
+      std::memcpy(units_[unit].at(plane) + begin, pieces.of(each).data(),
                   std::min(bytes, end - begin));
     }
   }
 }
 
-std::byte* StateSnapshot::address(std::size_t unit, Plane plane) const {
-  const UnitState& state = units_[unit];
-  return std::array{state.high, state.low, state.m, state.v}[static_cast<std::size_t>(plane)];
-}
-
 StateHashes StateSnapshot::hashes() const {
   return hashes_of(
-      shape_, [this](std::size_t unit, Plane plane, std::int64_t offset, std::span<std::byte> out) {
-        std::memcpy(out.data(), address(unit, plane) + offset, out.size());
+      shape_, type_,
+      [this](std::size_t unit, Plane plane, std::int64_t offset, std::span<std::byte> out) {
+        std::memcpy(out.data(), units_[unit].at(plane) + offset, out.size());
       });
 }
 
@@ -120,9 +118,10 @@ void StateSnapshot::read(StatePart part, std::size_t unit, const planner::Tensor
   const UnitState& state = units_[unit];
   const std::int64_t offset = tensor.offset + first;
   if (part != StatePart::weights) {
-    const std::byte* moment = part == StatePart::m ? state.m : state.v;
-    std::memcpy(out.data(), moment + 4 * offset, out.size_bytes());
-    return;
+    return read_moments(type_, part, offset, out,
+                        [&](Plane plane, std::int64_t at, std::span<std::byte> bytes) {
+                          std::memcpy(bytes.data(), state.at(plane) + at, bytes.size());
+                        });
   }
   const auto* high = reinterpret_cast<const std::uint16_t*>(state.high) + offset;
   const auto* low = reinterpret_cast<const std::uint16_t*>(state.low) + offset;

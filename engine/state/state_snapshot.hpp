@@ -12,9 +12,9 @@
 
 namespace sluice::engine {
 
-/// A copy of a run's weights and moments. Its memory of 12 bytes per parameter (padding included)
-/// is fully resident from the start, so that a running training cannot run out of memory when it
-/// saves.
+/// A copy of a run's weights and moments, as they are. Its memory of 12 bytes per parameter
+/// (padding included), or less with smaller moments, is fully resident from the start, so that a
+/// running training cannot run out of memory when it saves.
 class StateSnapshot : public StateSource {
  public:
   /// Allocates memory for states of this shape on the device of `state`, which must outlive the
@@ -24,8 +24,8 @@ class StateSnapshot : public StateSource {
   StateSnapshot(const planner::ModelShape& shape, const TrainingState& state,
                 Keeps keeps = Keeps::all);
 
-  /// Size of a snapshot of `shape`.
-  [[nodiscard]] static Bytes size_of(const planner::ModelShape& shape);
+  /// Size of a snapshot of `shape` with moments of this type.
+  [[nodiscard]] static Bytes size_of(const planner::ModelShape& shape, planner::StateType type);
 
   /// Copies all of `state` on all cores. Call it only while no step runs.
   void take(const TrainingState& state);
@@ -40,11 +40,11 @@ class StateSnapshot : public StateSource {
             std::span<float> out) const override;
 
  private:
-  [[nodiscard]] std::byte* address(std::size_t unit, Plane plane) const;
   void gather_plane(const TrainingState& state, std::size_t unit, Plane plane,
                     const RankLinks& links);
 
   planner::ModelShape shape_;
+  planner::StateType type_;
   std::shared_ptr<std::byte> memory_;  ///< Null where nothing is kept.
   std::vector<UnitState> units_;       ///< Pointers into `memory_`; their `copy` is unused.
   std::vector<std::int64_t> padded_;

@@ -6,15 +6,16 @@
 
 #include "engine/model_files/state_pieces.hpp"
 #include "engine/optimizer/master_weights.hpp"
+#include "engine/state/moment_values.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "planner/models/slices.hpp"
+#include "planner/requests/phase_memory.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
 namespace {
 
 constexpr std::int64_t kHalfBytes = 2;
-constexpr std::int64_t kMomentBytes = 4;
 
 DiskPlane disk_plane(Plane plane) {
   switch (plane) {
@@ -26,16 +27,21 @@ DiskPlane disk_plane(Plane plane) {
       return DiskPlane::moment1;
     case Plane::v:
       return DiskPlane::moment2;
+    case Plane::m_scales:
+      return DiskPlane::scales1;
+    case Plane::v_scales:
+      return DiskPlane::scales2;
   }
-  throw std::logic_error("contract broken: a plane of the state is one of four");
-}
-
-std::byte* address(const UnitState& state, Plane plane) {
-  const std::array<std::byte*, kPlanes.size()> planes = {state.high, state.low, state.m, state.v};
-  return planes[static_cast<std::size_t>(plane)];
+  throw std::logic_error("contract broken: a plane of the state is one of six");
 }
 
 }  // namespace
+
+std::byte* UnitState::at(Plane plane) const {
+  const std::array<std::byte*, kPlanes.size()> begin = {high, low, m, v, m, v};
+  std::byte* found = begin[static_cast<std::size_t>(plane)];
+  return found == nullptr || !is_scales(plane) ? found : found + scales_behind(elements);
+}
 
 TrainingState::TrainingState(const planner::ModelShape& shape, const planner::StepGraph& graph,
                              Device& device, DiskStore* disk)
@@ -43,7 +49,7 @@ TrainingState::TrainingState(const planner::ModelShape& shape, const planner::St
 
 TrainingState::TrainingState(const planner::ModelShape& shape, const planner::StepGraph& graph,
                              const std::vector<HeldRank>& held)
-    : shape_(shape), ranks_(graph.ranks) {
+    : shape_(shape), type_(graph.state), ranks_(graph.ranks) {
   for (std::size_t unit = 0; unit < planner::unit_count(shape); ++unit) {
     slices_.push_back(planner::slice_parameters(planner::unit_padded_size(shape, unit), ranks_));
   }
@@ -68,6 +74,7 @@ TrainingState::Holding TrainingState::holding_of(const planner::StepGraph& graph
   for (std::size_t unit = 0; unit < slices_.size(); ++unit) {
     const std::string name = planner::unit_name(shape_, unit);
     UnitState& state = holding.units[unit];
+    state.elements = slice(unit);
     const std::span<std::byte> own_copy = find("weights_slice", name);
     const std::span<std::byte> copy = own_copy.empty() ? find("weights", name) : own_copy;
     state.high = find("master", name).data();
@@ -105,7 +112,7 @@ const TrainingState::Holding* TrainingState::holding(std::int64_t rank) const {
 template <class Visit>
 void TrainingState::for_slices(std::size_t unit, Plane plane, std::int64_t offset,
                                std::int64_t bytes, const Visit& visit) const {
-  const std::int64_t size = element_bytes(plane) * slice(unit);
+  const std::int64_t size = plane_size(plane, type_).of(slice(unit));
   for (std::int64_t done = 0; done < bytes;) {
     const std::int64_t at = offset + done;
     const std::int64_t count = std::min(bytes - done, size - at % size);
@@ -132,7 +139,7 @@ void TrainingState::read_plane(std::size_t unit, Plane plane, std::int64_t offse
                const auto part =
                    out.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(bytes));
                const auto& [place, units] = *held;
-               if (const std::byte* from = address(units[unit], plane)) {
+               if (const std::byte* from = units[unit].at(plane)) {
                  return place.device->read(from + at, part);
                }
                place.disk->read(unit, disk_plane(plane), at, part);
@@ -147,7 +154,7 @@ void TrainingState::write_plane(std::size_t unit, Plane plane, std::int64_t offs
                const auto part =
                    in.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(bytes));
                const auto& [place, units] = *held;
-               if (std::byte* to = address(units[unit], plane)) {
+               if (std::byte* to = units[unit].at(plane)) {
                  return place.device->write(part, to + at);
                }
                place.disk->write(unit, disk_plane(plane), at, part);
@@ -157,31 +164,31 @@ void TrainingState::write_plane(std::size_t unit, Plane plane, std::int64_t offs
 void TrainingState::clear_moments_in_memory() {
   for (const auto& [place, units] : held_) {
     for (std::size_t unit = 0; unit < units.size(); ++unit) {
-      for (const Plane plane : {Plane::m, Plane::v}) {
-        std::byte* begin = address(units[unit], plane);
+      for (const Plane plane : moment_planes_of(type_)) {
+        std::byte* begin = units[unit].at(plane);
         if (begin == nullptr) continue;
-        place.device->clear(begin, static_cast<std::size_t>(moment_bytes(unit)));
+        // Codes behind the unit share the last block's scale, so they are cleared, too.
+        const bool codes = type_ == planner::StateType::int8 && !is_scales(plane);
+        const std::int64_t bytes =
+            codes ? scales_behind(slice(unit)) : plane_size(plane, type_).of(slice(unit));
+        place.device->clear(begin, static_cast<std::size_t>(bytes));
       }
     }
   }
 }
 
 void TrainingState::clear_moments_on_disk() {
-  constexpr std::array moments = {Plane::m, Plane::v};
+  const std::span<const Plane> planes = moment_planes_of(type_);
   for (const Holding& each : held_) {
     if (each.place.disk == nullptr) continue;
-    const std::size_t count = moments.size() * each.units.size();
+    const std::size_t count = planes.size() * each.units.size();
     planner::parallel_for(count, state_threads(), [&](std::size_t i) {
-      const std::size_t unit = i / moments.size();
-      const Plane plane = moments[i % moments.size()];
-      if (address(each.units[unit], plane) != nullptr) return;
-      each.place.disk->clear(unit, disk_plane(plane), moment_bytes(unit));
+      const std::size_t unit = i / planes.size();
+      const Plane plane = planes[i % planes.size()];
+      if (each.units[unit].at(plane) != nullptr) return;
+      each.place.disk->clear(unit, disk_plane(plane), plane_size(plane, type_).of(slice(unit)));
     });
   }
-}
-
-std::int64_t TrainingState::moment_bytes(std::size_t unit) const {
-  return kMomentBytes * slice(unit);
 }
 
 void TrainingState::write_weights(std::size_t unit, std::span<const std::uint16_t> high,
@@ -190,29 +197,76 @@ void TrainingState::write_weights(std::size_t unit, std::span<const std::uint16_
 }
 
 void TrainingState::load(const LoadedState& from) {
-  std::vector<StatePart> parts = {StatePart::weights};
-  clear_moments_in_memory();
-  if (from.moments == LoadedState::Moments::loaded) {
-    // Padding alone on the disk was never written, and reads as zero.
-    parts.insert(parts.end(), {StatePart::m, StatePart::v});
-  } else {
-    clear_moments_on_disk();
-  }
-  for (std::size_t unit = 0; unit < slices_.size(); ++unit) clear_padding(unit);
-  const StatePieces pieces(shape_, parts);
+  const bool moments = from.moments == LoadedState::Moments::loaded;
+  const std::int64_t all = planner::parameter_count(shape_) * (moments ? 3 : 1);
   std::mutex mutex;
   std::int64_t done = 0;
+  const StateProgress loaded = [&](std::int64_t elements, std::int64_t) {
+    const std::lock_guard lock(mutex);
+    done += elements;
+    if (from.progress) from.progress(done, all);
+  };
+  clear_moments_in_memory();
+  // Padding alone on the disk was never written, and reads as zero.
+  if (!moments) clear_moments_on_disk();
+  for (std::size_t unit = 0; unit < slices_.size(); ++unit) clear_padding(unit);
+  load_weights(from, loaded);
+  if (moments) load_moments(from, loaded);
+}
+
+void TrainingState::load_weights(const LoadedState& from, const StateProgress& loaded) {
+  const StatePieces pieces(shape_, {StatePart::weights});
   planner::parallel_for(pieces.size(), state_threads(), [&](std::size_t i) {
     const StatePiece& piece = pieces[i];
     const std::int64_t offset = pieces.tensor(piece).offset + piece.first;
     if (holds(piece.unit, offset, piece.elements)) {
       std::vector<float> values(static_cast<std::size_t>(piece.elements));
       from.source.read(piece.part, piece.unit, pieces.tensor(piece), piece.first, values);
-      write_piece(piece, offset, values);
+      write_masters(piece.unit, offset, values);
     }
-    const std::lock_guard lock(mutex);
-    done += piece.elements;
-    if (from.progress) from.progress(done, pieces.elements());
+    loaded(piece.elements, 0);
+  });
+}
+
+/// Loads stretches of a unit's vector, for blocks that share a scale may reach over tensors.
+void TrainingState::load_moments(const LoadedState& from, const StateProgress& loaded) {
+  struct Stretch {
+    std::size_t unit;
+    StatePart part;
+    std::int64_t first, elements;
+  };
+  std::vector<Stretch> stretches;
+  for (std::size_t unit = 0; unit < slices_.size(); ++unit) {
+    const std::int64_t padded = planner::unit_padded_size(shape_, unit);
+    for (const StatePart part : {StatePart::m, StatePart::v}) {
+      for (std::int64_t first = 0; first < padded; first += planner::kStatePiece) {
+        stretches.push_back({unit, part, first, std::min(planner::kStatePiece, padded - first)});
+      }
+    }
+  }
+  planner::parallel_for(stretches.size(), state_threads(), [&](std::size_t i) {
+    const auto [unit, part, first, elements] = stretches[i];
+    const bool held = holds(unit, first, elements);
+    std::vector<float> values(held ? static_cast<std::size_t>(elements) : 0);
+    std::int64_t read = 0;
+    for (const planner::TensorSpec& tensor : planner::unit_tensors(shape_, unit).tensors) {
+      const std::int64_t begin = std::max(first, tensor.offset);
+      const std::int64_t end = std::min(first + elements, tensor.offset + tensor.size());
+      if (begin >= end) continue;
+      read += end - begin;
+      if (!held) continue;
+      from.source.read(part, unit, tensor, begin - tensor.offset,
+                       std::span(values).subspan(static_cast<std::size_t>(begin - first),
+                                                 static_cast<std::size_t>(end - begin)));
+    }
+    if (held) {
+      write_moments(
+          type_, part, first, values,
+          [&, unit = unit](Plane plane, std::int64_t at, std::span<const std::byte> bytes) {
+            write_plane(unit, plane, at, bytes);
+          });
+    }
+    loaded(read, 0);
   });
 }
 
@@ -253,27 +307,25 @@ void TrainingState::write_halves(std::size_t unit, std::int64_t offset,
   }
 }
 
-void TrainingState::write_piece(const StatePiece& piece, std::int64_t offset,
-                                std::span<const float> values) {
-  if (piece.part != StatePart::weights) {
-    const Plane moment = piece.part == StatePart::m ? Plane::m : Plane::v;
-    return write_plane(piece.unit, moment, kMomentBytes * offset, std::as_bytes(values));
-  }
+void TrainingState::write_masters(std::size_t unit, std::int64_t offset,
+                                  std::span<const float> values) {
   std::vector<std::uint16_t> high(values.size()), low(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     const SplitMaster halves = split_master(values[i]);
     high[i] = halves.high;
     low[i] = halves.low;
   }
-  write_halves(piece.unit, offset, high, low);
+  write_halves(unit, offset, high, low);
 }
 
 void TrainingState::read(StatePart part, std::size_t unit, const planner::TensorSpec& tensor,
                          std::int64_t first, std::span<float> out) const {
   const std::int64_t offset = tensor.offset + first;
   if (part != StatePart::weights) {
-    return read_plane(unit, part == StatePart::m ? Plane::m : Plane::v, kMomentBytes * offset,
-                      std::as_writable_bytes(out));
+    return read_moments(type_, part, offset, out,
+                        [&](Plane plane, std::int64_t at, std::span<std::byte> bytes) {
+                          read_plane(unit, plane, at, bytes);
+                        });
   }
   std::vector<std::uint16_t> high(out.size()), low(out.size());
   read_plane(unit, Plane::high, kHalfBytes * offset, std::as_writable_bytes(std::span(high)));

@@ -1,4 +1,5 @@
-// The state of a run, 12 bytes per parameter: where it lies, and operations on all of it.
+// The state of a run, 12 bytes per parameter or, with smaller moments, 8 or 6: where it lies, and
+// operations on all of it.
 #pragma once
 
 #include <array>
@@ -13,20 +14,11 @@
 #include "engine/disk/disk_store.hpp"
 #include "engine/execution/device.hpp"
 #include "engine/model_files/state_source.hpp"
+#include "engine/state/plane.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "planner/models/shape.hpp"
 
 namespace sluice::engine {
-
-struct StatePiece;
-
-/// The planes of a unit's state: high and low halves of master weights (uint16 each), and moments m
-/// and v (fp32).
-enum class Plane { high, low, m, v };
-inline constexpr std::array kPlanes = {Plane::high, Plane::low, Plane::m, Plane::v};
-[[nodiscard]] constexpr std::int64_t element_bytes(Plane plane) {
-  return plane == Plane::high || plane == Plane::low ? 2 : 4;
-}
 
 /// Addresses of a unit's planes in the arenas of one rank, [slice] elements each: its parameters
 /// with padding, or with several ranks the rank's slice of them (planner/models/slices.hpp); null
@@ -34,8 +26,9 @@ inline constexpr std::array kPlanes = {Plane::high, Plane::low, Plane::m, Plane:
 struct UnitState {
   std::byte* high = nullptr;  ///< High halves, uint16.
   std::byte* low = nullptr;   ///< Low halves, uint16.
-  std::byte* m = nullptr;     ///< First moments, fp32.
-  std::byte* v = nullptr;     ///< Second moments, fp32.
+  std::byte* m = nullptr;     ///< First moments; in int8, codes with their scales behind them.
+  std::byte* v = nullptr;     ///< Second moments, as the first.
+  std::int64_t elements = 0;  ///< Elements of every plane.
   /// High halves of all slices, or of the rank's own, that stay on the device beside the masters of
   /// one slice, or while the masters are on the host; or null. With fp32 compute the low halves
   /// follow in it.
@@ -43,6 +36,9 @@ struct UnitState {
   Bytes copy_bytes{0};
   /// Elements of the unit's vector that `copy` has: [copy_first, copy_first + copy_count).
   std::int64_t copy_first = 0, copy_count = 0;
+
+  /// Address of a plane; null where it is on the disk.
+  [[nodiscard]] std::byte* at(Plane plane) const;
 };
 
 /// Called with the number of elements written so far and of all, from one thread at a time. May be
@@ -84,9 +80,10 @@ using HashProgress = std::function<void(std::int64_t done, std::int64_t all)>;
 /// threads at a time.
 using ReadPlane =
     std::function<void(std::size_t unit, Plane plane, std::int64_t offset, std::span<std::byte>)>;
-/// Hashes of the state of `shape` whose planes `read` reads; see TrainingState::hashes.
-[[nodiscard]] StateHashes hashes_of(const planner::ModelShape& shape, const ReadPlane& read,
-                                    const HashProgress& progress = nullptr);
+/// Hashes of the state of `shape`, with moments of this type, whose planes `read` reads; see
+/// TrainingState::hashes.
+[[nodiscard]] StateHashes hashes_of(const planner::ModelShape& shape, planner::StateType type,
+                                    const ReadPlane& read, const HashProgress& progress = nullptr);
 
 /// A rank whose slices of the state are in this process: its device, and its disk file, which is
 /// null if no state lies on the disk.
@@ -111,7 +108,8 @@ class TrainingState : public StateSource {
   /// Sets the initial weights (engine/state/init.hpp) and zeroes m and v.
   void initialize(const InitialWeights& weights);
   /// Loads the state piece by piece on all cores, directly to where it lies; besides the state, at
-  /// most one piece per thread is in memory. Throws what the source throws.
+  /// most one piece per thread is in memory. Moments that the state's type does not have are
+  /// rounded to the nearest that it has. Throws what the source throws.
   void load(const LoadedState& from);
   /// Writes both halves of one unit's master weights, [padded] each, to the state and to every copy
   /// of them.
@@ -122,7 +120,7 @@ class TrainingState : public StateSource {
   /// tensor first the high halves, then the low halves (docs/numerics.md).
   [[nodiscard]] std::string weights_sha256() const;
   /// SHA-256 that identifies the moments: computed as weights_sha256 is, over m and then v of every
-  /// tensor.
+  /// tensor and, in int8, then the scales of the blocks that the tensor is in, of m and of v.
   [[nodiscard]] std::string state_sha256() const;
   /// Both hashes, weights_sha256() and state_sha256(), computed on all cores, or on fewer so that
   /// their pieces take no more memory than those of planner::kStateThreads threads that load a
@@ -138,6 +136,8 @@ class TrainingState : public StateSource {
   [[nodiscard]] std::shared_ptr<std::byte> memory_to_read_into(Bytes bytes) const {
     return held_.front().place.device->memory_to_read_into(bytes);
   }
+  /// Type of the moments.
+  [[nodiscard]] planner::StateType type() const { return type_; }
   /// Number of ranks that the state is cut among, and elements of each one's slice of a unit.
   [[nodiscard]] std::int64_t ranks() const { return ranks_; }
   [[nodiscard]] std::int64_t slice(std::size_t unit) const { return slices_[unit]; }
@@ -167,15 +167,17 @@ class TrainingState : public StateSource {
                    std::span<const std::byte> in);
   void clear_moments_in_memory();
   void clear_moments_on_disk();
-  [[nodiscard]] std::int64_t moment_bytes(std::size_t unit) const;
+  void load_weights(const LoadedState& from, const StateProgress& loaded);
+  void load_moments(const LoadedState& from, const StateProgress& loaded);
   void clear_padding(std::size_t unit);
-  void write_piece(const StatePiece& piece, std::int64_t offset, std::span<const float> values);
+  void write_masters(std::size_t unit, std::int64_t offset, std::span<const float> values);
   /// Writes high.size() elements of a unit's halves, from element `offset` on, to the state and to
   /// every copy of them.
   void write_halves(std::size_t unit, std::int64_t offset, std::span<const std::uint16_t> high,
                     std::span<const std::uint16_t> low);
 
   planner::ModelShape shape_;
+  planner::StateType type_;
   std::int64_t ranks_;
   std::vector<std::int64_t> slices_;  ///< Elements of a rank's slice, by unit.
   std::vector<Holding> held_;         ///< In ascending order of ranks.

@@ -116,6 +116,10 @@ void Session::continue_after(std::int64_t step) {
   for (const auto& each : ranks_) each->runner.start_after(step);
 }
 
+void Session::round_by(std::uint64_t seed) {
+  for (const auto& each : ranks_) each->runner.round_by(seed);
+}
+
 bool Session::keeps_weights_on_failure() const {
   // With clipping every update waits for the norm, which the CPU computes; nothing that follows a
   // failed task is enqueued.

@@ -64,6 +64,8 @@ class Session {
   /// Declares that the state is that of a run after `step` steps, and continues from there. Call it
   /// before the first run; observers count steps from here.
   void continue_after(std::int64_t step);
+  /// Sets the seed that stochastic rounding of moments depends on. Call it before the first run.
+  void round_by(std::uint64_t seed);
   /// Runs the next steps up to `last`; returns the last step that ran (smaller after
   /// `request_stop`). `step_done` is called on this thread once a step's gradient norm is known
   /// (its `grads` task has ended).

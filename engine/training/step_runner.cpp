@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "engine/optimizer/stochastic_rounding.hpp"
 #include "engine/training/collective_task.hpp"
 #include "sim/error.hpp"
 
@@ -142,6 +143,7 @@ void StepRunner::set_update(std::int64_t step, const StepResult& result, double 
   AdamWStep& update = update_of(step);
   update = adamw_step(job_.optimizer, result.lr, before_ + step, static_cast<float>(scale));
   update.changes_nothing = result.targets == 0;
+  update.rounding = rounding_stream(seed_, before_ + step);
 }
 
 void StepRunner::reduce(const BoundTask& task, std::int64_t step) {

@@ -78,6 +78,9 @@ class StepRunner : public TaskRunner {
   /// Makes the program's step 1 the run's step `before` + 1, with that step's sequences, learning
   /// rate and update. Call it before the first run.
   void start_after(std::int64_t before) { before_ = before; }
+  /// Sets the seed of the run, which stochastic rounding of moments depends on. Call it before the
+  /// first run.
+  void round_by(std::uint64_t seed) { seed_ = seed; }
   /// Makes room for the results of steps first..last, counted by the program. Call it between runs.
   void expect(std::int64_t first, std::int64_t last);
   /// Result of a step announced by `expect` whose `grads` has ended.
@@ -121,6 +124,7 @@ class StepRunner : public TaskRunner {
   std::function<void(std::int64_t)> stops_;
   /// Inputs, then targets, of a whole step, of which each of several ranks has a part.
   std::vector<std::int32_t> step_tokens_;
+  std::uint64_t seed_ = 0;
   std::array<AdamWStep, kStepsQueued> own_updates_{};
   std::span<AdamWStep> updates_;
   std::int64_t before_ = 0;

@@ -62,7 +62,7 @@ std::vector<std::int64_t> copied_sizes(const std::vector<std::int64_t>& units,
 /// Sizes of disk transfers to look at: the smallest, and every unit's state whole.
 std::vector<std::int64_t> disk_sizes(const Job& job, const std::vector<std::int64_t>& units) {
   std::vector<std::int64_t> all{kDiskAlign.count()};
-  for (const std::int64_t size : units) all.push_back((disk_element(job) * size).count());
+  for (const std::int64_t size : units) all.push_back(disk_state_bytes(job, size).count());
   return all;
 }
 

@@ -27,7 +27,7 @@ Plan brought_back(const Plan& plan, const Job& job, Bytes room, const SearchSett
   bring(&UnitPlan::weights, [&](std::int64_t size) { return job.weight_element() * size; });
   bring(&UnitPlan::gradients,
         [&](std::int64_t size) { return waiting_element(job, plan.rounds) * size; });
-  bring(&UnitPlan::state, [&](std::int64_t size) { return disk_element(job) * size; });
+  bring(&UnitPlan::state, [&](std::int64_t size) { return disk_state_bytes(job, size); });
   return made;
 }
 

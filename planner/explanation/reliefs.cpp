@@ -44,7 +44,7 @@ Plan with_larger_pieces(const Plan& plan, const Job& job) {
   constexpr std::int64_t kPiecesOfABlock = 4;
   if (!uses_disk(plan)) return plan;
   Plan coarser = plan;
-  const Bytes state = disk_element(job) * unit_padded_size(job.model, 1);
+  const Bytes state = disk_state_bytes(job, unit_padded_size(job.model, 1));
   coarser.disk_buffer = std::max(plan.disk_buffer, Bytes(state.count() / kPiecesOfABlock));
   return coarser;
 }

@@ -22,6 +22,7 @@ GraphWriter::GraphWriter(const Job& job, const CostModel& costs, std::int64_t th
                          GraphDetail detail, std::int64_t ranks)
     : job_(job), costs_(costs), detail_(detail), dependencies_(ranks) {
   result_.ranks = ranks;
+  result_.state = job.optimizer.state;
   if (device() == DeviceKind::cuda) {
     result_.rope_tables = rope_table_bytes(job);
     result_.fp8_weights = fp8_weight_bytes(job);

@@ -125,7 +125,7 @@ std::vector<Access> StepEmitter::piece_operands(std::size_t unit, std::size_t pi
   const UnitTensorSet& set = tensors_.units[unit];
   const DiskPiece& at = writer_.graph().disk[unit][piece];
   const TensorIndex slot = disk_buffer(unit, piece);
-  const Bytes half(2 * at.count), moment(4 * at.count), begin(2 * at.first);
+  const Bytes half(2 * at.count), moment = job_.moment_bytes(at.count), begin(2 * at.first);
   const auto in_slot = [&](Role role, Bytes from, Bytes bytes) {
     return Access{role, slot, from, bytes, Mode::update};
   };

@@ -261,6 +261,7 @@ struct StepGraph {
   /// Pieces in which each unit's state (with its weights and gradients, where they are there) lies
   /// on the disk, by unit; empty for a unit whose state is elsewhere.
   std::vector<std::vector<DiskPiece>> disk;
+  StateType state = StateType::fp32;  ///< Type of the optimizer's state (AdamWSettings::state).
   std::int64_t ranks =
       1;                 ///< Number of ranks that execute the graph at the same time (Plan::ranks).
   Bytes rope_tables{0};  ///< Bytes of a CUDA device's RoPE tables, outside the arena.

@@ -219,8 +219,8 @@ void validate(const Job& job) {
   require(!job.sequence_chunk || (*job.sequence_chunk >= 1 && job.micro_batch == 1 &&
                                   job.seq_len % *job.sequence_chunk == 0),
           "sequence_chunk", "must divide seq_len, with a micro_batch of 1");
-  require(job.optimizer.state != StateType::bf16 || job.compute != ComputeType::fp32,
-          "optimizer.state", "bf16 needs compute bf16 or fp8");
+  require(job.optimizer.state != StateType::bf16_weights || job.compute != ComputeType::fp32,
+          "optimizer.state", "bf16-weights needs compute bf16 or fp8");
   require(static_cast<double>(job.seq_len) * static_cast<double>(job.batch_size) <= 0x1p31,
           "batch_size", "seq_len x batch_size is more than 2147483648 tokens a step");
   require(job.groups >= 1 && job.groups <= job.micro_batches(), "groups",
@@ -271,21 +271,26 @@ std::string job_hash(const Job& job) {
 }
 
 Bytes Job::moment_bytes(std::int64_t parameters) const {
-  constexpr std::int64_t kScaleBlock = 256;
   switch (optimizer.state) {
     case StateType::fp32:
       return Bytes(4 * parameters);
     case StateType::bf16:
+    case StateType::bf16_weights:
       return Bytes(2 * parameters);
-    case StateType::int8:
-      return Bytes(parameters + (parameters + kScaleBlock - 1) / kScaleBlock * 4);
+    case StateType::int8: {
+      // Whole blocks of codes, their scales, and room so that what follows is aligned.
+      constexpr std::int64_t kAlign = 64;
+      const std::int64_t blocks = (parameters + kMomentBlock - 1) / kMomentBlock;
+      return Bytes((blocks * (kMomentBlock + 4) + kAlign - 1) / kAlign * kAlign);
+    }
   }
   return Bytes(0);
 }
 
 bool Job::executable() const {
-  return optimizer.state == StateType::fp32 && !sequence_chunk && !unsupported_by_host(model) &&
-         operators == Operators::fused && attention_library == AttentionLibrary::cudnn;
+  return optimizer.state != StateType::bf16_weights && !sequence_chunk &&
+         !unsupported_by_host(model) && operators == Operators::fused &&
+         attention_library == AttentionLibrary::cudnn;
 }
 
 void require_executable(const Job& job) {
@@ -296,10 +301,10 @@ void require_executable(const Job& job) {
     only_predicted("model", std::string(to_string(job.model.family)) + " has " + *part +
                                 "; train another family");
   }
-  if (job.optimizer.state != StateType::fp32) {
+  if (job.optimizer.state == StateType::bf16_weights) {
     only_predicted("optimizer.state",
-                   "set it to fp32 (policy megatrain states bf16, megatrain-fp32 is its schedule "
-                   "without that)");
+                   "set it to bf16, which keeps fp32 masters, or to int8 or fp32 (policy "
+                   "megatrain states bf16-weights, megatrain-fp32 is its schedule without that)");
   }
   if (job.sequence_chunk) only_predicted("sequence_chunk", "leave it out");
   if (job.operators == Operators::eager) {
@@ -318,6 +323,8 @@ const char* to_string(StateType type) {
       return "bf16";
     case StateType::int8:
       return "int8";
+    case StateType::bf16_weights:
+      return "bf16-weights";
   }
   return "";
 }

@@ -24,14 +24,19 @@ inline constexpr std::initializer_list<ComputeType> kComputeTypes = {
 enum class GradientWire { fp32, bf16 };
 const char* to_string(ComputeType type);
 const char* to_string(GradientWire wire);
-/// Types of what the optimizer keeps of a parameter. Only fp32 is executed; the others are
-/// predicted.
+/// Types of what the optimizer keeps of a parameter (docs/design/small-state.md).
 enum class StateType {
   fp32,  ///< fp32 master weights, m and v (12 bytes a parameter), and fp32 gradients.
-  bf16,  ///< bf16 weights updated in place, bf16 m and v (6 bytes a parameter), and bf16 gradients.
-  /// fp32 master weights; m and v in 8 bits with an fp32 scale for every 256 (arXiv 2110.02861).
+  bf16,  ///< As fp32, but m and v are rounded stochastically to bf16 (8 bytes a parameter).
+  /// As fp32, but m and v have 8 bits, with an fp32 scale for every kMomentBlock
+  /// (arXiv 2110.02861).
   int8,
+  /// bf16 weights updated in place, bf16 m and v (6 bytes a parameter), and bf16 gradients.
+  /// Predicted only.
+  bf16_weights,
 };
+/// Number of neighbouring elements of m, or of v, that share a scale in int8 state.
+inline constexpr std::int64_t kMomentBlock = 256;
 
 /// How a pass's operators become kernels.
 enum class Operators {
@@ -134,14 +139,14 @@ struct Job {
   [[nodiscard]] Bytes weight_element() const { return compute_element(); }
   /// Bytes of an element of the running sum of gradients.
   [[nodiscard]] Bytes gradient_element() const {
-    return Bytes(optimizer.state == StateType::bf16 ? 2 : 4);
+    return Bytes(optimizer.state == StateType::bf16_weights ? 2 : 4);
   }
   [[nodiscard]] Bytes gradient_wire_element() const {
     return gradient_wire == GradientWire::bf16 ? Bytes(2) : gradient_element();
   }
   /// Bytes of `parameters` master weights.
   [[nodiscard]] Bytes master_bytes(std::int64_t parameters) const {
-    return Bytes((optimizer.state == StateType::bf16 ? 2 : 4) * parameters);
+    return Bytes((optimizer.state == StateType::bf16_weights ? 2 : 4) * parameters);
   }
   /// Bytes of m, which are also those of v, for `parameters` parameters.
   [[nodiscard]] Bytes moment_bytes(std::int64_t parameters) const;

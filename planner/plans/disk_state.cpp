@@ -6,7 +6,6 @@ namespace sluice::planner {
 namespace {
 
 constexpr std::int64_t kHalf = 2;
-constexpr std::int64_t kMoment = 4;
 /// Number of elements of which every plane is a whole number of disk blocks, whatever the element's
 /// size.
 constexpr std::int64_t kWholePlane = kDiskBlock.count() / 2;
@@ -29,19 +28,20 @@ Bytes waiting_element(const Job& job, std::int64_t rounds) {
   return rounds > 1 ? job.gradient_element() : job.gradient_wire_element();
 }
 
-Bytes disk_element(const Job& job) {
-  return job.master_bytes(1) - job.weight_element() + Bytes(2 * kMoment);
+Bytes disk_state_bytes(const Job& job, std::int64_t parameters) {
+  return (job.master_bytes(1) - job.weight_element()) * parameters +
+         job.moment_bytes(parameters) * 2;
 }
 
 std::vector<DiskPiece> disk_pieces(const Job& job, const Plan& plan, const UnitPlan& unit,
                                    std::int64_t parameters) {
   const Bytes gradient =
       unit.gradients == Tier::disk ? waiting_element(job, plan.rounds) : Bytes(0);
-  const std::int64_t low = disk_element(job).count() - 2 * kMoment;
+  const std::int64_t low = (job.master_bytes(1) - job.weight_element()).count();
   const Bytes weights = unit.weights == Tier::disk ? job.weight_element() : Bytes(0);
-  const std::int64_t element = (disk_element(job) + gradient + weights).count();
+  const Bytes least = disk_state_bytes(job, kWholePlane) + (gradient + weights) * kWholePlane;
   const std::int64_t most =
-      std::max<std::int64_t>(1, plan.disk_buffer.count() / element / kWholePlane) * kWholePlane;
+      std::max<std::int64_t>(1, plan.disk_buffer.count() / least.count()) * kWholePlane;
   const std::int64_t pieces = (parameters + most - 1) / most;
   const std::int64_t each = disk_round_up((parameters + pieces - 1) / pieces, kWholePlane);
   std::vector<DiskPiece> all;
@@ -50,8 +50,9 @@ std::vector<DiskPiece> disk_pieces(const Job& job, const Plan& plan, const UnitP
     DiskPiece piece{.first = first, .count = std::min(each, parameters - first)};
     piece.offset = offset;
     piece.moment1 = plane(piece.count, low);
-    piece.moment2 = piece.moment1 + plane(piece.count, kMoment);
-    piece.bytes = piece.moment2 + plane(piece.count, kMoment);
+    const Bytes moment = aligned_plane(1, job.moment_bytes(piece.count));
+    piece.moment2 = piece.moment1 + moment;
+    piece.bytes = piece.moment2 + moment;
     offset += Bytes(disk_round_up(piece.bytes.count(), kDiskBlock.count()));
     piece.gradient_offset = gradient_offset;
     piece.gradient_bytes = plane(piece.count, gradient.count());

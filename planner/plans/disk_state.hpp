@@ -62,7 +62,7 @@ struct DiskPiece {
 /// rounded up to kDiskAlign.
 [[nodiscard]] Bytes aligned_plane(std::int64_t elements, Bytes element);
 
-/// Bytes that one parameter's optimizer state takes on disk.
-[[nodiscard]] Bytes disk_element(const Job& job);
+/// Bytes that the optimizer state of `parameters` parameters takes on disk.
+[[nodiscard]] Bytes disk_state_bytes(const Job& job, std::int64_t parameters);
 
 }  // namespace sluice::planner

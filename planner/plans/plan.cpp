@@ -137,8 +137,10 @@ void validate_unit(const Plan& plan, const Job& job, std::size_t index) {
   const std::string at = "layers[" + std::to_string(index) + "].";
   validate_tiers(unit, at);
   validate_waiting(unit, at);
-  require_in_plan(unit.state != Tier::disk || job.optimizer.state == StateType::fp32, at + "state",
-                  "disk holds fp32 state alone: set it to host, or optimizer.state to fp32");
+  require_in_plan(unit.state != Tier::disk || job.optimizer.state != StateType::bf16_weights,
+                  at + "state",
+                  "disk holds state with fp32 masters alone: set it to host, or optimizer.state to "
+                  "fp32");
   require_in_plan(
       unit.when != When::backward || !job.optimizer.clip, at + "when",
       "backward needs clipping off, for the norm is known only after the last gradient: set "

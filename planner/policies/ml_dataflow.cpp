@@ -72,7 +72,7 @@ MlDataflowColumns ml_dataflow_columns(const std::map<std::string, std::string>& 
 Job ml_dataflow_job(Job job, const MlDataflowColumns& columns, const MachineProfile& machine) {
   const std::int64_t usual = machine.architecture == "sm_90" ? 16384 : 8192;
   const std::int64_t chunk = columns.chunk_size.value_or(usual);
-  job.optimizer.state = StateType::bf16;
+  job.optimizer.state = StateType::bf16_weights;
   job.optimizer.clip.reset();
   if (columns.seqs_per_step) job.batch_size = *columns.seqs_per_step;
   if (chunk < 1) throw BadRequest("policy.chunk_size: must be at least 1");

@@ -52,7 +52,7 @@ plan:
     //   free       Optimizer.zero_grad gives the gradients' pages back to the system: 1.1
     R"(name: megatrain
 summary: weights streamed forward twice and backward, bf16 state, clip and CPU Adam after (MegaTrain)
-job: {optimizer.state: bf16}
+job: {optimizer.state: bf16-weights}
 operators: eager
 plan:
   weights: host
@@ -76,7 +76,7 @@ passes:
 )",
     R"(name: megatrain-schedule
 summary: MegaTrain's schedule with bf16 state and this engine's kernels, below its program's step
-job: {optimizer.state: bf16}
+job: {optimizer.state: bf16-weights}
 plan:
   weights: host
   gradients: host

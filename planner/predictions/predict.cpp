@@ -131,7 +131,8 @@ Bound Predictor::bound_on(const ResolvedMachine& machine) const {
   if (ranks_ > 1) return bound_of_ranks(job_, ranks_, *costs_);
   const Bound bound = bound_of(job_, *costs_, machine, residency_);
   // Bounds of links and memory are valid for fp32 state and dense blocks only.
-  return job_.executable() ? bound : only(bound, BoundBy::compute);
+  const bool valid = job_.executable() && job_.optimizer.state == StateType::fp32;
+  return valid ? bound : only(bound, BoundBy::compute);
 }
 
 Bound Predictor::bound_with(const Memory& memory) const {

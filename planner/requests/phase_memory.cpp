@@ -90,7 +90,7 @@ SsdWear ssd_wear(const Job& job, const Plan& plan, double endurance) {
   SsdWear wear{.endurance = endurance};
   for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
     const std::int64_t size = unit_padded_size(job.model, unit);
-    if (plan.units[unit].state == Tier::disk) wear.written_a_step += disk_element(job) * size;
+    if (plan.units[unit].state == Tier::disk) wear.written_a_step += disk_state_bytes(job, size);
     if (plan.units[unit].weights == Tier::disk) wear.written_a_step += job.weight_element() * size;
     if (plan.units[unit].gradients == Tier::disk) {
       // Gradients of earlier rounds are written as running sums, the last as it crosses the link.

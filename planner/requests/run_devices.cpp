@@ -34,7 +34,7 @@ void require_shared_steps(const RunConfig& config, const Job& job) {
   }
   if (config.policy) refuse(config, "policy", "leave it out");
   if (job.sequence_chunk) refuse(config, "policy", "leave one with sequence chunks out");
-  if (job.optimizer.state != StateType::fp32) {
+  if (job.optimizer.state == StateType::bf16_weights) {
     refuse(config, "optimizer.state", "set it to fp32");
   }
 }

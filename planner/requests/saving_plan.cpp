@@ -5,30 +5,36 @@
 namespace sluice::planner {
 namespace {
 
-std::int64_t padded_state(const ModelShape& shape) {
-  std::int64_t elements = 0;
-  for (std::size_t unit = 0; unit < unit_count(shape); ++unit) {
-    elements += unit_padded_size(shape, unit);
+Bytes state_bytes(const Job& job, std::int64_t parameters) {
+  return job.master_bytes(parameters) + job.moment_bytes(parameters) * 2;
+}
+
+Bytes padded_state(const Job& job) {
+  Bytes bytes{0};
+  for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {
+    bytes += state_bytes(job, unit_padded_size(job.model, unit));
   }
-  return 12 * elements;
+  return bytes;
 }
 
 /// Bytes of state that live in device memory, from where they cross the link.
 Bytes state_on_device(const Job& job, const Plan& plan) {
-  std::int64_t elements = 0;
+  Bytes bytes{0};
   for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
     if (plan.units[unit].state == Tier::hbm) {
-      elements += unit_padded_size(job.model, unit);
+      bytes += state_bytes(job, unit_padded_size(job.model, unit));
     }
   }
-  return Bytes(12 * elements);
+  return bytes;
 }
 
 }  // namespace
 
 Bytes checkpoint_bytes(const Job& job) {
   const std::int64_t parameters = parameter_count(job.model);
-  return job.master_bytes(parameters) + job.moment_bytes(parameters) * 2;
+  // Codes of 8 bits are stored as the fp32 values that they stand for.
+  if (job.optimizer.state == StateType::int8) return Bytes(12 * parameters);
+  return state_bytes(job, parameters);
 }
 
 SavingPlan plan_saving(const RunConfig& config, const Job& job, const Prediction& prediction,
@@ -47,7 +53,7 @@ SavingPlan plan_saving(const RunConfig& config, const Job& job, const Prediction
   saving.stall = saving.write;
   if (saving.saves == 0) return saving;
 
-  const Bytes snapshot(padded_state(job.model));
+  const Bytes snapshot = padded_state(job);
   const TierMemory& host = at(prediction.memory, Tier::host);
   // On the host backend the process holds the device's arena too.
   const Bytes in_process = profile.device == DeviceKind::host

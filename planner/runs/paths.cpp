@@ -295,7 +295,8 @@ constexpr std::array kPaths = {
     RunPath{"optimizer.state",
             [](RunConfig& run, Text v, Text p) {
               run.optimizer.state =
-                  parse_choice(v, p, {StateType::fp32, StateType::bf16, StateType::int8});
+                  parse_choice(v, p, {StateType::fp32, StateType::bf16, StateType::int8,
+                                      StateType::bf16_weights});
             }},
     RunPath{"schedule", set_schedule},
     RunPath{"schedule.kind", set_schedule},

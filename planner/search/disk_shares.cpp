@@ -69,7 +69,7 @@ DiskShares::DiskShares(const Job& job, const Pins& pins, std::int64_t ranks)
     : job_(job), pins_(pins), ranks_(ranks) {
   parameters_ = padded_sizes(job.model);
   for (const std::int64_t size : parameters_) {
-    frees_.push_back({disk_element(job) * size, job.gradient_wire_element() * size,
+    frees_.push_back({disk_state_bytes(job, size), job.gradient_wire_element() * size,
                       job.weight_element() * size});
   }
   const std::int64_t eighth = frees_[1].state.count() / (kPiecesOfABlock * ranks);

@@ -20,6 +20,8 @@ struct TrainOptions {
   bool dry = false;                                   ///< Whether the run is only predicted.
   bool saves = true;                                  ///< Whether checkpoints are written.
   bool hashes = true;  ///< Whether the last state is hashed, which takes time of its own.
+  /// Whether a checkpoint whose moments have another type than the run's goes on converted.
+  bool converts_state = false;
   /// This process's place among others that are ranks; none where it is the only one.
   std::optional<ProcessRank> rank = {};
 };

@@ -75,10 +75,30 @@ void require_same_data(const engine::CheckpointFacts& facts, const RunIdentity& 
                    checkpoint.string());
 }
 
-void require_continues(const engine::Checkpoint& checkpoint, const RunIdentity& identity) {
+/// Refuses another job than the run's, by the field where that is the type of the moments alone,
+/// which may be converted.
+void require_same_job(const engine::CheckpointFacts& facts, const RunIdentity& identity,
+                      const path& folder, bool converts_state) {
+  planner::Job begun = identity.job;
+  begun.optimizer.state = facts.state;
+  const bool other_state =
+      facts.state != identity.job.optimizer.state && planner::job_hash(begun) == facts.job_hash;
+  if (!other_state) return require_same(facts.job_hash, identity.job_hash, folder, "job");
+  const std::string held = to_string(facts.state), wanted = to_string(identity.job.optimizer.state);
+  if (!converts_state) {
+    throw BadRequest("--resume: " + folder.string() + " is of optimizer.state " + held +
+                     ", and the run's is " + wanted + ": add --convert-state to convert m and v, " +
+                     "or set optimizer.state to " + held);
+  }
+  sim::note("m and v of " + folder.string() + " are converted from " + held + " to " + wanted +
+            ": from here on the run has other bits than one that keeps " + held);
+}
+
+void require_continues(const engine::Checkpoint& checkpoint, const RunIdentity& identity,
+                       bool converts_state) {
   const engine::CheckpointFacts& facts = checkpoint.facts();
   const path& folder = checkpoint.folder();
-  require_same(facts.job_hash, identity.job_hash, folder, "job");
+  require_same_job(facts, identity, folder, converts_state);
   require_same(facts.numerics_id, identity.numerics_id, folder, "numerics id");
   if (facts.data_sha256 != identity.data_sha256_of_all_windows) {
     require_same_jinja2(facts, identity, folder);
@@ -142,12 +162,13 @@ path folder_to_resume(const planner::RunArguments& request) {
   throw BadRequest("--resume: which run? Give its folder (sluice train RUNDIR --resume), or out");
 }
 
-RunStart find_start(const RunIdentity& identity, const std::optional<path>& resumed) {
+RunStart find_start(const RunIdentity& identity, const std::optional<path>& resumed,
+                    bool converts_state) {
   RunStart start{
       .checkpoint = nullptr, .weights = nullptr, .model_folder = {}, .weights_from = "random"};
   if (resumed) start.checkpoint = checkpoint_of(*resumed / "checkpoints");
   if (start.checkpoint) {
-    require_continues(*start.checkpoint, identity);
+    require_continues(*start.checkpoint, identity, converts_state);
     start.weights_from = start.checkpoint->folder().string();
     start.model_folder = start.checkpoint->facts().model_folder;
     start.carried = start.checkpoint->facts().carried;
@@ -214,8 +235,10 @@ std::unique_ptr<engine::Session> start_session(const RunStart& start, const RunI
   const char* const initial = start.weights ? "loading weights" : "making the first weights";
   const AmountShown show = told.amount(start.checkpoint ? "reading the checkpoint" : initial);
   const auto session_from = [&](const auto& state) {
-    return std::make_unique<engine::Session>(identity.job, graph, std::move(ranks), tokens,
-                                             learning_rate, state, place);
+    auto session = std::make_unique<engine::Session>(identity.job, graph, std::move(ranks), tokens,
+                                                     learning_rate, state, place);
+    session->round_by(static_cast<std::uint64_t>(identity.config.seed));
+    return session;
   };
   if (start.checkpoint) {
     auto session = session_from(LoadedState{
@@ -258,7 +281,8 @@ engine::CheckpointFacts facts_of(const RunStart& start, const RunIdentity& ident
                                  ? std::optional(engine::sources_sha256(identity.chat->sources))
                                  : std::nullopt,
           .keeps_tokenizer = identity.keeps_tokenizer,
-          .carried = start.carried};
+          .carried = start.carried,
+          .state = identity.job.optimizer.state};
 }
 
 }  // namespace sluice::profiler

@@ -55,9 +55,11 @@ struct RunIdentity {
 /// Finds the state that a run starts from. `resumed` is the folder of a run to continue, from its
 /// newest intact checkpoint; damaged ones are named on stderr. Without it the run starts from its
 /// model's folder, if it has weights. Throws BadRequest if the checkpoint is of another job, seed,
-/// text or numerics id, if none is intact, or if the model's folder is refused.
+/// text or numerics id, if none is intact, or if the model's folder is refused. A checkpoint of a
+/// job that differs in optimizer.state alone is taken if the run `converts_state`.
 [[nodiscard]] RunStart find_start(const RunIdentity& identity,
-                                  const std::optional<std::filesystem::path>& resumed);
+                                  const std::optional<std::filesystem::path>& resumed,
+                                  bool converts_state = false);
 
 /// Opens the run's data; `show` is told of the progress while they are cut into tokens, which
 /// happens once.

@@ -42,7 +42,7 @@ engine::RunFolder folder_of(const TrainRequest& request, RunObserver& observer) 
 /// Finds what the run starts from. Where that is a checkpoint of a run of 0.1.0, which read windows
 /// without a target too, those return to the order.
 RunStart start_of(const TrainRequest& request, RunIdentity& identity) {
-  RunStart start = find_start(identity, request.options.resumed);
+  RunStart start = find_start(identity, request.options.resumed, request.options.converts_state);
   if (start.checkpoint &&
       start.checkpoint->facts().data_sha256 == identity.data_sha256_of_all_windows) {
     request.text->take_all_windows();

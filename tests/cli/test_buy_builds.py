@@ -136,7 +136,7 @@ def test_a_drive_changes_nothing_where_nothing_is_on_the_disk(run_sluice, job):
 @once
 def test_nothing_is_advised_for_what_cannot_be_trained(run_sluice, job):
     text = run_sluice("buy", "--model", "gpt-oss-20b", "--seq-len", "1024", "--batch-size", "8", "--machines", "h100-sxm",
-                      "--seconds", "0.1", "--set", "optimizer.state=bf16").out
+                      "--seconds", "0.1", "--set", "optimizer.state=bf16-weights").out
     said = " ".join(text.split())
     assert said.startswith("Buy or rent nothing for this: Sluice cannot train it.")
     assert "optimizer.state" in said.split("prediction only")[0]

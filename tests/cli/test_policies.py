@@ -52,31 +52,31 @@ def test_what_a_policy_states_over_the_runs_own_is_said(run_sluice, tmp_path, ow
     assert err == (said if own else "")
 
 
-def test_bf16_state_takes_half_the_bytes_of_fp32_and_is_the_jobs_alone(run_sluice):
+@pytest.mark.parametrize(("state", "saved_bytes", "checkpoint"), [("bf16", 4, 8), ("int8", 6 - 2 / 64, 12), ("bf16-weights", 8, 6)])
+def test_smaller_state_takes_less_of_the_host_and_is_the_jobs_alone(run_sluice, state, saved_bytes, checkpoint):
     args = ["predict", *RUN, "--policy", "zero-infinity", "--json"]
     usual = run_sluice(*args).json()
-    small = run_sluice(*args, "--set", "optimizer.state=bf16").json()
+    small = run_sluice(*args, "--set", f"optimizer.state={state}").json()
     assert run_sluice(*args, "--set", "optimizer.state=fp32").json() == usual
     saved = usual["memory"]["host"]["peak_bytes"] - small["memory"]["host"]["peak_bytes"]
-    assert saved / usual["parameters"] == pytest.approx(16 - 8, abs=0.05)
-    assert small["checkpoint_bytes"] == usual["checkpoint_bytes"] / 2
+    assert saved / usual["parameters"] == pytest.approx(saved_bytes, abs=0.05)
+    assert small["checkpoint_bytes"] == usual["checkpoint_bytes"] * checkpoint / 12
 
 
-@pytest.mark.parametrize(("state", "bytes_a_parameter"), [("bf16", "6"), ("int8", "6.03")])
-def test_other_state_is_labelled_as_predicted_only(run_sluice, state, bytes_a_parameter):
+@pytest.mark.parametrize(("state", "said"), [("bf16", "fp32 masters, m and v in bf16"), ("int8", "fp32 masters, m and v in 8 bits"), ("bf16-weights", "predicted only")])
+def test_other_state_than_fp32_is_labelled(run_sluice, state, said):
     text = run_sluice("predict", *RUN, "--set", f"optimizer.state={state}").out
-    assert f"state        {state}: predicted only" in text
-    assert f", {bytes_a_parameter} bytes a parameter" in text
-    assert "predicted only" not in run_sluice("predict", *RUN).out
+    assert f"state        {state}: {said}" in text
+    assert ("predicted only" in text) == (state == "bf16-weights")
+    assert "state        " not in run_sluice("predict", *RUN).out
 
 
-@pytest.mark.parametrize("state", ["bf16", "int8"])
-def test_train_refuses_other_state_in_one_line(refuses, tmp_path, state):
+def test_train_refuses_weights_without_fp32_masters_in_one_line(refuses, tmp_path):
     data = tmp_path / "text"
     data.write_text("a b c d " * 400)
     run = ["--model", "bytes-2m", "--machine", "here", "--backend", "host", "--seq-len", "64", "--batch-size", "8",
            "--data", data]
-    refuses(["train", *run, "--set", f"optimizer.state={state}"], "optimizer.state", "fp32")
+    refuses(["train", *run, "--set", "optimizer.state=bf16-weights"], "optimizer.state", "bf16, which keeps fp32 masters")
 
 
 def test_mixtures_of_experts_are_listed_and_predicted(run_sluice, validate):

@@ -191,9 +191,7 @@ std::unique_ptr<DeviceQueues> CudaDevice::open_queues(const Program& program) {
 
 void CudaDevice::run(const BoundTask& task, const AdamWStep& update, Pace /*pace*/) {
   if (task.lane == LaneKind::cpu) {
-    adamw_update(adamw_operands(task, job_.gradient_wire),
-                 spans_[static_cast<std::size_t>(task.unit)], update, pool_, pool_.threads(),
-                 {task.first_parameter, task.parameters});
+    update_on_cpu(task, job_, spans_[static_cast<std::size_t>(task.unit)], update, pool_);
     return;
   }
   const OnDevice here(gpu_);
@@ -227,7 +225,12 @@ void CudaDevice::enqueue(const BoundTask& task, const AdamWStep* update) {
 /// Updates the range of the unit's parameters that the task names, with which its operands begin.
 void CudaDevice::update(const BoundTask& task, const AdamWStep* step, cudaStream_t lane) {
   const AdamWOperands operands = adamw_operands(task, job_.gradient_wire);
-  for (const AdamWSpan& span : spans_[static_cast<std::size_t>(task.unit)]) {
+  const std::vector<AdamWSpan>& spans = spans_[static_cast<std::size_t>(task.unit)];
+  if (job_.optimizer.state != planner::StateType::fp32) {
+    return cuda::adamw_update(operands, small_moments(task, job_.optimizer.state), spans,
+                              task.first_parameter, step, lane);
+  }
+  for (const AdamWSpan& span : spans) {
     const std::int64_t begin = std::max<std::int64_t>(span.begin - task.first_parameter, 0);
     const std::int64_t end = std::min(span.end - task.first_parameter, task.parameters);
     if (begin < end) cuda::adamw_update(operands, begin, end, span.decays, step, lane);

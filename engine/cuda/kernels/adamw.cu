@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/cuda/kernels/adamw.hpp"
+#include "engine/cuda/kernels/adamw_element.cuh"
 #include "engine/cuda/kernels/launch.hpp"
 #include "engine/optimizer/master_weights.hpp"
 #include "sim/error.hpp"
@@ -24,23 +25,6 @@ __device__ void read_gradient(const std::uint16_t* gradient, std::int64_t i, flo
   const ushort4 four = *reinterpret_cast<const ushort4*>(gradient + i);
   out[0] = bf16_to_float(four.x), out[1] = bf16_to_float(four.y);
   out[2] = bf16_to_float(four.z), out[3] = bf16_to_float(four.w);
-}
-
-struct Element {
-  float m, v;
-  SplitMaster master;
-};
-
-__device__ Element updated(Element e, float gradient, bool decays, const AdamWStep& step) {
-  const float g = __fmul_rn(gradient, step.clip_scale);
-  e.m = __fmaf_rn(step.one_minus_beta1, g, __fmul_rn(step.beta1, e.m));
-  e.v = __fmaf_rn(step.one_minus_beta2, __fmul_rn(g, g), __fmul_rn(step.beta2, e.v));
-  const float d = __fmaf_rn(__fsqrt_rn(e.v), step.inverse_root_correction2, step.eps);
-  float p = join_master(e.master);
-  if (decays) p = __fmaf_rn(step.minus_decay, p, p);
-  p = __fmaf_rn(step.minus_step_size, __fdiv_rn(e.m, d), p);
-  e.master = split_master(p);
-  return e;
 }
 
 template <class Wire>

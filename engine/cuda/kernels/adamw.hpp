@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "engine/optimizer/adamw.hpp"
+#include "engine/optimizer/small_moments.hpp"
 
 struct CUstream_st;
 
@@ -17,5 +19,13 @@ namespace sluice::engine::cuda {
 /// passed. Throws EnvironmentError if the launch is refused.
 void adamw_update(const AdamWOperands& operands, std::int64_t begin, std::int64_t end, bool decays,
                   const AdamWStep* step, CUstream_st* stream);
+
+/// Enqueues on `stream` the update of a part of a unit whose moments have fewer than 32 bits, with
+/// the bits of the host's (engine/optimizer/small_moments.hpp): its elements begin at element
+/// `first` of the unit, a multiple of kMomentBlock, and `spans` are those of the whole unit.
+/// `operands.m` and `operands.v` are not used; for all else that adamw_update says holds.
+void adamw_update(const AdamWOperands& operands, const SmallMoments& moments,
+                  std::span<const AdamWSpan> spans, std::int64_t first, const AdamWStep* step,
+                  CUstream_st* stream);
 
 }  // namespace sluice::engine::cuda

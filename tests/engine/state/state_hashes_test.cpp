@@ -27,9 +27,11 @@ std::string hash_of(const planner::ModelShape& model, const TrainingState& state
   for (std::size_t unit = 0; unit < planner::unit_count(model); ++unit) {
     for (const planner::TensorSpec& tensor : planner::unit_tensors(model, unit).tensors) {
       for (const Plane plane : planes) {
+        const PlaneSize size = plane_size(plane, state.type());
+        const std::int64_t begin = size.before(tensor.offset);
         std::vector<std::byte> bytes(
-            static_cast<std::size_t>(element_bytes(plane) * tensor.size()));
-        state.read_plane(unit, plane, element_bytes(plane) * tensor.offset, bytes);
+            static_cast<std::size_t>(size.of(tensor.offset + tensor.size()) - begin));
+        state.read_plane(unit, plane, begin, bytes);
         for (std::span<const std::byte> rest = bytes; !rest.empty();) {
           const auto piece = rest.first(std::min<std::size_t>(rest.size(), 4U << 20U));
           const auto digest = planner::Sha256().update(piece).digest();

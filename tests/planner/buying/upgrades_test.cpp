@@ -61,7 +61,9 @@ TEST(PhaseMemory, EveryPhaseHoldsTheArenas) {
   EXPECT_EQ(checkpoint_bytes(tiny.job), Bytes(12 * parameter_count(tiny.job.model)));
   Job small = tiny.job;
   small.optimizer.state = StateType::bf16;
-  EXPECT_EQ(checkpoint_bytes(small), Bytes(6 * parameter_count(tiny.job.model)));
+  EXPECT_EQ(checkpoint_bytes(small), Bytes(8 * parameter_count(tiny.job.model)));
+  small.optimizer.state = StateType::int8;
+  EXPECT_EQ(checkpoint_bytes(small), Bytes(12 * parameter_count(tiny.job.model)));
 }
 
 TEST(PhaseMemory, TheShareOfAProcessOnAGpuHasRoomForPiecesOfState) {

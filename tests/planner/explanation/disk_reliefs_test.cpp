@@ -73,7 +73,7 @@ TEST(LessOnDisk, BringsBackWhatMoreHostMemoryHasRoomFor) {
   const PredictedStep step = Predictor(job, machine, {}, Residency::host).predict(plan);
   const Bytes taken = at(step.prediction.memory, Tier::host).peak;
   // Room for one block's state and not for two.
-  const Bytes block = disk_element(job) * unit_padded_size(job.model, 1);
+  const Bytes block = disk_state_bytes(job, unit_padded_size(job.model, 1));
   machine.host = taken + block * 3 / 2;
   const Predictor roomier(job, machine, {}, Residency::host);
   const auto less = less_on_disk(plan, step.prediction.step, roomier, short_search());

@@ -25,7 +25,7 @@ TEST(DiskState, PiecesCoverAUnitAndLieAligned) {
     Job job = tiny_job();
     job.compute = compute;
     const std::int64_t low = compute == ComputeType::bf16 ? 2 : 0;
-    EXPECT_EQ(disk_element(job), Bytes(low + 8));
+    EXPECT_EQ(disk_state_bytes(job, 1), Bytes(low + 8));
     Plan plan;
     plan.disk_buffer = Bytes(4ll << 20);
     for (const std::int64_t parameters : {1, 4096, 131072, 131073, 5'000'001}) {

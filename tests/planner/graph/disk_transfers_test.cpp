@@ -71,7 +71,7 @@ TEST(DiskPlan, LayoutHoldsAndEveryByteThatComesGoesBack) {
       EXPECT_EQ(read.contains(index), disk);
       EXPECT_EQ(gradients_read.contains(index), plan.units[unit].gradients == Tier::disk);
       if (disk) {
-        EXPECT_GE(read[index], (disk_element(job) * size).count());
+        EXPECT_GE(read[index], disk_state_bytes(job, size).count());
       }
       const bool weights = plan.units[unit].weights == Tier::disk;
       EXPECT_EQ(weights_written.contains(index), weights);

@@ -56,7 +56,7 @@ TEST(UnitMemory, OfAResidentUnitIsAllOnTheDevice) {
   EXPECT_EQ(unit_memory(job, unit, 1, n).resident, Bytes(12 * n));
   EXPECT_EQ(unit_memory(job, unit, 1, n).waiting_gradient, Bytes(4 * n));
   EXPECT_EQ(unit_memory(job, unit, 1, n).host_state, Bytes(0));
-  job.optimizer.state = StateType::bf16;
+  job.optimizer.state = StateType::bf16_weights;
   EXPECT_EQ(unit_memory(job, unit, 1, n).resident, Bytes(6 * n));
   EXPECT_EQ(unit_memory(job, unit, 1, n).waiting_gradient, Bytes(2 * n));
 }

@@ -179,7 +179,7 @@ TEST(MlDataflow, ColumnsAreRoundsChunksAndSavedRecords) {
   const Job job = to_job(run);
   EXPECT_EQ(job.micro_batch, 16);
   EXPECT_EQ(job.micro_tokens(), 16384);
-  EXPECT_EQ(job.optimizer.state, StateType::bf16);
+  EXPECT_EQ(job.optimizer.state, StateType::bf16_weights);
   EXPECT_FALSE(job.optimizer.clip.has_value());
   const Plan plan = policy_plan(run, job).plan;
   EXPECT_EQ(plan.rounds, 2);
@@ -243,26 +243,34 @@ TEST(StateType, SaysTheBytesOfAParameter) {
     return job.master_bytes(n) + job.moment_bytes(n) * 2 + job.gradient_element() * n;
   };
   EXPECT_EQ(in_all(StateType::fp32), Bytes(16 * n));
-  EXPECT_EQ(in_all(StateType::bf16), Bytes(8 * n));
-  EXPECT_EQ(in_all(StateType::int8), Bytes(4 * n + 2 * (n + 4 * 1000) + 4 * n));
+  EXPECT_EQ(in_all(StateType::bf16), Bytes(12 * n));
+  EXPECT_EQ(in_all(StateType::bf16_weights), Bytes(8 * n));
+  // 260 bytes a block of 256, rounded up to 64.
+  EXPECT_EQ(in_all(StateType::int8), Bytes(4 * n + 2 * (n + 4 * 1000 + 32) + 4 * n));
 }
 
-TEST(StateType, Bf16TakesEightBytesAParameterInsteadOfSixteenOnTheHost) {
+TEST(StateType, MomentsInBf16TakeFourBytesAParameterLessOnTheHostAndBf16WeightsEight) {
   const std::int64_t parameters = parameter_count(to_job(run_of("zero-infinity")).model);
-  const double saved = static_cast<double>(host_peak(StateType::fp32) - host_peak(StateType::bf16));
-  EXPECT_NEAR(saved / static_cast<double>(parameters), 8, 0.05);
+  const auto saved = [&](StateType state) {
+    return static_cast<double>(host_peak(StateType::fp32) - host_peak(state)) /
+           static_cast<double>(parameters);
+  };
+  EXPECT_NEAR(saved(StateType::bf16), 4, 0.05);
+  EXPECT_NEAR(saved(StateType::int8), 6 - 2 * 4 / 256.0, 0.05);
+  EXPECT_NEAR(saved(StateType::bf16_weights), 8, 0.05);
 }
 
-TEST(StateType, OtherThanFp32ChangesTheJobAndIsNotExecuted) {
+TEST(StateType, OtherThanFp32ChangesTheJobAndBf16WeightsAreNotExecuted) {
   RunConfig run = run_of("");
   run.policy.reset();
   const std::string usual = job_hash(to_job(run));
-  for (const StateType state : {StateType::bf16, StateType::int8}) {
+  for (const StateType state : {StateType::bf16, StateType::int8, StateType::bf16_weights}) {
     run.optimizer.state = state;
     EXPECT_NE(job_hash(to_job(run)), usual);
-    EXPECT_REFUSED(require_executable(to_job(run)),
-                   "optimizer.state is predicted and not executed in this version");
+    if (state != StateType::bf16_weights) EXPECT_NO_THROW(require_executable(to_job(run)));
   }
+  EXPECT_REFUSED(require_executable(to_job(run)),
+                 "optimizer.state is predicted and not executed in this version");
 }
 
 TEST(AttentionRate, OfOthersKernelsRisesWithLengthAndWithPriorKeysAndFallsAtSmallHeads) {

@@ -123,7 +123,7 @@ TEST(ChoosePlan, RefusesAFileForAnotherJobAndWhatIsOnlyPredicted) {
   EXPECT_ANY_THROW((void)choose_plan(resolved(run, store)));
   RunConfig narrow = run_on_h200();
   narrow.policy = "zero-infinity";
-  narrow.optimizer.state = StateType::bf16;
+  narrow.optimizer.state = StateType::bf16_weights;
   const Request request = resolved(narrow, store);
   EXPECT_NO_THROW((void)choose_plan(request));
   EXPECT_REFUSED((void)choose_plan(request, {.executable = true}),

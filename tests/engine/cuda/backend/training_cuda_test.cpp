@@ -130,6 +130,15 @@ TEST_F(CudaTraining, StateThatPassesThroughARingGivesTheBitsOfThePlainPlan) {
   }
 }
 
+TEST_F(CudaTraining, RandomPlansGiveTheSameBitsToMomentsInBf16AndInt8) {
+  for (const planner::StateType state : {planner::StateType::bf16, planner::StateType::int8}) {
+    planner::Job job = training_job();
+    job.optimizer.state = state;
+    SCOPED_TRACE(to_string(state));
+    expect_plans_give_equal_bits(job, 8);
+  }
+}
+
 TEST_F(CudaTraining, RandomPlansOfAMixtureOfExpertsGiveTheBitsOfThePlainPlan) {
   expect_plans_give_equal_bits(routed_job(8), 8);
   expect_plans_give_equal_bits(routed_job(6), 4);

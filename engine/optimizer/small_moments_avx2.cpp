@@ -1,0 +1,2 @@
+#define SLUICE_PATH avx2
+#include "engine/optimizer/small_moments.inc"

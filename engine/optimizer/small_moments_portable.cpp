@@ -1,0 +1,2 @@
+#define SLUICE_PATH portable
+#include "engine/optimizer/small_moments.inc"
