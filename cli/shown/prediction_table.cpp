@@ -106,6 +106,9 @@ std::string prediction_table(const Prediction& p, const planner::Job& job,
     text += fmt::format("state        {}: predicted only, training keeps fp32\n",
                         to_string(job.optimizer.state));
   }
+  if (job.optimizer.kind == planner::OptimizerKind::muon) {
+    text += "optimizer    Muon for the matrices of blocks, AdamW for the rest\n";
+  }
   text += memory_table(p.memory);
   return text;
 }

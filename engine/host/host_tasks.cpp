@@ -4,6 +4,7 @@
 
 #include "engine/execution/task_operands.hpp"
 #include "engine/host/host_device.hpp"
+#include "engine/host/muon_update.hpp"
 #include "engine/host/rank_tree.hpp"
 #include "planner/graph/step_sums.hpp"
 #include "planner/models/slices.hpp"
@@ -234,8 +235,13 @@ void HostDevice::sum_norms(const BoundTask& task) const {
 void HostDevice::update(const BoundTask& task, const AdamWStep& step) {
   const bool on_device = task.lane == planner::LaneKind::compute;
   ThreadPool& pool = on_device ? single_ : pool_;
+  const auto unit = static_cast<std::size_t>(task.unit);
+  if (planner::muon_updates(job_, unit)) {
+    return muon_update(job_, adamw_operands(task, job_.gradient_wire), muon_[unit], step,
+                       task.access(Role::workspace).data, pool);
+  }
   adamw_update(adamw_operands(task, job_.gradient_wire),
-               spans_[static_cast<std::size_t>(task.unit)], step, pool, pool.threads(),
+               spans_[unit], step, pool, pool.threads(),
                {task.first_parameter, task.parameters});
 }
 

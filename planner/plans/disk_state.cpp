@@ -29,6 +29,10 @@ Bytes waiting_element(const Job& job, std::int64_t rounds) {
   return rounds > 1 ? job.gradient_element() : job.gradient_wire_element();
 }
 
+bool may_use_disk(const Job& job) {
+  return job.optimizer.state == StateType::fp32 && job.optimizer.kind == OptimizerKind::adamw;
+}
+
 Bytes disk_element(const Job& job) {
   return job.master_bytes(1) - job.weight_element() + Bytes(2 * kMoment);
 }

@@ -62,6 +62,9 @@ struct DiskPiece {
 /// rounded up to kDiskAlign.
 [[nodiscard]] Bytes aligned_plane(std::int64_t elements, Bytes element);
 
+/// Whether state of the job may live on the disk: fp32 state that the CPU updates.
+[[nodiscard]] bool may_use_disk(const Job& job);
+
 /// Bytes that one parameter's optimizer state takes on disk.
 [[nodiscard]] Bytes disk_element(const Job& job);
 

@@ -37,6 +37,9 @@ struct PassTimes {
   /// Seconds of work that is done once a step: gradient norms of all units, and adding a tied
   /// head's gradient.
   Seconds once{0};
+  /// Seconds of a block's update where Muon has its matrices, which runs on the device in every
+  /// plan; 0 for other optimizers.
+  Seconds block_update{0};
   Seconds group_sums{0};  ///< Seconds of adding up the sums of all groups of micro-batches.
 };
 /// Seconds of the passes of the job's step by `costs`; with several `ranks` of those of one rank,

@@ -14,6 +14,7 @@
 #include "engine/execution/poll.hpp"
 #include "engine/execution/task_operands.hpp"
 #include "engine/memory/parallel_memory.hpp"
+#include "planner/models/muon.hpp"
 #include "sim/units_text.hpp"
 #include "sim/warning.hpp"
 
@@ -101,7 +102,10 @@ CudaDevice::CudaDevice(const planner::Job& job, const CudaDeviceSettings& settin
       pool_(settings.threads) {
   open_streams();
   for (std::size_t unit = 0; unit < planner::unit_count(job.model); ++unit) {
-    spans_.push_back(adamw_spans(planner::unit_tensors(job.model, unit)));
+    const planner::UnitTensors tensors = planner::unit_tensors(job.model, unit);
+    spans_.push_back(adamw_spans(tensors));
+    muon_.push_back(planner::muon_updates(job, unit) ? muon_unit(job.optimizer.muon, tensors)
+                                                     : MuonUnit{});
   }
   if (!host_.pinned()) stage();
   if (!settings.paced || !host_.pinned()) return;
@@ -227,7 +231,12 @@ void CudaDevice::enqueue(const BoundTask& task, const AdamWStep* update) {
 /// Updates the range of the unit's parameters that the task names, with which its operands begin.
 void CudaDevice::update(const BoundTask& task, const AdamWStep* step, cudaStream_t lane) {
   const AdamWOperands operands = adamw_operands(task, job_.gradient_wire);
-  for (const AdamWSpan& span : spans_[static_cast<std::size_t>(task.unit)]) {
+  const auto unit = static_cast<std::size_t>(task.unit);
+  if (planner::muon_updates(job_, unit)) {
+    return templates_.block_update(lane, operands, muon_[unit], step,
+                                   task.access(Role::workspace).data);
+  }
+  for (const AdamWSpan& span : spans_[unit]) {
     const std::int64_t begin = std::max<std::int64_t>(span.begin - task.first_parameter, 0);
     const std::int64_t end = std::min(span.end - task.first_parameter, task.parameters);
     if (begin < end) cuda::adamw_update(operands, begin, end, span.decays, step, lane);

@@ -107,6 +107,8 @@ class CudaDevice : public Device {
   planner::BlockRecord record_;
   /// Stretches of each unit's parameters that have weight decay or have none, by unit.
   std::vector<std::vector<AdamWSpan>> spans_;
+  /// What is updated how of each unit whose matrices Muon has.
+  std::vector<MuonUnit> muon_;
   std::unique_ptr<DeviceMemory> device_;
   PinnedMemory host_;
   /// Optimizer constants, readable by the GPU, of an update that `run` executes and waits for.
