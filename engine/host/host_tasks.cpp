@@ -240,8 +240,7 @@ void HostDevice::update(const BoundTask& task, const AdamWStep& step) {
     return muon_update(job_, adamw_operands(task, job_.gradient_wire), muon_[unit], step,
                        task.access(Role::workspace).data, pool);
   }
-  adamw_update(adamw_operands(task, job_.gradient_wire),
-               spans_[unit], step, pool, pool.threads(),
+  adamw_update(adamw_operands(task, job_.gradient_wire), spans_[unit], step, pool, pool.threads(),
                {task.first_parameter, task.parameters});
 }
 

@@ -25,8 +25,8 @@ MuonUnit muon_unit(const planner::MuonSettings& settings, const planner::UnitTen
       updates.vectors.push_back({tensor.offset, tensor.size(), *second.begin[i], tensor.decays});
     } else {
       const double factor = factor_of(settings.adjust_lr_fn, tensor);
-      updates.matrices.push_back({tensor.offset, tensor.rows, tensor.cols, tensor.decays,
-                                  static_cast<float>(factor)});
+      updates.matrices.push_back(
+          {tensor.offset, tensor.rows, tensor.cols, tensor.decays, static_cast<float>(factor)});
     }
   }
   return updates;

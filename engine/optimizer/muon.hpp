@@ -1,5 +1,5 @@
-// Muon on a block's weight matrices. CPU and GPU share this list of operations, each rounded to fp32
-// once but for what `round` rounds to the compute type (bf16 unless the job computes in fp32):
+// Muon on a block's weight matrices. CPU and GPU share this list of operations, each rounded to
+// fp32 once but for what `round` rounds to the compute type (bf16 unless the job computes in fp32):
 //   g  = gradient * clip_scale
 //   m  = momentum * m + (1 - momentum) * g
 //   u  = (1 - momentum) * g + momentum * m        with nesterov; else m
@@ -9,8 +9,8 @@
 //   p  = p + (-lr * weight_decay) p                only tensors that decay
 //   p  = p + (-lr * factor) X
 // Where a matrix has more rows than columns, A = X^T X and X = a X + X B. Source: Jordan et al.,
-// "Muon: an optimizer for hidden layers in neural networks" (2024), in the form of torch.optim.Muon;
-// factors of the learning rate as there (planner::MuonRate).
+// "Muon: an optimizer for hidden layers in neural networks" (2024), in the form of
+// torch.optim.Muon; factors of the learning rate as there (planner::MuonRate).
 #pragma once
 
 #include <cstdint>

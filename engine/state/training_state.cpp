@@ -190,12 +190,12 @@ void TrainingState::write_plane(std::size_t unit, Plane plane, std::int64_t offs
                                 std::span<const std::byte> in) {
   if (plane == Plane::v && lacks_second(unit)) {
     const auto& [place, units] = held_.front();
-    return for_second(unit, offset, std::ssize(in),
-                      [&](std::int64_t at, std::int64_t begin, std::int64_t bytes) {
-                        place.device->write(in.subspan(static_cast<std::size_t>(begin),
-                                                       static_cast<std::size_t>(bytes)),
-                                            units[unit].v + at);
-                      });
+    return for_second(
+        unit, offset, std::ssize(in), [&](std::int64_t at, std::int64_t begin, std::int64_t bytes) {
+          place.device->write(
+              in.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(bytes)),
+              units[unit].v + at);
+        });
   }
   for_slices(unit, plane, offset, std::ssize(in),
              [&](const Holding* held, std::int64_t at, std::int64_t begin, std::int64_t bytes) {

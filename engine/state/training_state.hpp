@@ -196,7 +196,7 @@ class TrainingState : public StateSource {
   std::vector<std::int64_t> slices_;  ///< Elements of a rank's slice, by unit.
   /// Ranges of second moments, by unit; empty for units that have those of all tensors.
   std::vector<std::vector<SecondRange>> second_;
-  std::vector<Holding> held_;         ///< In ascending order of ranks.
+  std::vector<Holding> held_;  ///< In ascending order of ranks.
 };
 
 }  // namespace sluice::engine

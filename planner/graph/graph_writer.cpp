@@ -197,13 +197,11 @@ sim::TaskId GraphWriter::add_update(const TaskPlace& place, std::int64_t paramet
 sim::TaskId GraphWriter::add_block_update(const TaskPlace& place, StepTask task,
                                           std::vector<Access> accesses,
                                           const std::vector<sim::TaskId>& after) {
-  const std::size_t like =
-      class_representative(job_.model, static_cast<std::size_t>(place.unit));
+  const std::size_t like = class_representative(job_.model, static_cast<std::size_t>(place.unit));
   task.work = work_of(job_, Pass::block_update, like);
   task.cost = compute_key(job_, Pass::block_update, like);
   task.accesses = std::move(accesses);
-  const sim::Task& timed =
-      cached(task.cost, [&] { return costs_.compute(task.cost, task.work); });
+  const sim::Task& timed = cached(task.cost, [&] { return costs_.compute(task.cost, task.work); });
   return add(place, std::move(task), timed, after);
 }
 

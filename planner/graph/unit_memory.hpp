@@ -39,9 +39,9 @@ struct UnitMemory {
   Bytes gradient_stage{0};
 };
 
-/// Memory of a unit with the choices `unit` and vectors of `size` in a plan of `rounds` rounds; with several `ranks`, memory on each of them, of which `job` is the
-/// part of one (part_of_rank). State and gradients on the disk count as the host's, because they
-/// pass through host memory.
+/// Memory of a unit with the choices `unit` and vectors of `size` in a plan of `rounds` rounds;
+/// with several `ranks`, memory on each of them, of which `job` is the part of one (part_of_rank).
+/// State and gradients on the disk count as the host's, because they pass through host memory.
 [[nodiscard]] UnitMemory unit_memory(const Job& job, const UnitPlan& unit, std::int64_t rounds,
                                      const UnitSize& size, std::int64_t ranks = 1);
 

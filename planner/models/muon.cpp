@@ -62,8 +62,7 @@ bool is_muons(const TensorSpec& tensor) {
 }
 
 bool muon_updates(const Job& job, std::size_t unit) {
-  return job.optimizer.kind == OptimizerKind::muon && unit > 0 &&
-         unit + 1 < unit_count(job.model);
+  return job.optimizer.kind == OptimizerKind::muon && unit > 0 && unit + 1 < unit_count(job.model);
 }
 
 SecondMoments muon_second_moments(const UnitTensors& unit) {

@@ -83,8 +83,8 @@ void require_same_optimizer(const engine::CheckpointFacts& facts, const RunIdent
   if (begun == now) return;
   throw BadRequest("--resume: " + checkpoint.string() + " has the state of optimizer.kind " +
                    planner::to_string(begun) + ", and this run states " + planner::to_string(now) +
-                   ": set it to " + planner::to_string(begun) +
-                   ", or begin a run with --model " + checkpoint.string());
+                   ": set it to " + planner::to_string(begun) + ", or begin a run with --model " +
+                   checkpoint.string());
 }
 
 void require_continues(const engine::Checkpoint& checkpoint, const RunIdentity& identity) {

@@ -101,11 +101,11 @@ CudaDevice::CudaDevice(const planner::Job& job, const CudaDeviceSettings& settin
       templates_(job, settings.gemm),
       pool_(settings.threads) {
   open_streams();
+  if (job.optimizer.kind == planner::OptimizerKind::muon) {
+    muon_ = std::make_unique<CudaMuon>(job, settings.gemm);
+  }
   for (std::size_t unit = 0; unit < planner::unit_count(job.model); ++unit) {
-    const planner::UnitTensors tensors = planner::unit_tensors(job.model, unit);
-    spans_.push_back(adamw_spans(tensors));
-    muon_.push_back(planner::muon_updates(job, unit) ? muon_unit(job.optimizer.muon, tensors)
-                                                     : MuonUnit{});
+    spans_.push_back(adamw_spans(planner::unit_tensors(job.model, unit)));
   }
   if (!host_.pinned()) stage();
   if (!settings.paced || !host_.pinned()) return;
@@ -233,8 +233,7 @@ void CudaDevice::update(const BoundTask& task, const AdamWStep* step, cudaStream
   const AdamWOperands operands = adamw_operands(task, job_.gradient_wire);
   const auto unit = static_cast<std::size_t>(task.unit);
   if (planner::muon_updates(job_, unit)) {
-    return templates_.block_update(lane, operands, muon_[unit], step,
-                                   task.access(Role::workspace).data);
+    return muon_->update(lane, unit, operands, step, task.access(Role::workspace).data);
   }
   for (const AdamWSpan& span : spans_[unit]) {
     const std::int64_t begin = std::max<std::int64_t>(span.begin - task.first_parameter, 0);

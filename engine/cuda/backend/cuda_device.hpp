@@ -12,6 +12,7 @@
 #include "engine/cuda/copies/staged_copies.hpp"
 #include "engine/cuda/copies/stream_pacer.hpp"
 #include "engine/cuda/fabric/gpu_fabric.hpp"
+#include "engine/cuda/layers/muon_update.hpp"
 #include "engine/cuda/layers/templates.hpp"
 #include "engine/cuda/runtime/shared_memory.hpp"
 #include "engine/execution/device.hpp"
@@ -107,8 +108,6 @@ class CudaDevice : public Device {
   planner::BlockRecord record_;
   /// Stretches of each unit's parameters that have weight decay or have none, by unit.
   std::vector<std::vector<AdamWSpan>> spans_;
-  /// What is updated how of each unit whose matrices Muon has.
-  std::vector<MuonUnit> muon_;
   std::unique_ptr<DeviceMemory> device_;
   PinnedMemory host_;
   /// Optimizer constants, readable by the GPU, of an update that `run` executes and waits for.
@@ -117,6 +116,7 @@ class CudaDevice : public Device {
   /// Collectives with other ranks' devices; null for one rank.
   std::unique_ptr<GpuFabric> fabric_;
   CudaTemplates templates_;
+  std::unique_ptr<CudaMuon> muon_;  ///< Updates of blocks by Muon; null for other optimizers.
   /// Tokens that the next forward pass computes, in graphs of ForwardGoal::next_token.
   SequencePart part_;
   ThreadPool pool_;  ///< Threads that update weights on the cpu lane.

@@ -12,15 +12,15 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kSumThreads = 1024;
-constexpr int kTile = 32;      ///< Rows and columns of a tile that one block transposes.
-constexpr int kTileRows = 8;   ///< Rows of a tile that its threads cover at one time.
+constexpr int kTile = 32;     ///< Rows and columns of a tile that one block transposes.
+constexpr int kTileRows = 8;  ///< Rows of a tile that its threads cover at one time.
 
 __device__ float gradient_at(const float* gradient, std::int64_t i) { return gradient[i]; }
 __device__ float gradient_at(const std::uint16_t* gradient, std::int64_t i) {
   return bf16_to_float(gradient[i]);
 }
 
-/// u of one element, from its new momentum and its gradient.
+/// Direction u of one element, from its new momentum and its gradient.
 __device__ float direction(float m, float g, const MuonConstants& constants) {
   if (!constants.nesterov) return m;
   return __fadd_rn(__fmul_rn(constants.one_minus_momentum, g), __fmul_rn(constants.momentum, m));
@@ -41,8 +41,8 @@ __global__ void __launch_bounds__(kThreads)
     const float g = __fmul_rn(gradient_at(gradient, i), scale);
     float now = m[i];
     if (!changes_nothing) {
-      now = __fadd_rn(__fmul_rn(constants.momentum, now),
-                      __fmul_rn(constants.one_minus_momentum, g));
+      now =
+          __fadd_rn(__fmul_rn(constants.momentum, now), __fmul_rn(constants.one_minus_momentum, g));
       m[i] = now;
     }
     const auto u = static_cast<double>(direction(now, g, constants));
@@ -60,7 +60,8 @@ __global__ void __launch_bounds__(kSumThreads) sum_norms(double* norms, std::int
   if (threadIdx.x == 0) norms[count] = sum;
 }
 
-/// A matrix [rows, cols] that blocks of threads visit in tiles; X is its transpose where `transposed`.
+/// A matrix [rows, cols] that blocks of threads visit in tiles; X is its transpose where
+/// `transposed`.
 struct Tiles {
   std::int64_t rows, cols;
   bool transposed;
@@ -81,8 +82,7 @@ __global__ void __launch_bounds__(kTile* kTileRows)
     if (row >= tiles.rows || col >= tiles.cols) continue;
     const std::int64_t i = row * tiles.cols + col;
     const float g = __fmul_rn(gradient_at(gradient, i), scale);
-    const std::uint16_t value =
-        float_to_bf16(__fdiv_rn(direction(m[i], g, constants), divisor));
+    const std::uint16_t value = float_to_bf16(__fdiv_rn(direction(m[i], g, constants), divisor));
     if (!tiles.transposed) {
       x[i] = value;
     } else {
@@ -142,8 +142,8 @@ void start(const MuonOperands& operands, const MuonConstants& constants, const A
   const std::int64_t elements = matrix.rows * matrix.cols;
   const std::int64_t blocks = ceil_div(elements, planner::kNormBlock);
   const auto* gradient = static_cast<const Wire*>(operands.gradient);
-  momentum<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(
-      operands.m, gradient, elements, constants, operands.norms, step);
+  momentum<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(operands.m, gradient, elements,
+                                                                   constants, operands.norms, step);
   check_launch("Muon's momentum");
   sum_norms<<<1, kSumThreads, 0, stream>>>(operands.norms, blocks);
   check_launch("Muon's norm");
@@ -154,8 +154,8 @@ void start(const MuonOperands& operands, const MuonConstants& constants, const A
 
 }  // namespace
 
-void muon_start(const MuonOperands& operands, const MuonConstants& constants,
-                const AdamWStep* step, CUstream_st* stream) {
+void muon_start(const MuonOperands& operands, const MuonConstants& constants, const AdamWStep* step,
+                CUstream_st* stream) {
   if (operands.wire == planner::GradientWire::bf16) {
     start<std::uint16_t>(operands, constants, step, stream);
   } else {

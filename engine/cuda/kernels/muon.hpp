@@ -26,10 +26,10 @@ struct MuonOperands {
 };
 
 /// Enqueues m = momentum m + (1 - momentum) g and X = round(u / max(|u|, eps)). `step`, the step's
-/// constants, is in mapped host memory and read when kernels start. All memory must stay valid until
-/// the stream has passed. Throws EnvironmentError if a launch is refused.
-void muon_start(const MuonOperands& operands, const MuonConstants& constants,
-                const AdamWStep* step, CUstream_st* stream);
+/// constants, is in mapped host memory and read when kernels start. All memory must stay valid
+/// until the stream has passed. Throws EnvironmentError if a launch is refused.
+void muon_start(const MuonOperands& operands, const MuonConstants& constants, const AdamWStep* step,
+                CUstream_st* stream);
 /// Enqueues the update of the weights by `operands.x`.
 void muon_apply(const MuonOperands& operands, const AdamWStep* step, CUstream_st* stream);
 

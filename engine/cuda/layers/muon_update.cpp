@@ -1,11 +1,11 @@
-// Update of a block whose weight matrices Muon has: momentum and apply by own kernels, Newton-Schulz
-// iterations by products of the table.
+#include "engine/cuda/layers/muon_update.hpp"
+
 #include <algorithm>
 #include <utility>
 
 #include "engine/cuda/kernels/adamw.hpp"
 #include "engine/cuda/kernels/muon.hpp"
-#include "engine/cuda/layers/templates.hpp"
+#include "planner/models/muon.hpp"
 
 namespace sluice::engine {
 namespace {
@@ -35,10 +35,20 @@ void iterate(CudaGemm& gemm, cudaStream_t stream, const MuonMatrix& matrix, Iter
 
 }  // namespace
 
-void CudaTemplates::block_update(cudaStream_t stream, const AdamWOperands& operands,
-                                 const MuonUnit& unit, const AdamWStep* step,
-                                 std::byte* workspace) {
-  for (const MuonVector& vector : unit.vectors) {
+CudaMuon::CudaMuon(const planner::Job& job, std::optional<GemmTable> gemm)
+    : settings_(job.optimizer.muon),
+      space_(planner::cuda_workspace(job)),
+      gemm_(std::move(gemm)),
+      units_(planner::unit_count(job.model)) {
+  for (std::size_t unit = 0; unit < units_.size(); ++unit) {
+    if (!planner::muon_updates(job, unit)) continue;
+    units_[unit] = muon_unit(settings_, planner::unit_tensors(job.model, unit));
+  }
+}
+
+void CudaMuon::update(cudaStream_t stream, std::size_t unit, const AdamWOperands& operands,
+                      const AdamWStep* step, std::byte* workspace) {
+  for (const MuonVector& vector : units_[unit].vectors) {
     const AdamWOperands part{.high = operands.high + vector.begin,
                              .low = operands.low + vector.begin,
                              .m = operands.m + vector.begin,
@@ -47,27 +57,32 @@ void CudaTemplates::block_update(cudaStream_t stream, const AdamWOperands& opera
                              .wire = operands.wire};
     cuda::adamw_update(part, 0, vector.size, vector.decays, step, stream);
   }
-  std::byte* const scratch = workspace + space_.muon_begin.count();
-  std::byte* const products = workspace + space_.gemm.count();
-  const MuonConstants constants = muon_constants(job_.optimizer.muon);
-  for (const MuonMatrix& matrix : unit.matrices) {
-    Iterates at{scratch + space_.muon.x.count(), scratch + space_.muon.next.count(),
-                scratch + space_.muon.gram.count(), scratch + space_.muon.update.count()};
-    cuda::MuonOperands part{.high = operands.high + matrix.begin,
-                            .low = operands.low + matrix.begin,
-                            .m = operands.m + matrix.begin,
-                            .gradient = gradient_from(operands, matrix.begin),
-                            .wire = operands.wire,
-                            .matrix = matrix,
-                            .x = reinterpret_cast<std::uint16_t*>(at.x),
-                            .norms = reinterpret_cast<double*>(scratch + space_.muon.norms.count())};
-    cuda::muon_start(part, constants, step, stream);
-    for (std::int64_t i = 0; i < job_.optimizer.muon.ns_steps; ++i) {
-      iterate(gemm_, stream, matrix, at, products);
-    }
-    part.x = reinterpret_cast<std::uint16_t*>(at.x);
-    cuda::muon_apply(part, step, stream);
+  for (const MuonMatrix& matrix : units_[unit].matrices) {
+    update_matrix(stream, matrix, operands, step, workspace);
   }
+}
+
+void CudaMuon::update_matrix(cudaStream_t stream, const MuonMatrix& matrix,
+                             const AdamWOperands& operands, const AdamWStep* step,
+                             std::byte* workspace) {
+  std::byte* const scratch = workspace + space_.muon_begin.count();
+  const auto at = [scratch](Bytes offset) { return scratch + offset.count(); };
+  const planner::MuonWorkspace& space = space_.muon;
+  Iterates iterates{at(space.x), at(space.next), at(space.gram), at(space.update)};
+  cuda::MuonOperands part{.high = operands.high + matrix.begin,
+                          .low = operands.low + matrix.begin,
+                          .m = operands.m + matrix.begin,
+                          .gradient = gradient_from(operands, matrix.begin),
+                          .wire = operands.wire,
+                          .matrix = matrix,
+                          .x = reinterpret_cast<std::uint16_t*>(iterates.x),
+                          .norms = reinterpret_cast<double*>(at(space.norms))};
+  cuda::muon_start(part, muon_constants(settings_), step, stream);
+  for (std::int64_t i = 0; i < settings_.ns_steps; ++i) {
+    iterate(gemm_, stream, matrix, iterates, workspace + space_.gemm.count());
+  }
+  part.x = reinterpret_cast<std::uint16_t*>(iterates.x);
+  cuda::muon_apply(part, step, stream);
 }
 
 }  // namespace sluice::engine

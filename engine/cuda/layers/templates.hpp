@@ -25,8 +25,6 @@
 #include "engine/cuda/layers/layer_kind.hpp"
 #include "engine/cuda/products/gemm.hpp"
 #include "engine/host/unit_slots.hpp"
-#include "engine/optimizer/adamw.hpp"
-#include "engine/optimizer/muon.hpp"
 #include "planner/graph/record.hpp"
 #include "planner/models/job.hpp"
 #include "planner/scratch/cuda_workspace.hpp"
@@ -119,11 +117,6 @@ class CudaTemplates {
   void block_backward(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
                       cuda::Into into, const CudaRecord& record, std::byte* stream_gradient,
                       std::byte* workspace);
-  /// Update of a block's weights where Muon has its matrices (engine/optimizer/muon.hpp).
-  /// `operands` begin with the unit's first element, with second moments of AdamW's tensors alone;
-  /// `step` is in mapped host memory.
-  void block_update(cudaStream_t stream, const AdamWOperands& operands, const MuonUnit& unit,
-                    const AdamWStep* step, std::byte* workspace);
   void loss(cudaStream_t stream, const CudaLossArguments& arguments, std::byte* workspace);
   /// Computes only *arguments.loss_sum, the micro-batch's loss, with the same bits as `loss`, and
   /// no gradients.

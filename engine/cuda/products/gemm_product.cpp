@@ -125,13 +125,9 @@ void add_block(const planner::Job& job, const planner::ModelShape& uniform, std:
 void add_updates(const planner::Job& job, std::set<GemmKey>& keys) {
   for (const planner::BlockClass& each : planner::block_classes(job.model)) {
     for (const auto& [side, other, count] : planner::muon_matrices(job, each.unit)) {
+      keys.insert({.product = GemmProduct::forward, .tokens = side, .in = other, .out = side});
       keys.insert(
-          {.product = GemmProduct::forward, .tokens = side, .in = other, .out = side});
-      keys.insert({.product = GemmProduct::forward,
-                   .tokens = side,
-                   .in = side,
-                   .out = side,
-                   .adds = true});
+          {.product = GemmProduct::forward, .tokens = side, .in = side, .out = side, .adds = true});
       keys.insert({.product = GemmProduct::input_gradient,
                    .tokens = side,
                    .in = other,

@@ -1,6 +1,6 @@
 // A block's update by Muon on a CUDA device against the host's: momenta and AdamW's tensors bit for
 // bit, matrices within the rounding of bf16 iterates. Needs a CUDA device.
-#include "engine/cuda/layers/templates.hpp"
+#include "engine/cuda/layers/muon_update.hpp"
 #include "engine/cuda/runtime/shared_memory.hpp"
 #include "engine/host/muon_update.hpp"
 #include "tests/engine/cuda/backend/training_job.hpp"
@@ -84,17 +84,17 @@ TEST_F(CudaMuonUpdate, GivesTheHostsMomentaAndVectorsAndMatricesWithinRounding) 
     const DeviceArray<std::byte> workspace(planner::cuda_workspace(job).total.count());
     const SharedMemory shared(sizeof(AdamWStep));
     const AdamWStep step = adamw_step(job.optimizer, 1e-2, 3, 0.7F);
-    CudaTemplates templates(job);
+    CudaMuon muon(job);
     const void* at = wire == planner::GradientWire::bf16 ? static_cast<const void*>(halves.data())
                                                          : gradient.data();
-    templates.block_update(stream_,
-                           {.high = high.data(),
-                            .low = low.data(),
-                            .m = m.data(),
-                            .v = v.data(),
-                            .gradient = at,
-                            .wire = wire},
-                           unit, new (shared.data()) AdamWStep(step), workspace.data());
+    muon.update(stream_, 1,
+                {.high = high.data(),
+                 .low = low.data(),
+                 .m = m.data(),
+                 .v = v.data(),
+                 .gradient = at,
+                 .wire = wire},
+                new (shared.data()) AdamWStep(step), workspace.data());
     finish();
 
     State host = before;
