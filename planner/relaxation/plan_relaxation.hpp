@@ -103,7 +103,7 @@ class PlanRelaxation {
 
   /// The same program without units whose state passes through a ring (Staging::ring). It serves to
   /// make sketches; its bound holds for such plans alone. Where the pins leave a unit nothing else,
-  /// the program is unchanged.
+  /// or Muon updates blocks, the program is unchanged.
   [[nodiscard]] PlanRelaxation without_rings() const;
   /// Whether state of any unit may pass through a ring (Staging::ring).
   [[nodiscard]] bool has_rings() const;
