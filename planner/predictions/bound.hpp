@@ -64,6 +64,7 @@ struct Bound {
 ///            everything stayed)
 ///   d2h      g u + 12 s
 ///   dram     the same bytes and u updates, by the profile's coefficients
+///   (with Muon 8 in place of 12 everywhere, and compute has the updates of all blocks)
 ///   cpu      u updates; and on the host backend all core-seconds over the cores
 ///   disk     what neither HBM nor host memory can hold of 12 bytes a parameter, read and written
 ///   chain    with clipping, no update starts before the norm: the largest of embedding updated,

@@ -108,13 +108,19 @@ def test_a_run_goes_on_from_its_momentum_and_with_no_other_optimizer(run_sluice,
 
 
 def test_plans_update_blocks_on_the_device_and_predictions_have_its_work(run_sluice, validate):
-    muon = run_sluice("plan", *PREDICTED, "limits.host=64 GiB", MUON, "--json").json()
-    validate(muon, "plan-result")
-    assert {layer["executor"] for layer in muon["plan"]["layers"][1:-1]} == {"gpu"}
-    adamw = run_sluice("plan", *PREDICTED, "limits.host=64 GiB", "--json").json()
-    # 5 (4 m2 n + 2 m3) FLOPs a matrix, at what products reach.
-    flops = 28 * sum(5 * (4 * m * m * n + 2 * m**3) for m, n in [(1536, 1536)] * 2 + [(256, 1536)] * 2 + [(1536, 8960)] * 3)
-    assert flops / 900e12 < muon["step_s"] - adamw["step_s"] < flops / 300e12
+    words = ["--model", "bytes-10m", *PREDICTED[2:]]
+    planned = run_sluice("plan", *words, MUON, "--json").json()
+    validate(planned, "plan-result")
+    assert {layer["executor"] for layer in planned["plan"]["layers"][1:-1]} == {"gpu"}
+    resident = [f"plan.{field}=hbm" for field in ("weights", "gradients", "state")]
+    pins = [*resident, "plan.executor=gpu", "plan.when=after", "plan.rounds=1", "--json"]
+    muon, adamw = (run_sluice("predict", *words, *pins, *kind).json() for kind in ([MUON], []))
+    # 5 (4 m2 n + 2 m3) FLOPs a matrix, at less than the device's peak.
+    shapes = [(384, 384)] * 2 + [(128, 384)] * 2 + [(384, 1024)] * 3
+    flops = 6 * sum(5 * (4 * m * m * n + 2 * m**3) for m, n in shapes)
+    assert muon["step_s"] - adamw["step_s"] > flops / 989e12
+    state = [sum(tier["parts"].get("state", 0) for tier in each["memory"].values()) for each in (muon, adamw)]
+    assert state[1] - state[0] == 4 * 6 * sum(m * n for m, n in shapes)
 
 
 @pytest.mark.parametrize(
