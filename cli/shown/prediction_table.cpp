@@ -120,6 +120,9 @@ std::string prediction_table(const Prediction& p, const planner::Job& job,
   if (const std::string state = state_line(job); !state.empty()) {
     text += fmt::format("state        {}: {}\n", to_string(job.optimizer.state), state);
   }
+  if (job.optimizer.kind == planner::OptimizerKind::muon) {
+    text += "optimizer    Muon for the matrices of blocks, AdamW for the rest\n";
+  }
   text += memory_table(p.memory);
   return text;
 }

@@ -7,6 +7,7 @@
 
 #include "engine/execution/poll.hpp"
 #include "engine/memory/parallel_memory.hpp"
+#include "planner/models/muon.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 
@@ -54,7 +55,10 @@ HostDevice::HostDevice(const planner::Job& job, const HostDeviceSettings& settin
       pool_(settings.threads) {
   map_blas_buffers();
   for (std::size_t unit = 0; unit < planner::unit_count(job.model); ++unit) {
-    spans_.push_back(adamw_spans(planner::unit_tensors(job.model, unit)));
+    const planner::UnitTensors tensors = planner::unit_tensors(job.model, unit);
+    spans_.push_back(adamw_spans(tensors));
+    muon_.push_back(planner::muon_updates(job, unit) ? muon_unit(job.optimizer.muon, tensors)
+                                                     : MuonUnit{});
     padded_.push_back(planner::unit_padded_size(job.model, unit));
   }
 }

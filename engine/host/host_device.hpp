@@ -9,6 +9,7 @@
 #include "engine/host/mapped_memory.hpp"
 #include "engine/host/paced_copy.hpp"
 #include "engine/host/templates.hpp"
+#include "engine/optimizer/muon.hpp"
 #include "engine/optimizer/thread_pool.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "planner/models/job.hpp"
@@ -82,6 +83,8 @@ class HostDevice : public Device {
   HostDeviceSettings settings_;
   HostTemplates templates_;
   SequencePart part_;
+  /// For each unit whose matrices Muon has, what is updated how.
+  std::vector<MuonUnit> muon_;
   /// For each unit, the ranges of its parameter vector with and without weight decay.
   std::vector<std::vector<AdamWSpan>> spans_;
   std::vector<std::int64_t> padded_;  ///< Padded number of parameters of each unit.

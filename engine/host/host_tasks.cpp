@@ -4,6 +4,7 @@
 
 #include "engine/execution/task_operands.hpp"
 #include "engine/host/host_device.hpp"
+#include "engine/host/muon_update.hpp"
 #include "engine/host/rank_tree.hpp"
 #include "planner/graph/step_sums.hpp"
 #include "planner/models/slices.hpp"
@@ -234,7 +235,12 @@ void HostDevice::sum_norms(const BoundTask& task) const {
 void HostDevice::update(const BoundTask& task, const AdamWStep& step) {
   const bool on_device = task.lane == planner::LaneKind::compute;
   ThreadPool& pool = on_device ? single_ : pool_;
-  update_on_cpu(task, job_, spans_[static_cast<std::size_t>(task.unit)], step, pool);
+  const auto unit = static_cast<std::size_t>(task.unit);
+  if (planner::muon_updates(job_, unit)) {
+    return muon_update(job_, adamw_operands(task, job_.gradient_wire), muon_[unit], step,
+                       task.access(Role::workspace).data, pool);
+  }
+  update_on_cpu(task, job_, spans_[unit], step, pool);
 }
 
 }  // namespace sluice::engine

@@ -73,7 +73,8 @@ AdamWStep adamw_step(const planner::AdamWSettings& settings, double lr, std::int
           .inverse_root_correction2 = static_cast<float>(1 / std::sqrt(correction2)),
           .eps = static_cast<float>(settings.eps),
           .minus_decay = static_cast<float>(-lr * settings.weight_decay),
-          .minus_step_size = static_cast<float>(-lr / correction1)};
+          .minus_step_size = static_cast<float>(-lr / correction1),
+          .minus_lr = static_cast<float>(-lr)};
 }
 
 std::vector<AdamWSpan> adamw_spans(const planner::UnitTensors& unit) {

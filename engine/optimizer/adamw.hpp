@@ -33,6 +33,7 @@ struct AdamWStep {
   float eps;
   float minus_decay;      ///< -lr * weight_decay
   float minus_step_size;  ///< -lr / (1 - beta1^t)
+  float minus_lr = 0;     ///< -lr, for Muon (engine/optimizer/muon.hpp).
   /// Whether the step changes no element, because it has no target to learn from: decay and
   /// momentum alone would still move the weights.
   bool changes_nothing = false;

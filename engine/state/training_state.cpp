@@ -8,6 +8,7 @@
 #include "engine/optimizer/master_weights.hpp"
 #include "engine/state/moment_values.hpp"
 #include "planner/effort/parallel_for.hpp"
+#include "planner/models/muon.hpp"
 #include "planner/models/slices.hpp"
 #include "planner/requests/phase_memory.hpp"
 #include "sim/error.hpp"
@@ -16,6 +17,9 @@ namespace sluice::engine {
 namespace {
 
 constexpr std::int64_t kHalfBytes = 2;
+constexpr std::int64_t kMomentBytes = 4;
+/// Beginning of the names of tensors that are second moments of a unit.
+const std::string kSecondPlane = "moment2/";
 
 DiskPlane disk_plane(Plane plane) {
   switch (plane) {
@@ -54,6 +58,40 @@ TrainingState::TrainingState(const planner::ModelShape& shape, const planner::St
     slices_.push_back(planner::slice_parameters(planner::unit_padded_size(shape, unit), ranks_));
   }
   for (const HeldRank& each : held) held_.push_back(holding_of(graph, each));
+  find_second(graph);
+}
+
+void TrainingState::find_second(const planner::StepGraph& graph) {
+  second_.resize(slices_.size());
+  for (const planner::StepTensor& tensor : graph.tensors) {
+    if (!tensor.name.starts_with(kSecondPlane)) continue;
+    for (std::size_t unit = 0; unit < slices_.size(); ++unit) {
+      const bool named = tensor.name == kSecondPlane + planner::unit_name(shape_, unit);
+      if (!named || tensor.bytes.count() == kMomentBytes * slice(unit)) continue;
+      const planner::UnitTensors tensors = planner::unit_tensors(shape_, unit);
+      const planner::SecondMoments second = planner::muon_second_moments(tensors);
+      check(ranks_ == 1 && kMomentBytes * second.elements == tensor.bytes.count(),
+            "second moments are those of all tensors or of AdamW's");
+      // An empty range, so that a unit whose tensors are all Muon's has a list, too.
+      second_[unit].push_back({0, 0, 0});
+      for (std::size_t i = 0; i < tensors.tensors.size(); ++i) {
+        if (!second.begin[i]) continue;
+        const planner::TensorSpec& each = tensors.tensors[i];
+        second_[unit].push_back({each.offset, each.offset + each.size(), *second.begin[i]});
+      }
+    }
+  }
+}
+
+template <class Visit>
+void TrainingState::for_second(std::size_t unit, std::int64_t offset, std::int64_t bytes,
+                               const Visit& visit) const {
+  for (const SecondRange& range : second_[unit]) {
+    const std::int64_t from = std::max(offset, kMomentBytes * range.begin);
+    const std::int64_t to = std::min(offset + bytes, kMomentBytes * range.end);
+    if (from >= to) continue;
+    visit(kMomentBytes * (range.at - range.begin) + from, from - offset, to - from);
+  }
 }
 
 TrainingState::Holding TrainingState::holding_of(const planner::StepGraph& graph,
@@ -133,6 +171,16 @@ bool TrainingState::holds(std::size_t unit, std::int64_t first, std::int64_t cou
 
 void TrainingState::read_plane(std::size_t unit, Plane plane, std::int64_t offset,
                                std::span<std::byte> out) const {
+  if (plane == Plane::v && lacks_second(unit)) {
+    std::ranges::fill(out, std::byte{0});
+    const auto& [place, units] = held_.front();
+    return for_second(unit, offset, std::ssize(out),
+                      [&](std::int64_t at, std::int64_t begin, std::int64_t bytes) {
+                        place.device->read(units[unit].v + at,
+                                           out.subspan(static_cast<std::size_t>(begin),
+                                                       static_cast<std::size_t>(bytes)));
+                      });
+  }
   for_slices(unit, plane, offset, std::ssize(out),
              [&](const Holding* held, std::int64_t at, std::int64_t begin, std::int64_t bytes) {
                check(held != nullptr, "a process reads the slices of its own ranks");
@@ -148,6 +196,15 @@ void TrainingState::read_plane(std::size_t unit, Plane plane, std::int64_t offse
 
 void TrainingState::write_plane(std::size_t unit, Plane plane, std::int64_t offset,
                                 std::span<const std::byte> in) {
+  if (plane == Plane::v && lacks_second(unit)) {
+    const auto& [place, units] = held_.front();
+    return for_second(
+        unit, offset, std::ssize(in), [&](std::int64_t at, std::int64_t begin, std::int64_t bytes) {
+          place.device->write(
+              in.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(bytes)),
+              units[unit].v + at);
+        });
+  }
   for_slices(unit, plane, offset, std::ssize(in),
              [&](const Holding* held, std::int64_t at, std::int64_t begin, std::int64_t bytes) {
                if (held == nullptr) return;
@@ -170,7 +227,7 @@ void TrainingState::clear_moments_in_memory() {
         // Codes behind the unit share the last block's scale, so they are cleared, too.
         const bool codes = type_ == planner::StateType::int8 && !is_scales(plane);
         const std::int64_t bytes =
-            codes ? scales_behind(slice(unit)) : plane_size(plane, type_).of(slice(unit));
+            codes ? scales_behind(slice(unit)) : moment_bytes(unit, plane);
         place.device->clear(begin, static_cast<std::size_t>(bytes));
       }
     }
@@ -186,9 +243,15 @@ void TrainingState::clear_moments_on_disk() {
       const std::size_t unit = i / planes.size();
       const Plane plane = planes[i % planes.size()];
       if (each.units[unit].at(plane) != nullptr) return;
-      each.place.disk->clear(unit, disk_plane(plane), plane_size(plane, type_).of(slice(unit)));
+      each.place.disk->clear(unit, disk_plane(plane), moment_bytes(unit, plane));
     });
   }
+}
+
+std::int64_t TrainingState::moment_bytes(std::size_t unit, Plane plane) const {
+  const PlaneSize size = plane_size(plane, type_);
+  if (plane != Plane::v || !lacks_second(unit)) return size.of(slice(unit));
+  return size.of(planner::muon_second_moments(planner::unit_tensors(shape_, unit)).elements);
 }
 
 void TrainingState::write_weights(std::size_t unit, std::span<const std::uint16_t> high,

@@ -142,16 +142,32 @@ class TrainingState : public StateSource {
   [[nodiscard]] std::int64_t ranks() const { return ranks_; }
   [[nodiscard]] std::int64_t slice(std::size_t unit) const { return slices_[unit]; }
   /// Reads out.size() bytes from byte `offset` of one of a unit's planes on. May be called from
-  /// several threads at a time.
+  /// several threads at a time. Second moments that a unit has no room for, those of Muon's
+  /// matrices, read as zero.
   void read_plane(std::size_t unit, Plane plane, std::int64_t offset,
                   std::span<std::byte> out) const;
 
  private:
+  /// Second moments of one tensor in a unit that has room for some tensors' alone: elements
+  /// [begin, end) of the plane, which lie from element `at` of that room on.
+  struct SecondRange {
+    std::int64_t begin, end, at;
+  };
+  /// Calls `visit(at, begin, bytes)` for each range of second moments that bytes `offset` to
+  /// offset + bytes - 1 of the plane lie in: at byte `at` of the room, `begin` within the bytes.
+  template <class Visit>
+  void for_second(std::size_t unit, std::int64_t offset, std::int64_t bytes,
+                  const Visit& visit) const;
+  /// Whether the unit has room for the second moments of some tensors alone.
+  [[nodiscard]] bool lacks_second(std::size_t unit) const { return !second_[unit].empty(); }
+
   /// What one rank holds of all units.
   struct Holding {
     HeldRank place;
     std::vector<UnitState> units;
   };
+  /// Finds the units that have room for the second moments of some tensors alone.
+  void find_second(const planner::StepGraph& graph);
   [[nodiscard]] Holding holding_of(const planner::StepGraph& graph, const HeldRank& held) const;
   /// The rank's holding; null if it is not in this process.
   [[nodiscard]] const Holding* holding(std::int64_t rank) const;
@@ -169,6 +185,7 @@ class TrainingState : public StateSource {
   void clear_moments_on_disk();
   void load_weights(const LoadedState& from, const StateProgress& loaded);
   void load_moments(const LoadedState& from, const StateProgress& loaded);
+  [[nodiscard]] std::int64_t moment_bytes(std::size_t unit, Plane plane) const;
   void clear_padding(std::size_t unit);
   void write_masters(std::size_t unit, std::int64_t offset, std::span<const float> values);
   /// Writes high.size() elements of a unit's halves, from element `offset` on, to the state and to
@@ -180,7 +197,9 @@ class TrainingState : public StateSource {
   planner::StateType type_;
   std::int64_t ranks_;
   std::vector<std::int64_t> slices_;  ///< Elements of a rank's slice, by unit.
-  std::vector<Holding> held_;         ///< In ascending order of ranks.
+  /// Ranges of second moments, by unit; empty for units that have those of all tensors.
+  std::vector<std::vector<SecondRange>> second_;
+  std::vector<Holding> held_;  ///< In ascending order of ranks.
 };
 
 }  // namespace sluice::engine

@@ -56,6 +56,9 @@ enum class Pass {
   sum_groups,  ///< Addition of the sums of two groups of micro-batches, or of more.
   sum_ranks,   ///< Addition of the sums of all ranks of a part of a slice (slice_work).
   norm,
+  /// Update of a block's matrices by Muon and of its other tensors by AdamW, on the whole of
+  /// `unit`, once a step.
+  block_update,
   sum_norms  ///< Sums of the norm blocks of all ranks (slice_work).
 };
 

@@ -34,6 +34,7 @@ constexpr std::array kPassNames{
     PassName{Pass::sum_groups, "sum_groups", UnitKind::embed},
     PassName{Pass::sum_ranks, "sum_ranks", UnitKind::embed},
     PassName{Pass::norm, "norm", UnitKind::embed},
+    PassName{Pass::block_update, "update/muon", UnitKind::block},
     PassName{Pass::sum_norms, "sum_norms", UnitKind::embed},
 };
 
@@ -136,6 +137,10 @@ bool per_unit_kind(Pass pass) { return pass == Pass::norm || pass == Pass::sum_g
 CostKey compute_key(const Job& job, Pass pass, std::size_t unit, std::int64_t position) {
   std::string name = name_of(pass);
   if (per_unit_kind(pass)) name += std::string("/") + name_of(unit_at(job.model, unit).kind);
+  if (pass == Pass::block_update) {
+    const std::int64_t usual = MuonSettings().ns_steps, steps = job.optimizer.muon.ns_steps;
+    if (steps != usual) name += "/ns" + std::to_string(steps);
+  }
   if (position > 0) name += "/p" + std::to_string(position);
   const bool uniform = job.model.kinds.size() == 1;
   return CostKey{name + cost_signature(uniform ? job : uniform_job(job, unit))};

@@ -14,6 +14,7 @@
 #include "planner/costs/eager_work.hpp"
 #include "planner/costs/fp8_work.hpp"
 #include "planner/costs/latent_work.hpp"
+#include "planner/models/muon.hpp"
 #include "planner/models/support.hpp"
 #include "planner/models/unit_classes.hpp"
 #include "planner/scratch/cuda_workspace.hpp"
@@ -248,6 +249,26 @@ Work block_backward(const Job& job, const MicroBatchSizes& s, std::int64_t posit
   return work;
 }
 
+/// Update of a block by Muon, AdamW for its vectors. Of a matrix, m and the gradient are read twice
+/// and m written, masters read and written, and the iterate written, scaled, and read at the end.
+Work block_update(const Job& job, std::size_t unit) {
+  constexpr std::int64_t kOfMuon = 28, kOfAdamW = 28;
+  // Sums of squares by block and of all, the first iterate, and the weights.
+  constexpr std::int64_t kBesideProducts = 4, kProducts = 3;
+  Work work;
+  work.gemms = muon_products(job, unit);
+  std::int64_t elements = 0;
+  for (const auto& [side, other, count] : muon_matrices(job, unit)) {
+    elements += count * side * other;
+    work.kernels += count * (kBesideProducts + kProducts * job.optimizer.muon.ns_steps);
+  }
+  const std::int64_t rest = unit_padded_size(job.model, unit) - elements;
+  const std::int64_t of_muon = kOfMuon + 2 * job.compute_element().count();
+  work.streamed = Bytes(of_muon * elements + kOfAdamW * rest);
+  work.kernels += 1;
+  return work;
+}
+
 /// A product with the head's weights or logits, [m, k] by [k, n].
 Gemm head_product(const Job& job, std::int64_t m, std::int64_t n, std::int64_t k,
                   std::int64_t count) {
@@ -351,6 +372,8 @@ Work plain_work(const Job& job, Pass pass, std::size_t unit, std::int64_t positi
       work.streamed = job.gradient_element() * unit_padded_size(job.model, unit);
       work.kernels = 1;
       return work;
+    case Pass::block_update:
+      return block_update(job, unit);
     case Pass::sum_ranks:
     case Pass::sum_norms:
       break;
@@ -362,7 +385,8 @@ Work plain_work(const Job& job, Pass pass, std::size_t unit, std::int64_t positi
 
 Work work_of(const Job& job, Pass pass, std::size_t unit, std::int64_t position) {
   if (job.model.kinds.size() > 1) return work_of(uniform_job(job, unit), pass, unit, position);
-  if (job.operators == Operators::eager) return eager_work(job, pass, unit, position);
+  const bool eager = job.operators == Operators::eager && pass != Pass::block_update;
+  if (eager) return eager_work(job, pass, unit, position);
   Work work = plain_work(job, pass, unit, position);
   if (job.compute == ComputeType::fp8) add_fp8(work, job, pass);
   return work;

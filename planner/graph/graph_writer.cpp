@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "planner/costs/cost_key.hpp"
+#include "planner/models/muon.hpp"
 #include "planner/models/unit_classes.hpp"
 #include "planner/scratch/cuda_workspace.hpp"
 #include "sim/error.hpp"
@@ -166,6 +167,9 @@ sim::TaskId GraphWriter::add_update(const TaskPlace& place, std::int64_t paramet
   task.work.kernels = 1;
   task.first_parameter = place.first_parameter;
   task.parameters = parameters;
+  if (muon_updates(job_, static_cast<std::size_t>(place.unit))) {
+    return add_block_update(place, std::move(task), std::move(accesses), after);
+  }
   if (on_device) {
     task.work.streamed = job_.update_bytes(parameters);
   }
@@ -188,6 +192,17 @@ sim::TaskId GraphWriter::add_update(const TaskPlace& place, std::int64_t paramet
     for (auto& [link, per_unit] : cost.uses) per_unit /= static_cast<double>(together);
     return cost;
   });
+  return add(place, std::move(task), timed, after);
+}
+
+sim::TaskId GraphWriter::add_block_update(const TaskPlace& place, StepTask task,
+                                          std::vector<Access> accesses,
+                                          const std::vector<sim::TaskId>& after) {
+  const std::size_t like = class_representative(job_.model, static_cast<std::size_t>(place.unit));
+  task.work = work_of(job_, Pass::block_update, like);
+  task.cost = compute_key(job_, Pass::block_update, like);
+  task.accesses = std::move(accesses);
+  const sim::Task& timed = cached(task.cost, [&] { return costs_.compute(task.cost, task.work); });
   return add(place, std::move(task), timed, after);
 }
 

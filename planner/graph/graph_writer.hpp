@@ -107,6 +107,9 @@ class GraphWriter {
   [[nodiscard]] bool names_tasks() const { return detail_ == GraphDetail::full; }
 
  private:
+  /// Adds the update `task` of a block whose matrices Muon has.
+  sim::TaskId add_block_update(const TaskPlace& place, StepTask task, std::vector<Access> accesses,
+                               const std::vector<sim::TaskId>& after);
   void add_links(const std::vector<CostModel::LinkCapacity>& links);
   /// Adds a task with the cost of `timed`, the id and lane of `place`, the accesses of `task`, and
   /// edges from those and from `after`.

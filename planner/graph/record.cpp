@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/models/muon.hpp"
 #include "planner/scratch/cuda_workspace.hpp"
 #include "planner/scratch/workspace.hpp"
 
@@ -373,7 +374,8 @@ Bytes workspace_bytes(const Job& job, DeviceKind device) {
            job.compute_element() * (job.micro_tokens() * job.model.vocab);
   }
   if (device == DeviceKind::cuda) return cuda_workspace(job).total;
-  return std::max(block_workspace(job).total, head_workspace(job).total);
+  return std::max({block_workspace(job).total, head_workspace(job).total,
+                   muon_workspace(job, kHostMuonElement).total});
 }
 
 }  // namespace sluice::planner

@@ -1,31 +1,32 @@
 #include "planner/graph/staged_state.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "planner/graph/record.hpp"
-#include "planner/models/slices.hpp"
 #include "planner/models/unit_classes.hpp"
 
 namespace sluice::planner {
 namespace {
 
-/// Number of parameters of a rank's slice of each kind of unit, padding included.
+/// Sizes of a rank's slice of each kind of unit.
 struct UnitSizes {
   UnitSizes(const Job& job, std::int64_t ranks) : model(job.model), sizes(unit_count(model)) {
     for (const std::size_t unit : representatives(model)) {
-      sizes[unit] = slice_parameters(unit_padded_size(model, unit), ranks);
+      sizes[unit] = slice_of(unit_size(job, unit), ranks);
     }
   }
-  [[nodiscard]] std::int64_t of(std::size_t unit) const {
+  [[nodiscard]] const UnitSize& of(std::size_t unit) const {
     return sizes[class_representative(model, unit)];
   }
 
   [[nodiscard]] std::int64_t largest_block() const {
-    return *std::max_element(sizes.begin() + 1, sizes.end() - 1);
+    const auto blocks = std::span(sizes).subspan(1, sizes.size() - 2);
+    return std::ranges::max_element(blocks, {}, &UnitSize::parameters)->parameters;
   }
 
   const ModelShape& model;
-  std::vector<std::int64_t> sizes;  ///< Sizes by unit; 0 for blocks other than the first of a kind.
+  std::vector<UnitSize> sizes;  ///< Sizes by unit; 0 for blocks other than the first of a kind.
 };
 
 /// Bytes of device memory that the backward pass frees: records of the blocks it has passed, less
@@ -68,15 +69,14 @@ class FreedRecords {
 
 }  // namespace
 
-Bytes staged_bytes(const UnitPlan& unit, const Job& job, std::int64_t parameters) {
+Bytes staged_bytes(const UnitPlan& unit, const Job& job, const UnitSize& size) {
   const std::int64_t resident = unit.weights == Tier::hbm ? job.weight_element().count() : 0;
-  return job.master_bytes(parameters) + job.moment_bytes(parameters) * 2 -
-         Bytes(resident * parameters);
+  return state_bytes(job, size) - Bytes(resident * size.parameters);
 }
 
-Bytes rotating_bytes(const UnitPlan& unit, const Job& job, std::int64_t parameters) {
-  const Bytes state = staged_bytes(unit, job, parameters);
-  return rotates_gradient(unit) ? state + job.gradient_wire_element() * parameters : state;
+Bytes rotating_bytes(const UnitPlan& unit, const Job& job, const UnitSize& size) {
+  const Bytes state = staged_bytes(unit, job, size);
+  return rotates_gradient(unit) ? state + job.gradient_wire_element() * size.parameters : state;
 }
 
 std::vector<StagedLoad> staged_loads(const Job& job, const Plan& plan) {

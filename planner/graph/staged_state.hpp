@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "planner/models/unit_size.hpp"
 #include "planner/plans/plan.hpp"
 #include "sim/units.hpp"
 
@@ -21,12 +22,12 @@ struct StagedLoad {
 
 /// Bytes of device memory that the optimizer state of `unit` takes while it is there for its
 /// update: those of the master weights, m and v that are not on the device all the time.
-/// `parameters` is the number of the unit's parameters, padding included.
-[[nodiscard]] Bytes staged_bytes(const UnitPlan& unit, const Job& job, std::int64_t parameters);
+/// `size` is that of the unit, or of a rank's slice of it.
+[[nodiscard]] Bytes staged_bytes(const UnitPlan& unit, const Job& job, const UnitSize& size);
 
 /// Bytes of a slot of the device's state ring that the state of `unit` takes while it is there,
 /// with its gradient where that comes too (rotates_gradient).
-[[nodiscard]] Bytes rotating_bytes(const UnitPlan& unit, const Job& job, std::int64_t parameters);
+[[nodiscard]] Bytes rotating_bytes(const UnitPlan& unit, const Job& job, const UnitSize& size);
 
 /// Loads of all units whose state is staged and does not rotate (rotates_state), in the order of
 /// loading. The last `plan.state_buffers` of these units, and those for which records leave too

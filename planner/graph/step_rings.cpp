@@ -61,7 +61,8 @@ void StepTensors::add_rings(GraphWriter& writer, const Job& job, const Plan& pla
     }
     if (rotates_state(choice)) {
       const bool outer = choice.staging == Staging::ring && !is_block(plan, unit);
-      (outer ? io_states : states).add(rotating_bytes(choice, job, units[unit].slice).count());
+      (outer ? io_states : states)
+          .add(rotating_bytes(choice, job, units[unit].slice_size()).count());
     }
     if (is_block(plan, unit)) {
       if (passes_weights(choice)) weights.add(size);

@@ -74,7 +74,7 @@ void StepEmitter::emit_rotation_after(std::size_t use) {
 
 StepEmitter::StagedPart StepEmitter::rotating_gradient(std::size_t unit) const {
   const UnitTensorSet& set = tensors_.units[unit];
-  const Bytes state = staged_bytes(plan_.units[unit], job_, set.slice);
+  const Bytes state = staged_bytes(plan_.units[unit], job_, set.slice_size());
   const Bytes gradient = job_.gradient_wire_element() * set.slice;
   return {"gradient",
           {set.host_gradient.value(), Bytes(0), gradient},

@@ -65,13 +65,15 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
   const UnitPlan& choice = plan.units[unit];
   const std::string name = unit_name(job.model, unit);
   UnitTensorSet set;
-  const std::int64_t padded = unit_padded_size(job.model, unit);
-  set.slice = slice_parameters(padded, plan.ranks);
+  const UnitSize size = unit_size(job, unit);
+  set.slice = slice_of(size, plan.ranks).parameters;
+  set.second = slice_of(size, plan.ranks).second;
   set.parameters = set.slice * plan.ranks;
-  const UnitMemory memory = unit_memory(job, choice, plan.rounds, padded, plan.ranks);
+  const UnitMemory memory = unit_memory(job, choice, plan.rounds, size, plan.ranks);
   const Bytes weights = job.weight_element() * set.parameters;
   const Bytes master_size = job.master_bytes(set.slice);
   const Bytes moment_size = job.moment_bytes(set.slice);
+  const Bytes second_size = job.moment_bytes(set.second);
   const bool resident_state = choice.state == Tier::hbm;
   const Arena state_arena = resident_state ? Arena::device : Arena::host;
   const bool sliced = choice.resident == Extent::slice;
@@ -122,17 +124,17 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
         {Arena::disk, "state/" + name, disk_bytes(pieces), "state", true, kDiskBlock});
   } else {
     set.moment1 = writer.add_tensor({state_arena, "moment1/" + name, moment_size, "state", true});
-    set.moment2 = writer.add_tensor({state_arena, "moment2/" + name, moment_size, "state", true});
+    set.moment2 = writer.add_tensor({state_arena, "moment2/" + name, second_size, "state", true});
   }
   if (stages_state(choice) && !rotates_state(choice)) {
     const auto stage = [&](const char* plane, Bytes bytes) {
       return writer.add_tensor(
           {Arena::device, std::string("staged.") + plane + "/" + name, bytes, "staged state"});
     };
-    const Bytes master = memory.staged - moment_size * 2;
+    const Bytes master = memory.staged - moment_size - second_size;
     if (master.count() > 0) set.staged_master = stage("master", master);
     set.staged_moment1 = stage("moment1", moment_size);
-    set.staged_moment2 = stage("moment2", moment_size);
+    set.staged_moment2 = stage("moment2", second_size);
   }
   if (waits_as_slice(plan.ranks, plan.rounds, choice)) {
     set.waiting_slice = writer.add_tensor(

@@ -8,6 +8,7 @@
 #include "planner/graph/graph_writer.hpp"
 #include "planner/graph/record.hpp"
 #include "planner/models/slices.hpp"
+#include "planner/models/unit_size.hpp"
 
 namespace sluice::planner {
 
@@ -28,6 +29,9 @@ struct UnitTensorSet {
   std::int64_t parameters = 0;
   /// Number of parameters of which a rank keeps the state: with one rank all of them.
   std::int64_t slice = 0;
+  /// Number of second moments v that a rank keeps.
+  std::int64_t second = 0;
+  [[nodiscard]] UnitSize slice_size() const { return {slice, second}; }
   /// Master weights on the host, [high | low], less halves that live on the disk.
   std::optional<TensorIndex> master;
   /// Weights on the disk, in pieces; the unit then has no `master`.

@@ -4,6 +4,7 @@
 
 #include "planner/costs/cost_key.hpp"
 #include "planner/graph/step_emitter.hpp"
+#include "planner/models/muon.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -82,9 +83,9 @@ Range StepEmitter::wire_gradient(std::size_t unit) const {
 
 std::vector<StepEmitter::StagedPart> StepEmitter::staged_parts(std::size_t unit) const {
   const UnitTensorSet& set = tensors_.units[unit];
-  const Bytes moment = job_.moment_bytes(set.slice);
+  const Bytes moment = job_.moment_bytes(set.slice), second = job_.moment_bytes(set.second);
   // Low halves alone are the second half of the master.
-  const Bytes lacking = staged_bytes(plan_.units[unit], job_, set.slice) - moment * 2;
+  const Bytes lacking = staged_bytes(plan_.units[unit], job_, set.slice_size()) - moment - second;
   const Bytes start = job_.master_bytes(set.slice) - lacking;
   std::vector<StagedPart> parts;
   Bytes in_slot{0};
@@ -96,7 +97,7 @@ std::vector<StepEmitter::StagedPart> StepEmitter::staged_parts(std::size_t unit)
   };
   if (lacking.count() > 0) add("master", {*set.master, start, lacking}, set.staged_master);
   add("m", {*set.moment1, Bytes(0), moment}, set.staged_moment1);
-  add("v", {*set.moment2, Bytes(0), moment}, set.staged_moment2);
+  add("v", {*set.moment2, Bytes(0), second}, set.staged_moment2);
   return parts;
 }
 
@@ -213,6 +214,9 @@ void StepEmitter::emit_update(std::size_t unit, const std::vector<sim::TaskId>& 
   }
   accesses.push_back({Role::gradient, gradient.tensor, gradient.offset, gradient.bytes, Mode::read,
                       gradient.rank_stride});
+  if (muon_updates(job_, unit)) {
+    accesses.push_back(whole(Role::workspace, tensors_.workspace, Mode::write));
+  }
   const sim::TaskId task = writer_.add_update(
       {TaskKind::update, on_device ? LaneKind::compute : LaneKind::cpu, "update/" + name(unit),
        static_cast<int>(plan_.rounds) - 1, static_cast<int>(unit)},

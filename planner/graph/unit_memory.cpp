@@ -8,9 +8,10 @@
 namespace sluice::planner {
 
 UnitMemory unit_memory(const Job& job, const UnitPlan& unit, std::int64_t rounds,
-                       std::int64_t parameters, std::int64_t ranks) {
-  const std::int64_t slice = slice_parameters(parameters, ranks);
-  const Bytes state = job.master_bytes(slice) + job.moment_bytes(slice) * 2;
+                       const UnitSize& size, std::int64_t ranks) {
+  const UnitSize sizes = slice_of(size, ranks);
+  const std::int64_t slice = sizes.parameters;
+  const Bytes state = state_bytes(job, sizes);
   const Bytes weights = job.weight_element() * (slice * ranks);
   const Bytes gradient = job.gradient_element() * (slice * ranks);
   UnitMemory memory;
@@ -23,7 +24,7 @@ UnitMemory unit_memory(const Job& job, const UnitPlan& unit, std::int64_t rounds
     if (!streams_weights(unit)) memory.resident = sliced ? job.weight_element() * slice : weights;
   }
   if (passes_weights(unit)) memory.streamed = weights;
-  if (stages_state(unit)) memory.staged = staged_bytes(unit, job, slice);
+  if (stages_state(unit)) memory.staged = staged_bytes(unit, job, sizes);
   const bool as_slice = waits_as_slice(ranks, rounds, unit);
   const bool streams = streams_gradient(rounds, unit) || as_slice;
   (streams ? memory.passing_gradient : memory.waiting_gradient) = gradient;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "planner/models/job.hpp"
+#include "planner/models/unit_size.hpp"
 #include "planner/plans/plan.hpp"
 #include "sim/units.hpp"
 
@@ -38,11 +39,10 @@ struct UnitMemory {
   Bytes gradient_stage{0};
 };
 
-/// Memory of a unit with the choices `unit` and `parameters` parameters (padding included) in a
-/// plan of `rounds` rounds; with several `ranks`, memory on each of them, of which `job` is the
-/// part of one (part_of_rank). State and gradients on the disk count as the host's, because they
-/// pass through host memory.
+/// Memory of a unit with the choices `unit` and vectors of `size` in a plan of `rounds` rounds;
+/// with several `ranks`, memory on each of them, of which `job` is the part of one (part_of_rank).
+/// State and gradients on the disk count as the host's, because they pass through host memory.
 [[nodiscard]] UnitMemory unit_memory(const Job& job, const UnitPlan& unit, std::int64_t rounds,
-                                     std::int64_t parameters, std::int64_t ranks = 1);
+                                     const UnitSize& size, std::int64_t ranks = 1);
 
 }  // namespace sluice::planner

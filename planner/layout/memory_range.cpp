@@ -41,6 +41,7 @@ MemoryRanges::MemoryRanges(const Job& job, const ResolvedMachine& machine, std::
       ranks_(ranks),
       record_(block_record(job)),
       parameters_(padded_sizes(job.model)),
+      sizes_(unit_sizes(job)),
       rank_sums_(step_sums(job, ranks).run),
       workspace_(workspace_bytes(job, machine.profile.device)) {}
 
@@ -50,15 +51,15 @@ MemoryRanges::Sums MemoryRanges::sums(const Plan& plan) const {
   sum.in_order = job_->optimizer.clip.has_value();
   When staged_when = When::after;
   for (const StagedLoad& load : staged_loads(*job_, plan)) {
-    const Bytes bytes = staged_bytes(plan.units[load.unit], *job_,
-                                     slice_parameters(parameters_[load.unit], ranks_));
+    const Bytes bytes =
+        staged_bytes(plan.units[load.unit], *job_, slice_of(sizes_[load.unit], ranks_));
     sum.staged += bytes;
     if (!load.takes_record_of) sum.staged_apart += bytes;
   }
   const std::size_t head = plan.units.size() - 1;
   for (std::size_t unit = 0; unit <= head; ++unit) {
     const UnitPlan& choice = plan.units[unit];
-    const UnitMemory memory = unit_memory(*job_, choice, plan.rounds, parameters_[unit], ranks_);
+    const UnitMemory memory = unit_memory(*job_, choice, plan.rounds, sizes_[unit], ranks_);
     const bool block = unit > 0 && unit < head;
     sum.resident += memory.resident;
     sum.host += memory.host_state;
@@ -80,7 +81,7 @@ MemoryRanges::Sums MemoryRanges::sums(const Plan& plan) const {
       if (rotates_under_backward(choice)) sum.swept_gradients += memory.host_gradient;
       const bool in_ring = block || choice.staging == Staging::whole;
       Bytes& slot = in_ring ? sum.state_slot : sum.outer_state_slot;
-      slot = std::max(slot, rotating_bytes(choice, *job_, parameters_[unit]));
+      slot = std::max(slot, rotating_bytes(choice, *job_, sizes_[unit]));
     }
     if (!block) {
       // One slot for the gradients of embedding and head together.

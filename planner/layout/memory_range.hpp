@@ -7,6 +7,7 @@
 #include "planner/graph/record.hpp"
 #include "planner/machines/resolved_machine.hpp"
 #include "planner/models/job.hpp"
+#include "planner/models/unit_size.hpp"
 #include "planner/plans/plan.hpp"
 #include "sim/units.hpp"
 
@@ -46,6 +47,7 @@ class MemoryRanges {
   std::int64_t ranks_;
   BlockRecord record_;
   std::vector<std::int64_t> parameters_;  ///< Parameters of each unit, padding included.
+  std::vector<UnitSize> sizes_;           ///< Sizes of each unit's vectors.
   Bytes rank_sums_;                       ///< Bytes of one rank's sums (StepSums::run).
   Bytes workspace_{0};
 };

@@ -20,6 +20,30 @@ void require_count(std::int64_t value, const char* field) {
           std::to_string(value) + " must be between 1 and " + std::to_string(kMost));
 }
 
+/// Requires settings of Muon that it can have, and none where the optimizer is another.
+void validate_muon(const AdamWSettings& adam) {
+  const MuonSettings& muon = adam.muon;
+  if (adam.kind != OptimizerKind::muon) {
+    const MuonSettings usual;
+    const auto refuse = [](bool differs, const char* field) {
+      require(!differs, field, "is a setting of Muon: set optimizer.kind to muon, or leave it out");
+    };
+    refuse(muon.momentum != usual.momentum, "optimizer.momentum");
+    refuse(muon.nesterov != usual.nesterov, "optimizer.nesterov");
+    refuse(muon.ns_steps != usual.ns_steps, "optimizer.ns_steps");
+    refuse(muon.adjust_lr_fn != usual.adjust_lr_fn, "optimizer.adjust_lr_fn");
+    return;
+  }
+  constexpr std::int64_t kMostSteps = 99;
+  require(muon.momentum >= 0 && muon.momentum < 1, "optimizer.momentum",
+          "must be at least 0 and less than 1");
+  require(muon.ns_steps >= 1 && muon.ns_steps <= kMostSteps, "optimizer.ns_steps",
+          std::to_string(muon.ns_steps) + " must be between 1 and " + std::to_string(kMostSteps));
+  require(adam.state == StateType::fp32, "optimizer.state",
+          std::string(to_string(adam.state)) +
+              " does not go with optimizer.kind muon: set it to fp32, or kind to adamw");
+}
+
 void validate(const AdamWSettings& adam) {
   const auto in_unit = [](double beta) { return beta >= 0 && beta < 1; };
   require(std::isfinite(adam.lr) && adam.lr >= 0, "optimizer.lr", "must be a number of at least 0");
@@ -30,6 +54,7 @@ void validate(const AdamWSettings& adam) {
           "must be a number of at least 0");
   require(!adam.clip || (std::isfinite(*adam.clip) && *adam.clip > 0), "optimizer.clip",
           "must be a positive number, or off");
+  validate_muon(adam);
 }
 
 /// Requires what FP8 products are computed of: dense blocks of attention whose sizes are whole
@@ -257,6 +282,14 @@ std::string job_hash(const Job& job) {
   }
   // Jobs stated before there was a choice keep their hash.
   if (job.optimizer.state != StateType::fp32) text.add("state", to_string(job.optimizer.state));
+  if (job.optimizer.kind == OptimizerKind::muon) {
+    const MuonSettings& muon = job.optimizer.muon;
+    text.add("optimizer", "muon")
+        .add("momentum", muon.momentum)
+        .add("nesterov", muon.nesterov)
+        .add("ns_steps", muon.ns_steps)
+        .add("adjust_lr_fn", to_string(muon.adjust_lr_fn));
+  }
   // One chunk is no chunk.
   if (job.chunks_mlp()) text.add("mlp_chunk", job.mlp_chunk);
   if (job.groups != 1) text.add("groups", job.groups);
@@ -327,6 +360,14 @@ const char* to_string(StateType type) {
       return "bf16-weights";
   }
   return "";
+}
+
+const char* to_string(OptimizerKind kind) {
+  return kind == OptimizerKind::adamw ? "adamw" : "muon";
+}
+
+const char* to_string(MuonRate rate) {
+  return rate == MuonRate::original ? "original" : "match_rms_adamw";
 }
 
 const char* to_string(Operators operators) {

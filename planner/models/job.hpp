@@ -38,6 +38,25 @@ enum class StateType {
 /// Number of neighbouring elements of m, or of v, that share a scale in int8 state.
 inline constexpr std::int64_t kMomentBlock = 256;
 
+/// What updates a block's weight matrices; everything else is AdamW's (docs/muon.md).
+enum class OptimizerKind { adamw, muon };
+/// Factor of the learning rate for a matrix, by the names of torch.optim.Muon's adjust_lr_fn.
+enum class MuonRate {
+  original,         ///< sqrt(max(1, rows / columns)).
+  match_rms_adamw,  ///< 0.2 sqrt(max(rows, columns)): updates as large as AdamW's usually are.
+};
+const char* to_string(OptimizerKind kind);
+const char* to_string(MuonRate rate);
+
+/// Settings of Muon, by the names of torch.optim.Muon.
+struct MuonSettings {
+  double momentum = 0.95;
+  bool nesterov = true;
+  std::int64_t ns_steps = 5;  ///< Number of Newton-Schulz iterations.
+  MuonRate adjust_lr_fn = MuonRate::match_rms_adamw;
+  friend bool operator==(const MuonSettings&, const MuonSettings&) = default;
+};
+
 /// How a pass's operators become kernels.
 enum class Operators {
   fused,  ///< Passes run this engine's kernels, many of which do several operators at once.
@@ -62,6 +81,8 @@ struct AdamWSettings {
   /// Largest global gradient norm; none turns clipping off, and with it the wait for the norm.
   std::optional<double> clip = 1.0;
   StateType state = StateType::fp32;
+  OptimizerKind kind = OptimizerKind::adamw;
+  MuonSettings muon;  ///< Has an effect where `kind` is muon, whose learning rate is `lr` too.
   friend bool operator==(const AdamWSettings&, const AdamWSettings&) = default;
 };
 

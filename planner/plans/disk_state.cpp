@@ -28,6 +28,11 @@ Bytes waiting_element(const Job& job, std::int64_t rounds) {
   return rounds > 1 ? job.gradient_element() : job.gradient_wire_element();
 }
 
+bool may_use_disk(const Job& job) {
+  return job.optimizer.state != StateType::bf16_weights &&
+         job.optimizer.kind == OptimizerKind::adamw;
+}
+
 Bytes disk_state_bytes(const Job& job, std::int64_t parameters) {
   return (job.master_bytes(1) - job.weight_element()) * parameters +
          job.moment_bytes(parameters) * 2;

@@ -62,6 +62,9 @@ struct DiskPiece {
 /// rounded up to kDiskAlign.
 [[nodiscard]] Bytes aligned_plane(std::int64_t elements, Bytes element);
 
+/// Whether state of the job may live on the disk: state with fp32 masters that the CPU updates.
+[[nodiscard]] bool may_use_disk(const Job& job);
+
 /// Bytes that the optimizer state of `parameters` parameters takes on disk.
 [[nodiscard]] Bytes disk_state_bytes(const Job& job, std::int64_t parameters);
 

@@ -4,6 +4,7 @@
 
 #include "planner/files/hash.hpp"
 #include "planner/models/group_tree.hpp"
+#include "planner/models/muon.hpp"
 #include "planner/models/slices.hpp"
 #include "planner/plans/disk_block.hpp"
 #include "sim/error.hpp"
@@ -141,6 +142,9 @@ void validate_unit(const Plan& plan, const Job& job, std::size_t index) {
                   at + "state",
                   "disk holds state with fp32 masters alone: set it to host, or optimizer.state to "
                   "fp32");
+  require_in_plan(unit.executor == Executor::gpu || !muon_updates(job, index), at + "executor",
+                  "cpu does not go with optimizer.kind muon, whose matrix products are the "
+                  "device's: set executor to gpu, or the kind to adamw");
   require_in_plan(
       unit.when != When::backward || !job.optimizer.clip, at + "when",
       "backward needs clipping off, for the norm is known only after the last gradient: set "

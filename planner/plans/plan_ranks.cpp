@@ -34,6 +34,8 @@ void refuse_with_ranks(const Plan& plan, const Job& job) {
   refuse(!plan.host_passes.empty(), "host_passes", "leave them out");
   refuse(job.sequence_chunk.has_value(), "ranks", "leave sequence_chunk of the job out");
   refuse(job.optimizer.state == StateType::bf16_weights, "ranks", "set optimizer.state to fp32");
+  // A slice does not hold whole matrices.
+  refuse(job.optimizer.kind == OptimizerKind::muon, "ranks", "set optimizer.kind to adamw");
   for (std::size_t i = 0; i < plan.units.size(); ++i) {
     const UnitPlan& unit = plan.units[i];
     const std::string at = "layers[" + std::to_string(i) + "].";

@@ -29,10 +29,11 @@ class Draw {
 };
 
 UnitPlan draw_unit(Draw& draw, const Job& job) {
+  const bool muon = job.optimizer.kind == OptimizerKind::muon;
   UnitPlan unit;
   unit.keep = draw.of<Keep>({Keep::input, Keep::selective, Keep::all});
   unit.keep_tier = draw.of<Tier>({Tier::hbm, Tier::host});
-  unit.executor = draw.between(0, 2) == 0 ? Executor::gpu : Executor::cpu;
+  unit.executor = draw.between(0, 2) == 0 || muon ? Executor::gpu : Executor::cpu;
   std::vector<When> times{When::after};
   if (!job.optimizer.clip) times.push_back(When::backward);
   if (unit.executor == Executor::gpu && draw.coin()) {

@@ -7,6 +7,7 @@
 #include "planner/costs/cost_key.hpp"
 #include "planner/costs/fastest_rates.hpp"
 #include "planner/costs/lane_boost.hpp"
+#include "planner/models/muon.hpp"
 #include "planner/models/slices.hpp"
 #include "planner/models/unit_classes.hpp"
 
@@ -75,8 +76,11 @@ class MachineLimits {
     tail_ = micro * (times.loss + layers * times.block_backward + times.embed_backward) +
             times.once + times.group_sums;
     compute_ = micro * (times.embed_forward + layers * times.block_forward) + tail_;
+    updates_ = layers * times.block_update;
+    // Second moments of embedding and head alone do not count.
+    if (muon_updates(job, 1)) state_ = kState - kGradient;
     hbm_ = static_cast<double>(machine.hbm.count());
-    resident_ = residency == Residency::host ? 0 : hbm_ / kState;
+    resident_ = residency == Residency::host ? 0 : hbm_ / state_;
     streamed_ = std::max(0.0, sizes_.all - resident_);
     streamed_blocks_ = std::max(0.0, sizes_.blocks - resident_);
     weight_ = static_cast<double>(job.weight_element().count());
@@ -87,7 +91,7 @@ class MachineLimits {
     update_ = {fastest.update, fastest.update_cores};
     const double in_memory =
         (residency == Residency::host ? 0 : hbm_) + static_cast<double>(machine.host.count());
-    const double on_disk = std::max(0.0, kState * sizes_.all - in_memory);
+    const double on_disk = std::max(0.0, state_ * sizes_.all - in_memory);
     if (fastest.disk_read > 0 && fastest.disk_write > 0) {
       disk_ = seconds(on_disk / std::min(fastest.disk_read, fastest.disk_write));
       const double both = costs.profile().disk_both.value;
@@ -102,15 +106,15 @@ class MachineLimits {
   [[nodiscard]] Bound with(double staged) const {
     const MachineProfile& profile = costs_.profile();
     const double on_cpu = streamed_ - staged;
-    const double load = kState - weight_;
+    const double load = state_ - weight_;
     const double h2d_bytes = weight_ * on_cpu + load * staged +
                              std::max(0.0, weight_ * (streamed_blocks_ - staged) - hbm_);
-    const double d2h_bytes = wire_ * on_cpu + kState * staged;
+    const double d2h_bytes = wire_ * on_cpu + state_ * staged;
     Bound bound;
     const auto at = [&bound](BoundBy by) -> Seconds& {
       return bound.each[static_cast<std::size_t>(by)];
     };
-    at(BoundBy::compute) = compute_;
+    at(BoundBy::compute) = compute_ + updates_;
     at(BoundBy::h2d) = seconds(h2d_bytes / h2d_rate_);
     at(BoundBy::d2h) = seconds(d2h_bytes / d2h_rate_);
     at(BoundBy::disk) = disk_;
@@ -139,7 +143,7 @@ class MachineLimits {
 
  private:
   [[nodiscard]] Seconds chain(double on_cpu, double staged) const {
-    const double load = kState - weight_;
+    const double load = state_ - weight_;
     // Parameters staged when the norm is known, with gradients that wait or came from the host.
     const double before = hbm_ / (load + std::min(kGradient, wire_));
     const bool embed_may_stay = resident_ >= sizes_.embed || before >= sizes_.embed;
@@ -160,6 +164,8 @@ class MachineLimits {
   const ProfileCostModel& costs_;
   ParameterCounts sizes_;
   Seconds tail_{0}, compute_{0}, disk_{0};
+  Seconds updates_{0};  ///< Seconds of updates that the device makes in every plan.
+  double state_ = kState;
   double hbm_ = 0, resident_ = 0, streamed_ = 0, streamed_blocks_ = 0;
   double weight_ = 0, wire_ = 0, h2d_rate_ = 0, d2h_rate_ = 0;
   struct {
@@ -217,6 +223,7 @@ PassTimes pass_times(const Job& job, const CostModel& costs, std::int64_t ranks)
       times.once += once(Pass::sum_ranks, each.unit) * static_cast<double>(each.layers);
     }
   }
+  if (muon_updates(job, 1)) times.block_update = over(Pass::block_update).mean;
   if (job.groups > 1) {
     const double embeds = job.model.tied_head ? 2 : 1;
     times.group_sums = of(Pass::sum_groups, 0) * embeds + of(Pass::sum_groups, head);

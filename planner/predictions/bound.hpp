@@ -37,6 +37,9 @@ struct PassTimes {
   /// Seconds of work that is done once a step: gradient norms of all units, and adding a tied
   /// head's gradient.
   Seconds once{0};
+  /// Seconds of a block's update where Muon has its matrices, which runs on the device in every
+  /// plan; 0 for other optimizers.
+  Seconds block_update{0};
   Seconds group_sums{0};  ///< Seconds of adding up the sums of all groups of micro-batches.
 };
 /// Seconds of the passes of the job's step by `costs`; with several `ranks` of those of one rank,
@@ -61,6 +64,7 @@ struct Bound {
 ///            everything stayed)
 ///   d2h      g u + 12 s
 ///   dram     the same bytes and u updates, by the profile's coefficients
+///   (with Muon 8 in place of 12 everywhere, and compute has the updates of all blocks)
 ///   cpu      u updates; and on the host backend all core-seconds over the cores
 ///   disk     what neither HBM nor host memory can hold of 12 bytes a parameter, read and written
 ///   chain    with clipping, no update starts before the norm: the largest of embedding updated,

@@ -5,6 +5,7 @@
 
 #include "planner/costs/cost_model.hpp"
 #include "planner/costs/fp8_work.hpp"
+#include "planner/models/muon.hpp"
 #include "planner/models/unit_classes.hpp"
 
 namespace sluice::planner {
@@ -120,6 +121,11 @@ Ceilings ceilings_of(const Job& job, const ResolvedMachine& machine, const Calib
     of(Pass::norm, each.unit, static_cast<double>(each.layers));
   }
   if (job.model.tied_head) of(Pass::combine, 0, 1);
+  if (muon_updates(job, 1)) {
+    for (const BlockClass& each : block_classes(job.model)) {
+      of(Pass::block_update, each.unit, static_cast<double>(each.layers));
+    }
+  }
   if (job.groups > 1) {
     const auto sums = static_cast<double>(job.groups - 1);
     of(Pass::sum_groups, 0, job.model.tied_head ? 2 * sums : sums);

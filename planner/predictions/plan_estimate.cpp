@@ -6,6 +6,7 @@
 #include "planner/costs/profile_rates.hpp"
 #include "planner/graph/record.hpp"
 #include "planner/graph/staged_state.hpp"
+#include "planner/models/muon.hpp"
 #include "planner/models/slices.hpp"
 #include "planner/models/unit_classes.hpp"
 
@@ -30,6 +31,9 @@ PlanEstimator::PlanEstimator(const Predictor& predictor)
   parameters_ = padded_sizes(predictor.part().model);
   for (const std::int64_t size : parameters_) {
     slices_.push_back(slice_parameters(size, predictor.ranks()));
+  }
+  for (const UnitSize& size : unit_sizes(predictor.part())) {
+    slice_sizes_.push_back(slice_of(size, predictor.ranks()));
   }
   const Bytes large(parameters_[1] * 4);
   const ProfileCostModel& costs = predictor.costs();
@@ -82,10 +86,11 @@ PlanEstimator::Amounts PlanEstimator::amounts(const Plan& plan) const {
       sum.h2d += weight * n;
     }
     if (stages_state(choice)) {
-      const auto staged = staged_bytes(choice, job, slices_[unit]);
+      const auto staged = staged_bytes(choice, job, slice_sizes_[unit]);
       sum.h2d += static_cast<double>(staged.count());
-      sum.d2h += 12 * n;
-      sum.copies += 2 * copies_of(12 * n) + 4;
+      const auto state = static_cast<double>(state_bytes(job, slice_sizes_[unit]).count());
+      sum.d2h += state;
+      sum.copies += 2 * copies_of(state) + 4;
     }
     if (rotates_gradient(choice)) sum.h2d += wire * n;
     if (stores_gradient(choice)) {
@@ -97,6 +102,8 @@ PlanEstimator::Amounts PlanEstimator::amounts(const Plan& plan) const {
       if (choice.gradients == Tier::hbm) sum.d2h += n * wire;
       sum.cpu_parameters += n;
       if (choice.when == When::after) sum.blocking_parameters += n;
+    } else if (muon_updates(job, unit)) {
+      sum.compute += pass.block_update.count();
     } else {
       Work work;
       work.parameters = slices_[unit];

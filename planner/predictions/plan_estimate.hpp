@@ -5,6 +5,7 @@
 
 #include "planner/graph/record.hpp"
 #include "planner/layout/memory_range.hpp"
+#include "planner/models/unit_size.hpp"
 #include "planner/plans/plan.hpp"
 #include "planner/predictions/predict.hpp"
 
@@ -43,6 +44,7 @@ class PlanEstimator {
   BlockRecord record_;
   std::vector<std::int64_t> parameters_;  ///< Parameters of each unit, padding included.
   std::vector<std::int64_t> slices_;      ///< Parameters of a rank's slice of each unit.
+  std::vector<UnitSize> slice_sizes_;     ///< Sizes of these slices.
   double h2d_rate_ = 1, d2h_rate_ = 1;
   MemoryRanges memory_;
 };

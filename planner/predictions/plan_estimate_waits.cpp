@@ -53,12 +53,13 @@ Seconds PlanEstimator::longest_wait(const Plan& plan, Seconds compute) const {
   for (std::size_t unit = 0; unit <= head; ++unit) {
     const UnitPlan& choice = plan.units[unit];
     const auto n = static_cast<double>(slices_[unit]);
+    const auto all = static_cast<double>(state_bytes(job, slice_sizes_[unit]).count());
     gradients_stream = gradients_stream || streams_gradient(plan, choice);
     if (rotates_state(choice)) {
-      const double state = 12 * n / std::min(h2d_rate_, d2h_rate_);
+      const double state = all / std::min(h2d_rate_, d2h_rate_);
       if (choice.when == When::after) rotated += state;
     } else if (stages_state(choice)) {
-      stored += 12 * n / d2h_rate_;
+      stored += all / d2h_rate_;
       stored_at[unit] = stored;
     } else if (choice.executor == Executor::cpu && choice.when == When::forward) {
       updated += n / rate;
@@ -74,7 +75,7 @@ Seconds PlanEstimator::longest_wait(const Plan& plan, Seconds compute) const {
   }
   double loaded = 0;
   for (const StagedLoad& load : staged_loads(job, plan)) {
-    const Bytes bytes = staged_bytes(plan.units[load.unit], job, slices_[load.unit]);
+    const Bytes bytes = staged_bytes(plan.units[load.unit], job, slice_sizes_[load.unit]);
     double from = std::max(loaded, stored_at[load.unit]);
     if (const auto block = load.takes_record_of) {
       from = std::max(from, at.backward_of(*block));

@@ -3,6 +3,7 @@
 
 #include "planner/costs/cost_key.hpp"
 #include "planner/graph/unit_memory.hpp"
+#include "planner/models/muon.hpp"
 #include "planner/relaxation/plan_relaxation.hpp"
 
 namespace sluice::planner {
@@ -54,7 +55,8 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
   const auto n = static_cast<double>(slices_[kind]), whole = static_cast<double>(parameters_[kind]);
   const auto weight = static_cast<double>(job.weight_element().count());
   const std::int64_t parameters = slices_[kind], ranks = predictor_->ranks();
-  const UnitMemory memory = unit_memory(job, placed, rounds, parameters_[kind], ranks);
+  const UnitMemory memory =
+      unit_memory(job, placed, rounds, {parameters_[kind], second_[kind]}, ranks);
   const auto bytes = [](Bytes value) { return static_cast<double>(value.count()); };
   const auto sum = static_cast<double>(job.gradient_element().count());
   // Rates are of fp32 state: fewer bytes take as long as fewer parameters.
@@ -89,6 +91,8 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
     use_of(use, Use::update) = static_cast<double>(updated);
     use_of(use, Use::refresh) = weight * n;
     add_chain(use, kind, rounds, static_cast<double>(updated) / update_rate_);
+  } else if (block && muon_updates(job, 1)) {
+    use_of(use, Use::compute) += predictor_->pass_times().block_update.count();
   } else {
     Work work;
     work.parameters = updated;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "planner/graph/record.hpp"
+#include "planner/models/muon.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -47,6 +48,8 @@ PlanRelaxation PlanRelaxation::at_pace(const Pace& pace) const {
 }
 
 PlanRelaxation PlanRelaxation::without_rings() const {
+  // Rings are what lets gradients of blocks that the device updates wait on the host.
+  if (muon_updates(predictor_->part(), 1)) return *this;
   PlanRelaxation rest = *this;
   for (std::vector<UnitPlan>& choices : rest.placed_) {
     std::erase_if(choices, passes_ring);

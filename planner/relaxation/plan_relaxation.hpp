@@ -103,7 +103,7 @@ class PlanRelaxation {
 
   /// The same program without units whose state passes through a ring (Staging::ring). It serves to
   /// make sketches; its bound holds for such plans alone. Where the pins leave a unit nothing else,
-  /// the program is unchanged.
+  /// or Muon updates blocks, the program is unchanged.
   [[nodiscard]] PlanRelaxation without_rings() const;
   /// Whether state of any unit may pass through a ring (Staging::ring).
   [[nodiscard]] bool has_rings() const;
@@ -252,6 +252,7 @@ class PlanRelaxation {
   /// Number of parameters, padding included, of embedding, block and head; and of a rank's slice of
   /// each.
   std::array<std::int64_t, 3> parameters_{}, slices_{};
+  std::array<std::int64_t, 3> second_{};  ///< Number of second moments v of each.
   /// With several ranks, of embedding, block and head: least seconds in which a rank gathers the
   /// weights, and in which it receives the other ranks' sums of its slice of the gradient.
   std::array<double, 3> gathers_{}, exchanges_{};

@@ -4,6 +4,7 @@
 #include "planner/costs/contended_updates.hpp"
 #include "planner/costs/cost_key.hpp"
 #include "planner/costs/fastest_rates.hpp"
+#include "planner/models/muon.hpp"
 #include "planner/models/slices.hpp"
 #include "planner/models/unit_classes.hpp"
 #include "planner/relaxation/plan_relaxation.hpp"
@@ -78,6 +79,12 @@ PlanRelaxation::PlanRelaxation(const Predictor& predictor, const Pins& pins)
   // The smallest block stands for all: every plan moves and holds at least as much.
   parameters_ = {unit_padded_size(job.model, 0), least_block_size(job.model),
                  unit_padded_size(job.model, head)};
+  second_ = {parameters_[0], parameters_[1], parameters_[2]};
+  if (muon_updates(job, 1)) {
+    for (const BlockClass& each : block_classes(job.model)) {
+      second_[1] = std::min(second_[1], unit_size(job, each.unit).second);
+    }
+  }
   const std::int64_t ranks = predictor.ranks();
   for (std::size_t kind = 0; kind < 3; ++kind) {
     slices_[kind] = slice_parameters(parameters_[kind], ranks);
@@ -168,6 +175,7 @@ void PlanRelaxation::allow(const Pins& pins) {
   for (std::size_t kind = 0; kind < 3; ++kind) {
     for (const UnitPlan& placement : all_placements(job, predictor_->ranks())) {
       if (predictor_->residency() == Residency::host && placement.state == Tier::hbm) continue;
+      if (placement.executor == Executor::cpu && muon_updates(job, units[kind])) continue;
       const bool allowed = stays(units[kind], [&](UnitPlan& unit, bool* kept) {
         if (kept == nullptr) {
           unit = placement;

@@ -90,10 +90,8 @@ void PlanRelaxation::add_ring_chain(Constraints& all, const RelaxedNode& node) c
   put(Use::rotated, down);
   if (node.state_slots) {
     // (rotated - slots)/H + (forward + forward_waits)/r <= t_F
-    const auto state = [&job](std::int64_t parameters) {
-      return (job.master_bytes(parameters) + job.moment_bytes(parameters) * 2).count();
-    };
-    const std::int64_t slots = *node.state_slots * state(parameters_[1]);
+    const UnitSize block{parameters_[1], second_[1]};
+    const std::int64_t slots = *node.state_slots * state_bytes(job, block).count();
     chain.constant = -static_cast<double>(slots) * down;
     return;
   }

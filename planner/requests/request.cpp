@@ -51,6 +51,11 @@ Request resolve(RunConfig config, Store store, const std::optional<Policy>& know
     calibration = rescaled(calibration, as_probed(config).profile, machine->profile);
   }
   require_devices(config, job, *machine);
+  if (machine->state_on_disk && job.optimizer.kind == OptimizerKind::muon) {
+    throw BadRequest(
+        "limits.disk: state on the disk does not go with optimizer.kind muon, whose updates are "
+        "the device's: leave it out, or set the kind to adamw");
+  }
   SearchSettings search{.pins = pins_of(config, job)};
   Predictor predictor(job, std::move(*machine), calibration, config.residency, config.terms,
                       config.devices);

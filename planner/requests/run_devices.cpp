@@ -37,6 +37,9 @@ void require_shared_steps(const RunConfig& config, const Job& job) {
   if (job.optimizer.state == StateType::bf16_weights) {
     refuse(config, "optimizer.state", "set it to fp32");
   }
+  if (job.optimizer.kind == OptimizerKind::muon) {
+    refuse(config, "optimizer.kind", "set it to adamw, for a rank's slice holds no whole matrices");
+  }
 }
 
 }  // namespace

@@ -226,7 +226,7 @@ constexpr std::array kLlamaFactoryKeys = {
     refused("use_dft_loss", "the loss is cross-entropy"),
     refused("use_eaft_loss", "the loss is cross-entropy"),
     refused("use_galore", kAdamW),
-    refused("use_muon", kAdamW),
+    refused("use_muon", "write optimizer.kind: muon"),
 };
 
 }  // namespace

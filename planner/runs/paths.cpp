@@ -298,6 +298,27 @@ constexpr std::array kPaths = {
                   parse_choice(v, p, {StateType::fp32, StateType::bf16, StateType::int8,
                                       StateType::bf16_weights});
             }},
+    RunPath{"optimizer.kind",
+            [](RunConfig& run, Text v, Text p) {
+              run.optimizer.kind = parse_choice(v, p, {OptimizerKind::adamw, OptimizerKind::muon});
+            }},
+    RunPath{"optimizer.momentum",
+            [](RunConfig& run, Text v, Text p) {
+              run.optimizer.muon.momentum = parse_non_negative(v, p);
+            }},
+    RunPath{"optimizer.nesterov",
+            [](RunConfig& run, Text v, Text p) {
+              run.optimizer.muon.nesterov = parse_yes_or_no(v, p);
+            }},
+    RunPath{"optimizer.ns_steps",
+            [](RunConfig& run, Text v, Text p) {
+              run.optimizer.muon.ns_steps = parse_positive(v, p);
+            }},
+    RunPath{"optimizer.adjust_lr_fn",
+            [](RunConfig& run, Text v, Text p) {
+              run.optimizer.muon.adjust_lr_fn =
+                  parse_choice(v, p, {MuonRate::original, MuonRate::match_rms_adamw});
+            }},
     RunPath{"schedule", set_schedule},
     RunPath{"schedule.kind", set_schedule},
     RunPath{"schedule.warmup_steps",

@@ -190,8 +190,15 @@ std::string to_yaml(const RunConfig& run) {
       .bare("eps", text_of(adam.eps))
       .bare("weight_decay", text_of(adam.weight_decay))
       .bare("clip", adam.clip ? text_of(*adam.clip) : "off")
-      .bare("state", to_string(adam.state))
-      .end();
+      .bare("state", to_string(adam.state));
+  if (adam.kind == OptimizerKind::muon) {
+    yaml.bare("kind", to_string(adam.kind))
+        .bare("momentum", text_of(adam.muon.momentum))
+        .bare("nesterov", adam.muon.nesterov ? "true" : "false")
+        .number("ns_steps", adam.muon.ns_steps)
+        .bare("adjust_lr_fn", to_string(adam.muon.adjust_lr_fn));
+  }
+  yaml.end();
   yaml.begin("schedule")
       .bare("kind", to_string(run.schedule.kind))
       .number("warmup_steps", run.schedule.warmup_steps)

@@ -173,6 +173,10 @@ CudaWorkspace cuda_workspace(const Job& job) {
   offsets.rewind(shared);
   space.logits = offsets.take(Bytes((whole ? 2 * chunk : 4) * shape.vocab));
   space.losses = offsets.take(Bytes(4 * tokens));
+  end = std::max(end, offsets.end());
+  offsets.rewind(shared);
+  space.muon = muon_workspace(job, job.compute_element());
+  space.muon_begin = offsets.take(space.muon.total);
   space.total = std::max(end, offsets.end());
   return space;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "planner/models/job.hpp"
+#include "planner/models/muon.hpp"
 #include "planner/scratch/attention_shape.hpp"
 #include "planner/scratch/delta_scratch.hpp"
 #include "sim/units.hpp"
@@ -89,6 +90,9 @@ struct CudaWorkspace {
   /// [vocab].
   Bytes logits;
   Bytes losses;  ///< Offset of fp32 [tokens]: loss of each token.
+  /// Offset of the scratch of updates by Muon, laid out as `muon` says; empty without it.
+  Bytes muon_begin;
+  MuonWorkspace muon;
   Bytes total;
 };
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "planner/guided/usual_values.hpp"
+#include "planner/plans/disk_state.hpp"
 #include "planner/search/candidate_set.hpp"
 
 namespace sluice::planner {
@@ -230,8 +231,7 @@ double space_log10(const Predictor& predictor) {
   const Job& job = predictor.part();
   const double times = job.optimizer.clip ? 1 : 2;  // gpu: after, backward
   const bool state_in_hbm = predictor.residency() != Residency::host;
-  const bool state_on_disk =
-      predictor.machine().state_on_disk && job.optimizer.state != StateType::bf16_weights;
+  const bool state_on_disk = predictor.machine().state_on_disk && may_use_disk(job);
   // cpu: weights and gradients each in two tiers, `when` also forward; with state on the disk both
   // in a third, where gradients wait for the norm; gpu: everything in HBM, or state staged with
   // weights in two tiers, whole or with gradients in two tiers through a ring.

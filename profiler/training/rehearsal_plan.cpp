@@ -66,6 +66,9 @@ planner::Infeasible too_small(const planner::Prediction& prediction, Bytes neede
 }  // namespace
 
 std::variant<RehearsalPlan, planner::Infeasible> plan_rehearsal(const planner::Request& as_it_is) {
+  if (as_it_is.predictor.job().optimizer.kind == planner::OptimizerKind::muon) {
+    throw BadRequest("optimizer.kind: muon is not rehearsed in this version: set it to adamw");
+  }
   auto found = roomy_plan(as_it_is);
   if (auto* infeasible = std::get_if<planner::Infeasible>(&found)) return std::move(*infeasible);
   planner::ChosenPlan& chosen = std::get<planner::ChosenPlan>(found);

@@ -75,6 +75,18 @@ void require_same_data(const engine::CheckpointFacts& facts, const RunIdentity& 
                    checkpoint.string());
 }
 
+/// Refuses another kind of optimizer than the run began with, whose state another would not read.
+void require_same_optimizer(const engine::CheckpointFacts& facts, const RunIdentity& identity,
+                            const path& checkpoint) {
+  const auto begun = planner::run_from_yaml(facts.run_yaml, checkpoint.string()).optimizer.kind;
+  const auto now = identity.config.optimizer.kind;
+  if (begun == now) return;
+  throw BadRequest("--resume: " + checkpoint.string() + " has the state of optimizer.kind " +
+                   planner::to_string(begun) + ", and this run states " + planner::to_string(now) +
+                   ": set it to " + planner::to_string(begun) + ", or begin a run with --model " +
+                   checkpoint.string());
+}
+
 /// Refuses another job than the run's, by the field where that is the type of the moments alone,
 /// which may be converted.
 void require_same_job(const engine::CheckpointFacts& facts, const RunIdentity& identity,
@@ -98,6 +110,7 @@ void require_continues(const engine::Checkpoint& checkpoint, const RunIdentity& 
                        bool converts_state) {
   const engine::CheckpointFacts& facts = checkpoint.facts();
   const path& folder = checkpoint.folder();
+  require_same_optimizer(facts, identity, folder);
   require_same_job(facts, identity, folder, converts_state);
   require_same(facts.numerics_id, identity.numerics_id, folder, "numerics id");
   if (facts.data_sha256 != identity.data_sha256_of_all_windows) {

@@ -14,6 +14,7 @@
 #include "engine/execution/poll.hpp"
 #include "engine/execution/task_operands.hpp"
 #include "engine/memory/parallel_memory.hpp"
+#include "planner/models/muon.hpp"
 #include "sim/units_text.hpp"
 #include "sim/warning.hpp"
 
@@ -100,6 +101,9 @@ CudaDevice::CudaDevice(const planner::Job& job, const CudaDeviceSettings& settin
       templates_(job, settings.gemm),
       pool_(settings.threads) {
   open_streams();
+  if (job.optimizer.kind == planner::OptimizerKind::muon) {
+    muon_ = std::make_unique<CudaMuon>(job, settings.gemm);
+  }
   for (std::size_t unit = 0; unit < planner::unit_count(job.model); ++unit) {
     spans_.push_back(adamw_spans(planner::unit_tensors(job.model, unit)));
   }
@@ -225,7 +229,11 @@ void CudaDevice::enqueue(const BoundTask& task, const AdamWStep* update) {
 /// Updates the range of the unit's parameters that the task names, with which its operands begin.
 void CudaDevice::update(const BoundTask& task, const AdamWStep* step, cudaStream_t lane) {
   const AdamWOperands operands = adamw_operands(task, job_.gradient_wire);
-  const std::vector<AdamWSpan>& spans = spans_[static_cast<std::size_t>(task.unit)];
+  const auto unit = static_cast<std::size_t>(task.unit);
+  if (planner::muon_updates(job_, unit)) {
+    return muon_->update(lane, unit, operands, step, task.access(Role::workspace).data);
+  }
+  const std::vector<AdamWSpan>& spans = spans_[unit];
   if (job_.optimizer.state != planner::StateType::fp32) {
     return cuda::adamw_update(operands, small_moments(task, job_.optimizer.state), spans,
                               task.first_parameter, step, lane);

@@ -12,6 +12,7 @@
 #include "engine/cuda/copies/staged_copies.hpp"
 #include "engine/cuda/copies/stream_pacer.hpp"
 #include "engine/cuda/fabric/gpu_fabric.hpp"
+#include "engine/cuda/layers/muon_update.hpp"
 #include "engine/cuda/layers/templates.hpp"
 #include "engine/cuda/runtime/shared_memory.hpp"
 #include "engine/execution/device.hpp"
@@ -115,6 +116,7 @@ class CudaDevice : public Device {
   /// Collectives with other ranks' devices; null for one rank.
   std::unique_ptr<GpuFabric> fabric_;
   CudaTemplates templates_;
+  std::unique_ptr<CudaMuon> muon_;  ///< Updates of blocks by Muon; null for other optimizers.
   /// Tokens that the next forward pass computes, in graphs of ForwardGoal::next_token.
   SequencePart part_;
   ThreadPool pool_;  ///< Threads that update weights on the cpu lane.

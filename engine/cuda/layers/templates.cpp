@@ -222,7 +222,8 @@ std::string CudaTemplates::numerics() const {
   }
   return gemm_.numerics(gemm_keys(job_)) + ", cudnn " + std::to_string(cudnn_.version()) +
          ", attention " + (attention.empty() ? "over kept keys" : attention) + ", kernels 1" +
-         (job_.model.experts ? ", experts 1" : "") + (job_.model.delta_net ? ", delta net 1" : "");
+         (job_.model.experts ? ", experts 1" : "") + (job_.model.delta_net ? ", delta net 1" : "") +
+         (job_.optimizer.kind == planner::OptimizerKind::muon ? ", muon 1" : "");
 }
 
 void CudaTemplates::embed_forward(cudaStream_t stream, const std::uint16_t* weights,

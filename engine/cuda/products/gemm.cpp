@@ -71,6 +71,43 @@ void CudaGemm::input_gradient(cudaStream_t stream, Size size, const void* d_y, c
       .run(*handle_, stream, {.a = weight, .b = d_y, .d = d_x}, workspace);
 }
 
+// The operands' usual order. NOLINTNEXTLINE(bugprone-easily-swappable-parameters)
+void CudaGemm::forward_onto(cudaStream_t stream, Size size, const void* x, const void* weight,
+                            const void* addend, Factors factors, void* y, void* workspace) {
+  plan_for({.product = GemmProduct::forward,
+            .tokens = size.tokens,
+            .in = size.in,
+            .out = size.out,
+            .adds = true})
+      .run(*handle_, stream,
+           {.a = weight,
+            .b = x,
+            .addend = addend,
+            .d = y,
+            .factor = factors.product,
+            .addend_factor = factors.addend},
+           workspace);
+}
+
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters)
+void CudaGemm::input_gradient_onto(cudaStream_t stream, Size size, const void* d_y,
+                                   const void* weight, const void* addend, Factors factors,
+                                   void* d_x, void* workspace) {
+  plan_for({.product = GemmProduct::input_gradient,
+            .tokens = size.tokens,
+            .in = size.in,
+            .out = size.out,
+            .adds = true})
+      .run(*handle_, stream,
+           {.a = weight,
+            .b = d_y,
+            .addend = addend,
+            .d = d_x,
+            .factor = factors.product,
+            .addend_factor = factors.addend},
+           workspace);
+}
+
 void CudaGemm::weight_gradient(cudaStream_t stream, Size size, const void* d_y, const void* x,
                                float* d_weight, bool first, void* workspace) {
   plan_for({.product = GemmProduct::weight_gradient,

@@ -45,6 +45,18 @@ class CudaGemm {
   void weight_gradient(cudaStream_t stream, Size size, const void* d_y, const void* x,
                        float* d_weight, bool first, void* workspace);
 
+  /// Factors of a product and of the matrix that is added to it.
+  struct Factors {
+    float product, addend;
+  };
+  /// Forward product onto a matrix: y = factors.product x W^T + factors.addend addend; `addend` may
+  /// be y.
+  void forward_onto(cudaStream_t stream, Size size, const void* x, const void* weight,
+                    const void* addend, Factors factors, void* y, void* workspace);
+  /// Input's gradient onto a matrix: d_x = factors.product d_y W + factors.addend addend.
+  void input_gradient_onto(cudaStream_t stream, Size size, const void* d_y, const void* weight,
+                           const void* addend, Factors factors, void* d_x, void* workspace);
+
   /// The three products with FP8 operands, whose dimension that is summed over lies innermost. x
   /// and d_y have a scale for every 128 elements, weights one for every 128 x 128: forward of x [T,
   /// in] and the weight [out, in]; input gradient of d_y [T, out] and the transposed weight [in,

@@ -172,8 +172,8 @@ cublasStatus_t GemmCall::enqueue(const BlasHandle& handle, cudaStream_t stream,
     set(description_.get(), CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, operands.a_scales);
     set(description_.get(), CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, operands.b_scales);
   }
-  const float alpha = 1;
-  const float beta = key_.adds ? 1 : 0;
+  const float alpha = operands.factor;
+  const float beta = key_.adds ? operands.addend_factor : 0;
   const auto choice = std::bit_cast<cublasLtMatmulAlgo_t>(algorithm);
   return cublasLtMatmul(handle.get(), description_.get(), &alpha, operands.a, a_.get(), operands.b,
                         b_.get(), &beta, key_.adds ? operands.addend : operands.d, d_.get(),

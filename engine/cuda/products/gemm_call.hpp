@@ -48,6 +48,8 @@ struct GemmOperands {
   const float* a_scales = nullptr;
   const float* b_scales = nullptr;
   void* d = nullptr;
+  float factor = 1;         ///< Factor of the product.
+  float addend_factor = 1;  ///< Factor of the addend.
 };
 
 /// One matrix product as cuBLASLt sees it: D [m, n] = op(A) op(B) (+ bias) (+ addend),

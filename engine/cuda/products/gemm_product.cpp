@@ -4,6 +4,8 @@
 #include <set>
 
 #include "engine/host/unit_slots.hpp"
+#include "planner/models/muon.hpp"
+#include "planner/models/unit_classes.hpp"
 #include "planner/scratch/delta_scratch.hpp"
 
 namespace sluice::engine {
@@ -118,6 +120,23 @@ void add_block(const planner::Job& job, const planner::ModelShape& uniform, std:
   }
 }
 
+/// Adds the products of Newton-Schulz iterations X <- a X + (b A + c A A) X with A = X X^T, for X
+/// [side, other] of every matrix that Muon updates.
+void add_updates(const planner::Job& job, std::set<GemmKey>& keys) {
+  for (const planner::BlockClass& each : planner::block_classes(job.model)) {
+    for (const auto& [side, other, count] : planner::muon_matrices(job, each.unit)) {
+      keys.insert({.product = GemmProduct::forward, .tokens = side, .in = other, .out = side});
+      keys.insert(
+          {.product = GemmProduct::forward, .tokens = side, .in = side, .out = side, .adds = true});
+      keys.insert({.product = GemmProduct::input_gradient,
+                   .tokens = side,
+                   .in = other,
+                   .out = side,
+                   .adds = true});
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<GemmKey> gemm_keys(const planner::Job& job) {
@@ -131,6 +150,7 @@ std::vector<GemmKey> gemm_keys(const planner::Job& job) {
       add_block(job, planner::uniform_shape(shape, kind), keys, true);
     }
   }
+  if (job.optimizer.kind == planner::OptimizerKind::muon) add_updates(job, keys);
   // The head's products.
   for (const std::int64_t count : chunk_sizes(tokens, std::min(job.loss_chunk, tokens))) {
     add_products({count, shape.hidden, shape.vocab, false, false}, keys);

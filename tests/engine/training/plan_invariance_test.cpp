@@ -32,6 +32,71 @@ TEST(Fp8PlanInvariance, RandomPlansGiveTheBitsOfThePlainPlan) {
   }
 }
 
+/// A small job whose blocks' matrices Muon has.
+planner::Job muon_job(std::size_t small_job) {
+  planner::Job job = small_jobs()[small_job].job;
+  job.optimizer.kind = planner::OptimizerKind::muon;
+  return job;
+}
+
+planner::Plan updated_on_device(const planner::Job& job) {
+  return planner::uniform_plan(
+      job, {.executor = planner::Executor::gpu, .when = planner::When::after}, 1);
+}
+
+TEST(MuonPlanInvariance, RandomPlansGiveTheBitsOfOnePlan) {
+  for (const std::size_t small_job : {1U, 3U, 6U}) {
+    const planner::Job job = muon_job(small_job);
+    const Outcome expected = run_plan(job, updated_on_device(job), 2);
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      const planner::Plan plan = planner::random_plan(job, first_seed() * 1000 + i);
+      EXPECT_EQ(run_plan(job, plan, 2), expected) << describe(plan);
+    }
+  }
+}
+
+TEST(MuonPlanInvariance, EmbeddingAndHeadMayBeUpdatedOnTheCpu) {
+  planner::Job job = muon_job(0);
+  job.optimizer.clip.reset();
+  const Outcome expected = run_plan(job, updated_on_device(job), 2);
+  planner::Plan plan = planner::uniform_plan(job,
+                                             {.weights = planner::Tier::hbm,
+                                              .executor = planner::Executor::gpu,
+                                              .when = planner::When::backward,
+                                              .staging = planner::Staging::ring},
+                                             job.micro_batches());
+  plan.state_buffers = 2;
+  plan.units.front() = plan.units.back() = {};
+  EXPECT_EQ(run_plan(job, plan, 2), expected) << describe(plan);
+}
+
+TEST(MuonPlanInvariance, TheDeviceHoldsSecondMomentsOfVectorsAlone) {
+  const planner::Job job = muon_job(0);
+  const planner::UnitPlan resident{.weights = planner::Tier::hbm,
+                                   .gradients = planner::Tier::hbm,
+                                   .state = planner::Tier::hbm,
+                                   .executor = planner::Executor::gpu,
+                                   .when = planner::When::after};
+  planner::Job adamw = job;
+  adamw.optimizer.kind = planner::OptimizerKind::adamw;
+  const auto state_of = [](const planner::StepGraph& graph) {
+    std::int64_t bytes = 0;
+    for (const planner::StepTensor& tensor : graph.tensors) {
+      if (tensor.persistent) bytes += tensor.bytes.count();
+    }
+    return bytes;
+  };
+  std::int64_t matrices = 0;
+  for (std::size_t unit = 1; unit + 1 < planner::unit_count(job.model); ++unit) {
+    for (const planner::TensorSpec& tensor : planner::unit_tensors(job.model, unit).tensors) {
+      if (tensor.rows > 1) matrices += tensor.size();
+    }
+  }
+  const planner::StepGraph by_muon = graph_of(job, planner::uniform_plan(job, resident, 1));
+  const planner::StepGraph by_adamw = graph_of(adamw, planner::uniform_plan(adamw, resident, 1));
+  EXPECT_EQ(state_of(by_adamw) - state_of(by_muon), 4 * matrices);
+}
+
 class PlanInvariance : public ::testing::TestWithParam<std::size_t> {
  protected:
   planner::Job job() const { return small_jobs()[GetParam()].job; }

@@ -37,14 +37,14 @@ TEST(MemoryRange, OfRandomPlansBeginsAtMostAWorkspaceAboveThePeak) {
 TEST(UnitMemory, OfAStreamedUnitIsStateOnTheHostAndSlotsOfTheDevice) {
   const Job job = tiny_job();
   const std::int64_t n = 1000;
-  const UnitMemory memory = unit_memory(job, {}, 1, n);
+  const UnitMemory memory = unit_memory(job, {}, 1, {n, n});
   EXPECT_EQ(memory.resident, Bytes(0));
   EXPECT_EQ(memory.streamed, job.weight_element() * n);
   EXPECT_EQ(memory.host_state, Bytes(12 * n));
   EXPECT_EQ(memory.passing_gradient, Bytes(4 * n));
   EXPECT_EQ(memory.waiting_gradient, Bytes(0));
   EXPECT_EQ(memory.host_gradient, job.gradient_wire_element() * n);
-  EXPECT_EQ(unit_memory(job, {}, 2, n).host_gradient, Bytes(4 * n)) << "added up over rounds";
+  EXPECT_EQ(unit_memory(job, {}, 2, {n, n}).host_gradient, Bytes(4 * n)) << "added up over rounds";
 }
 
 TEST(UnitMemory, OfAResidentUnitIsAllOnTheDevice) {
@@ -53,12 +53,12 @@ TEST(UnitMemory, OfAResidentUnitIsAllOnTheDevice) {
   unit.weights = unit.gradients = unit.state = Tier::hbm;
   unit.executor = Executor::gpu;
   const std::int64_t n = 1000;
-  EXPECT_EQ(unit_memory(job, unit, 1, n).resident, Bytes(12 * n));
-  EXPECT_EQ(unit_memory(job, unit, 1, n).waiting_gradient, Bytes(4 * n));
-  EXPECT_EQ(unit_memory(job, unit, 1, n).host_state, Bytes(0));
+  EXPECT_EQ(unit_memory(job, unit, 1, {n, n}).resident, Bytes(12 * n));
+  EXPECT_EQ(unit_memory(job, unit, 1, {n, n}).waiting_gradient, Bytes(4 * n));
+  EXPECT_EQ(unit_memory(job, unit, 1, {n, n}).host_state, Bytes(0));
   job.optimizer.state = StateType::bf16_weights;
-  EXPECT_EQ(unit_memory(job, unit, 1, n).resident, Bytes(6 * n));
-  EXPECT_EQ(unit_memory(job, unit, 1, n).waiting_gradient, Bytes(2 * n));
+  EXPECT_EQ(unit_memory(job, unit, 1, {n, n}).resident, Bytes(6 * n));
+  EXPECT_EQ(unit_memory(job, unit, 1, {n, n}).waiting_gradient, Bytes(2 * n));
 }
 
 }  // namespace

@@ -139,6 +139,33 @@ TEST_F(CudaTraining, RandomPlansGiveTheSameBitsToMomentsInBf16AndInt8) {
   }
 }
 
+planner::Plan updated_on_device(const planner::Job& job) {
+  return planner::uniform_plan(
+      job, {.executor = planner::Executor::gpu, .when = planner::When::after}, 1);
+}
+
+TEST_F(CudaTraining, RandomPlansWithMuonGiveTheBitsOfOnePlan) {
+  for (planner::Job job : {training_job(), routed_job(6)}) {
+    job.optimizer.kind = planner::OptimizerKind::muon;
+    const planner::Plan plan = updated_on_device(job);
+    const Outcome expected = train_on_cuda(job, plan, 3);
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+      expect_bits(train_on_cuda(job, planner::random_plan(job, seed), 3), expected,
+                  "seed " + std::to_string(seed));
+    }
+  }
+}
+
+TEST_F(CudaTraining, LossesWithMuonFollowTheHosts) {
+  planner::Job job = training_job();
+  job.optimizer.kind = planner::OptimizerKind::muon;
+  const planner::Plan plan = updated_on_device(job);
+  const Outcome host = train_on_host(job, plan, 12), device = train_on_cuda(job, plan, 12);
+  for (std::size_t i = 0; i < host.losses.size(); ++i) {
+    EXPECT_NEAR(device.losses[i], host.losses[i], 2e-2 * host.losses[i]) << i;
+  }
+}
+
 TEST_F(CudaTraining, RandomPlansOfAMixtureOfExpertsGiveTheBitsOfThePlainPlan) {
   expect_plans_give_equal_bits(routed_job(8), 8);
   expect_plans_give_equal_bits(routed_job(6), 4);
