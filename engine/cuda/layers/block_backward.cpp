@@ -29,8 +29,8 @@ void CudaTemplates::backward_out(cudaStream_t stream, const std::uint16_t* weigh
                                  const std::uint16_t* d_stream, std::byte* workspace) {
   const CudaLayer& layer = layer_of(record);
   const BlockSlots& slots = layer.slots;
-  const CudaGemm::Size size{tokens_, query_, hidden_};
-  std::uint16_t* d_attention = bf16(workspace + space_.d_attention.count());
+  const CudaGemm::Size size{tokens_, slots.o.weight.cols, hidden_};
+  std::uint16_t* d_attention = bf16(d_output(layer, workspace));
   const NormInput output = norm_input(weights, slots.norm_after_attention,
                                       bf16(record.at(layout_.attention_output)), tokens_);
   const std::uint16_t* d = branch_gradient(stream, output, slots.norm_after_attention, d_stream,
@@ -52,6 +52,9 @@ void CudaTemplates::backward_out(cudaStream_t stream, const std::uint16_t* weigh
 void CudaTemplates::backward_qkv(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
                                  cuda::Into into, const CudaRecord& record, std::uint16_t* d_stream,
                                  std::byte* workspace) {
+  if (layer_of(record).is_latent()) {
+    return backward_latent(stream, weights, gradient, into, record, d_stream, workspace);
+  }
   const BlockSlots& slots = layer_of(record).slots;
   const bool first = into == cuda::Into::overwrite;
   std::byte* gemm = workspace + space_.gemm.count();
@@ -86,10 +89,10 @@ void CudaTemplates::backward_attention(cudaStream_t stream, const std::uint16_t*
   }
   const std::uint16_t* rotated = bf16(workspace + space_.rotated.count());
   std::uint16_t* d_qkv = bf16(workspace + space_.d_qkv.count());
-  const std::uint16_t* d_attention = bf16(workspace + space_.d_attention.count());
-  const std::uint16_t* attention = bf16(record.at(layer.layout.attention));
   const float* lse = fp32(record.at(layer.layout.lse));
   backward_out(stream, weights, gradient, into, record, d_stream, workspace);
+  const std::uint16_t* d_attention = widened_gradient(stream, layer, workspace);
+  const std::uint16_t* attention = widened_output(stream, record, workspace);
   if (const Slot& sinks = layer.slots.sinks; sinks.exists()) {
     cuda::sinks_backward(stream,
                          {.sequences = job_.micro_batch,

@@ -34,6 +34,12 @@ struct CudaLayer {
 
   [[nodiscard]] bool gated() const { return planner::has_gate(shape.activation); }
   [[nodiscard]] bool is_delta_net() const { return slots.delta.exist(); }
+  [[nodiscard]] bool is_latent() const { return slots.latent.exist(); }
+  /// Whether attention is computed with wider heads of values than the model has, for they must be
+  /// as wide as those of queries.
+  [[nodiscard]] bool widens_values() const {
+    return is_latent() && shape.latent->value < shape.head_dim;
+  }
   /// Elements of a token's row of gate and up of a dense MLP.
   [[nodiscard]] std::int64_t expanded() const { return (gated() ? 2 : 1) * shape.intermediate; }
   /// The projection with which rows of gate and up begin.

@@ -38,6 +38,7 @@ void CudaTemplates::rotate(cudaStream_t stream, const std::uint16_t* weights,
                            const CudaRecord& record, Span span, const std::int32_t* starts,
                            std::byte* rotated) const {
   const CudaLayer& layer = layer_of(record);
+  if (layer.is_latent()) return rotate_latent(stream, record, span, starts, rotated);
   const std::uint16_t* raw = bf16(record.at(layer.layout.q));
   std::uint16_t* turned = bf16(rotated);
   const cuda::HeadNorms norms = norms_of(layer, weights);
@@ -65,6 +66,7 @@ void CudaTemplates::rotate_backward(cudaStream_t stream, const std::uint16_t* we
                                     float* gradient, cuda::Into into, const CudaRecord& record,
                                     const std::int32_t* starts, std::byte* workspace) const {
   const CudaLayer& layer = layer_of(record);
+  if (layer.is_latent()) return rotate_latent_backward(stream, record, starts, workspace);
   const std::uint16_t* raw = bf16(record.at(layer.layout.q));
   std::uint16_t* d_qkv = bf16(workspace + space_.d_qkv.count());
   cuda::HeadNorms norms;

@@ -16,6 +16,7 @@
 #include "engine/cuda/kernels/delta_rule.hpp"
 #include "engine/cuda/kernels/gated_norm.hpp"
 #include "engine/cuda/kernels/into.hpp"
+#include "engine/cuda/kernels/latent_heads.hpp"
 #include "engine/cuda/kernels/loss.hpp"
 #include "engine/cuda/kernels/norm.hpp"
 #include "engine/cuda/kernels/quantize.hpp"
@@ -55,7 +56,8 @@ struct CudaRecord {
 /// Device memory of one block and sequence that later tokens need: keys and values, or the state of
 /// a gated delta net (planner::kept_bytes).
 struct CudaKeptKeys {
-  std::uint16_t* data;  ///< Rotated keys, then values: [seq_len, kv_heads * head_dim] each.
+  /// Rotated keys, [seq_len, kv_heads * head_dim], then values, [seq_len, kv_heads * head of v].
+  std::uint16_t* data;
   std::int64_t first;   ///< Number of the sequence's tokens whose keys and values are kept already.
   std::int64_t count;   ///< Number of tokens that this call adds, at least one.
 };
@@ -91,6 +93,7 @@ class CudaTemplates {
   static void require_computable(const planner::Job& job);
   static void require_computable_experts(const planner::ModelShape& shape);
   static void require_computable_delta_net(const planner::ModelShape& shape);
+  static void require_computable_latent(const planner::ModelShape& shape);
 
   /// Forward pass of the embedding: output [count, hidden] = its row for each of `count` tokens
   /// (~id where a document begins).
@@ -342,6 +345,50 @@ class CudaTemplates {
   void backward_delta(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
                       cuda::Into into, const CudaRecord& record, std::uint16_t* d_stream,
                       std::byte* workspace);
+
+  // Defined in engine/cuda/layers/latent_half.cpp: what latent attention computes in the places of
+  // project_qkv, rotate, rotate_backward and backward_qkv.
+  void project_latent(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
+                      std::int64_t tokens, std::byte* workspace);
+  [[nodiscard]] cuda::LatentHeads latent_shape(const CudaLayer& layer, Span span,
+                                               const std::int32_t* starts) const;
+  void rotate_latent(cudaStream_t stream, const CudaRecord& record, Span span,
+                     const std::int32_t* starts, std::byte* rotated) const;
+  void rotate_latent_backward(cudaStream_t stream, const CudaRecord& record,
+                              const std::int32_t* starts, std::byte* workspace) const;
+  void backward_latent(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
+                       cuda::Into into, const CudaRecord& record, std::uint16_t* d_stream,
+                       std::byte* workspace);
+  /// A projection of latent attention with a norm behind it.
+  struct Narrow {
+    const Slot& norm;
+    const std::uint16_t* x;  ///< The projection, [tokens, norm.cols].
+  };
+  /// Norm of a narrow projection in the workspace.
+  const std::uint16_t* normalize_narrow(cudaStream_t stream, const std::uint16_t* weights,
+                                        const Narrow& narrow, std::int64_t tokens,
+                                        std::byte* workspace) const;
+  /// Backward pass of the projection `wide` of a narrow one's norm, whose result has the gradient
+  /// d, and of that norm. Returns the narrow projection's gradient in the workspace.
+  const std::uint16_t* backward_narrow(cudaStream_t stream, const std::uint16_t* weights,
+                                       float* gradient, cuda::Into into, const Narrow& narrow,
+                                       const Projection& wide, const std::uint16_t* d,
+                                       std::byte* workspace);
+  /// Backward pass of a projection of x, [tokens, hidden], whose result has the gradient d; writes
+  /// the gradient of x to d_x.
+  void backward_projection(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
+                           cuda::Into into, const Projection& projection, const std::uint16_t* d,
+                           const std::uint16_t* x, std::uint16_t* d_x, std::byte* workspace);
+  /// Attention's output in heads as wide as those of queries: the record's, or a copy of it in the
+  /// workspace.
+  [[nodiscard]] const std::uint16_t* widened_output(cudaStream_t stream, const CudaRecord& record,
+                                                    std::byte* workspace) const;
+  /// Gradient of attention's output likewise.
+  [[nodiscard]] const std::uint16_t* widened_gradient(cudaStream_t stream, const CudaLayer& layer,
+                                                      std::byte* workspace) const;
+  [[nodiscard]] std::byte* d_output(const CudaLayer& layer, std::byte* workspace) const {
+    return workspace + (layer.widens_values() ? space_.d_qkv : space_.d_attention).count();
+  }
 
   // Defined in engine/cuda/layers/rotation.cpp.
   void rotate(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
