@@ -14,6 +14,7 @@
 #include "planner/costs/eager_work.hpp"
 #include "planner/costs/fp8_work.hpp"
 #include "planner/costs/latent_work.hpp"
+#include "planner/costs/rotary_work.hpp"
 #include "planner/models/support.hpp"
 #include "planner/models/unit_classes.hpp"
 #include "planner/scratch/cuda_workspace.hpp"
@@ -75,6 +76,7 @@ AttentionWork attention_of(const Job& job, bool backward, std::int64_t position)
                  : runs_on_cuda(job)                              ? AttentionLibrary::cudnn
                                                                   : AttentionLibrary::flash;
   const AttentionShape shape = attention_shape(job);
+  work.tiled = runs_on_cuda(job) && computed_in_tiles(shape);
   if (backward && runs_on_cuda(job) && !computed_in_tiles(shape)) {
     work.sums = attention_sum_traffic(shape);
     work.narrow_keys = attention_keys_of_narrow_runs(shape);
@@ -235,11 +237,12 @@ Work block_backward(const Job& job, const MicroBatchSizes& s, std::int64_t posit
     add_delta_rule_backward(work, *job.model.delta_net, s.tokens, s.element);
   } else {
     work.attention.push_back(attention_of(job, true, position));
-    work.streamed += s.streams(s.query, job.model.attention_gate ? 5 : 0) +
-                     (job.model.latent
-                          ? s.streams(latent_backward_elements(job.model), 1)
+    work.streamed +=
+        s.streams(s.query, job.model.attention_gate ? 5 : 0) +
+        (job.model.latent ? s.streams(latent_backward_elements(job.model), 1)
                           : s.streams(s.query + s.key_value, 2));  // RoPE and q/k norms backward
     work.kernels += job.model.latent ? 10 : 0;
+    if (runs_on_cuda(job)) work.streamed += general_norm_traffic(job.model, job.seq_len, s.tokens);
   }
   const NormSlots& norms = job.model.norms;
   const std::int64_t before = (norms.before_attention ? 1 : 0) + (norms.before_mlp ? 1 : 0);

@@ -108,9 +108,9 @@ __global__ void __launch_bounds__(kThreads)
     uint4 packed = load(d, column);
     if (element.turn != LatentTurn::none) {
       const Eight partner = Eight::unpack(load(d, column + to_partner(columns, element.turn)));
-      packed = turned(Eight::unpack(packed), partner, element.turn, tables, angles + element.pair,
-                      -1.0f)
-                   .packed();
+      packed =
+          turned(Eight::unpack(packed), partner, element.turn, tables, angles + element.pair, -1.0f)
+              .packed();
     }
     store(to.query, token * columns.query_row() + column, packed);
   }

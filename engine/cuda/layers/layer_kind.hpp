@@ -10,6 +10,7 @@
 #include "engine/cuda/kernels/rope.hpp"
 #include "engine/host/unit_slots.hpp"
 #include "planner/graph/record.hpp"
+#include "planner/models/rotary_form.hpp"
 #include "planner/models/shape.hpp"
 
 namespace sluice::engine {
@@ -45,7 +46,9 @@ struct CudaLayer {
   /// The projection with which rows of gate and up begin.
   [[nodiscard]] const Projection& expansion() const { return gated() ? slots.gate : slots.up; }
   /// Whether norms and rotation need their general form (engine/cuda/kernels/rotary.hpp).
-  [[nodiscard]] bool turns_generally(std::int64_t seq_len) const;
+  [[nodiscard]] bool turns_generally(std::int64_t seq_len) const {
+    return planner::turns_generally(shape, seq_len);
+  }
 };
 
 /// Ranges of the block's gradient that kernels leave; those that they must not leave are refused by

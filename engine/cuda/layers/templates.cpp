@@ -73,8 +73,7 @@ void CudaTemplates::require_computable_latent(const planner::ModelShape& shape) 
                      ": use --backend host");
   };
   const std::int64_t narrow = std::max(latent.rank, latent.query_rank.value_or(0));
-  require(narrow <= cuda::kMostNormWidth,
-          narrow == latent.rank ? "kv_lora_rank" : "q_lora_rank",
+  require(narrow <= cuda::kMostNormWidth, narrow == latent.rank ? "kv_lora_rank" : "q_lora_rank",
           "norms of up to " + std::to_string(cuda::kMostNormWidth) +
               " elements, and the model has one of " + std::to_string(narrow));
   const auto multiple = [](std::int64_t step, std::int64_t size) {
@@ -208,8 +207,7 @@ void CudaTemplates::check_layer(const CudaLayer& layer) const {
   const bool apart = slots.latent.exist();  // Queries have a product of their own.
   check((apart || follows(slots.q.weight, slots.k.weight)) &&
             follows(slots.k.weight, slots.v.weight) &&
-            (apart || follows(slots.q.bias, slots.k.bias)) &&
-            follows(slots.k.bias, slots.v.bias) &&
+            (apart || follows(slots.q.bias, slots.k.bias)) && follows(slots.k.bias, slots.v.bias) &&
             follows(slots.gate.weight, slots.up.weight) &&
             follows(slots.gate.bias, slots.up.bias) &&
             follows(slots.experts.gate.weight, slots.experts.up.weight) &&
@@ -255,8 +253,8 @@ std::string CudaTemplates::numerics() const {
   }
   return gemm_.numerics(gemm_keys(job_)) + ", cudnn " + std::to_string(cudnn_.version()) +
          ", attention " + (attention.empty() ? "over kept keys" : attention) + ", kernels 1" +
-         (job_.model.experts ? ", experts 1" : "") +
-         (job_.model.delta_net ? ", delta net 1" : "") + (job_.model.latent ? ", latent 1" : "");
+         (job_.model.experts ? ", experts 1" : "") + (job_.model.delta_net ? ", delta net 1" : "") +
+         (job_.model.latent ? ", latent 1" : "");
 }
 
 void CudaTemplates::embed_forward(cudaStream_t stream, const std::uint16_t* weights,

@@ -16,12 +16,12 @@
 #include "engine/cuda/kernels/delta_rule.hpp"
 #include "engine/cuda/kernels/gated_norm.hpp"
 #include "engine/cuda/kernels/into.hpp"
-#include "engine/cuda/kernels/latent_heads.hpp"
 #include "engine/cuda/kernels/loss.hpp"
 #include "engine/cuda/kernels/norm.hpp"
 #include "engine/cuda/kernels/quantize.hpp"
 #include "engine/cuda/kernels/rope.hpp"
 #include "engine/cuda/kernels/routes.hpp"
+#include "engine/cuda/layers/block_memory.hpp"
 #include "engine/cuda/layers/fp8_weights.hpp"
 #include "engine/cuda/layers/layer_kind.hpp"
 #include "engine/cuda/products/gemm.hpp"
@@ -31,36 +31,6 @@
 #include "planner/scratch/cuda_workspace.hpp"
 
 namespace sluice::engine {
-
-/// Where the activation record of a block lies on the device; offsets within it are those of
-/// planner::BlockRecord. The input is at `input`; of all else the first `kept` bytes of the record
-/// are in place at `record`, those behind them from `full` on. Rows [q k v] of raw projections are
-/// packed from q on up to k_rstd, rows [gate up] from gate on to the end.
-struct CudaRecord {
-  std::byte* input = nullptr;
-  /// Address of the record's byte 0, even if the input, which begins there, is elsewhere.
-  std::byte* record = nullptr;
-  std::byte* full = nullptr;
-  Bytes kept{0};
-  /// The micro-batch's input tokens, int32 [T], negative where documents begin; null unless
-  /// attention stays within documents.
-  const std::int32_t* documents = nullptr;
-  /// Number of the block, from 0, which decides the kind of its layer.
-  std::int64_t layer = 0;
-  [[nodiscard]] std::byte* at(Bytes offset) const {
-    if (offset == Bytes(0)) return input;
-    return offset < kept ? record + offset.count() : full + (offset - kept).count();
-  }
-};
-
-/// Device memory of one block and sequence that later tokens need: keys and values, or the state of
-/// a gated delta net (planner::kept_bytes).
-struct CudaKeptKeys {
-  /// Rotated keys, [seq_len, kv_heads * head_dim], then values, [seq_len, kv_heads * head of v].
-  std::uint16_t* data;
-  std::int64_t first;   ///< Number of the sequence's tokens whose keys and values are kept already.
-  std::int64_t count;   ///< Number of tokens that this call adds, at least one.
-};
 
 /// What the head reads and writes in one micro-batch; fields without a comment are those of
 /// LossArguments in engine/host/templates.hpp.
@@ -346,56 +316,15 @@ class CudaTemplates {
                       cuda::Into into, const CudaRecord& record, std::uint16_t* d_stream,
                       std::byte* workspace);
 
-  // Defined in engine/cuda/layers/latent_half.cpp: what latent attention computes in the places of
-  // project_qkv, rotate, rotate_backward and backward_qkv.
-  void project_latent(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
-                      std::int64_t tokens, std::byte* workspace);
-  [[nodiscard]] cuda::LatentHeads latent_shape(const CudaLayer& layer, Span span,
-                                               const std::int32_t* starts) const;
-  void rotate_latent(cudaStream_t stream, const CudaRecord& record, Span span,
-                     const std::int32_t* starts, std::byte* rotated) const;
-  void rotate_latent_backward(cudaStream_t stream, const CudaRecord& record,
-                              const std::int32_t* starts, std::byte* workspace) const;
-  void backward_latent(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
-                       cuda::Into into, const CudaRecord& record, std::uint16_t* d_stream,
-                       std::byte* workspace);
-  /// A projection of latent attention with a norm behind it.
-  struct Narrow {
-    const Slot& norm;
-    const std::uint16_t* x;  ///< The projection, [tokens, norm.cols].
-  };
-  /// Norm of a narrow projection in the workspace.
-  const std::uint16_t* normalize_narrow(cudaStream_t stream, const std::uint16_t* weights,
-                                        const Narrow& narrow, std::int64_t tokens,
-                                        std::byte* workspace) const;
-  /// Backward pass of the projection `wide` of a narrow one's norm, whose result has the gradient
-  /// d, and of that norm. Returns the narrow projection's gradient in the workspace.
-  const std::uint16_t* backward_narrow(cudaStream_t stream, const std::uint16_t* weights,
-                                       float* gradient, cuda::Into into, const Narrow& narrow,
-                                       const Projection& wide, const std::uint16_t* d,
-                                       std::byte* workspace);
-  /// Backward pass of a projection of x, [tokens, hidden], whose result has the gradient d; writes
-  /// the gradient of x to d_x.
-  void backward_projection(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
-                           cuda::Into into, const Projection& projection, const std::uint16_t* d,
-                           const std::uint16_t* x, std::uint16_t* d_x, std::byte* workspace);
-  /// Attention's output in heads as wide as those of queries: the record's, or a copy of it in the
-  /// workspace.
-  [[nodiscard]] const std::uint16_t* widened_output(cudaStream_t stream, const CudaRecord& record,
-                                                    std::byte* workspace) const;
-  /// Gradient of attention's output likewise.
-  [[nodiscard]] const std::uint16_t* widened_gradient(cudaStream_t stream, const CudaLayer& layer,
-                                                      std::byte* workspace) const;
-  [[nodiscard]] std::byte* d_output(const CudaLayer& layer, std::byte* workspace) const {
-    return workspace + (layer.widens_values() ? space_.d_qkv : space_.d_attention).count();
-  }
+  /// What latent attention computes otherwise, defined in engine/cuda/layers/latent_half.hpp.
+  class LatentHalf;
 
   // Defined in engine/cuda/layers/rotation.cpp.
   void rotate(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
-              Span span, const std::int32_t* starts, std::byte* rotated) const;
+              Span span, const std::int32_t* starts, std::byte* rotated);
   void rotate_backward(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
                        cuda::Into into, const CudaRecord& record, const std::int32_t* starts,
-                       std::byte* workspace) const;
+                       std::byte* workspace);
 
   // Defined in engine/cuda/layers/mlp.cpp.
   /// Tokens that the MLP computes at one time (Job::mlp_chunk), and where their values lie.

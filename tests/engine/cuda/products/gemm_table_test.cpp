@@ -142,7 +142,7 @@ TEST(GemmKeys, OfLatentAttentionAreNarrowProjectionsAndThoseOfTheirNorms) {
       .query_rank = 96, .rank = 32, .plain = 40, .rotated = 24, .value = 56};
   const std::vector<GemmKey> keys = gemm_keys(job);
   EXPECT_EQ(keys.size(), 9U * 4);
-  // Of the token: 96 for queries, 32 for keys and values, 24 that heads share; of these, two heads
+  // The token has 96 for queries, 32 for keys and values, 24 that heads share; of these, two heads
   // of 64, and of 40 + 56 together; and the heads' values back to the token.
   for (const GemmKey& key : {GemmKey{GemmProduct::forward, 96, 128, 96, false, false},
                              GemmKey{GemmProduct::forward, 96, 128, 32, false, false},
