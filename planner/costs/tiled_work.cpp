@@ -36,14 +36,15 @@ std::int64_t visible_tiles(const AttentionShape& shape) {
 }  // namespace
 
 TiledWork tiled_work(const AttentionWork& attention) {
-  const AttentionShape shape{.sequences = attention.sequences,
-                             .length = attention.length,
-                             .heads = attention.heads,
-                             .kv_heads = attention.kv_heads,
-                             .head_dim = attention.head_dim,
-                             .qkv_row = (attention.heads + 2 * attention.kv_heads) * attention.head_dim,
-                             .out_row = attention.heads * attention.head_dim,
-                             .window = attention.window};
+  const AttentionShape shape{
+      .sequences = attention.sequences,
+      .length = attention.length,
+      .heads = attention.heads,
+      .kv_heads = attention.kv_heads,
+      .head_dim = attention.head_dim,
+      .qkv_row = (attention.heads + 2 * attention.kv_heads) * attention.head_dim,
+      .out_row = attention.heads * attention.head_dim,
+      .window = attention.window};
   const std::int64_t elements =
       attention.sequences * attention.heads * visible_tiles(shape) * kScoreTile * kScoreTile;
   const double product = 2.0 * static_cast<double>(attention.head_dim * elements);

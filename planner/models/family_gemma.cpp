@@ -148,6 +148,27 @@ void add_gemma_norms(ModelShape& shape) {
   shape.names.norm_before_mlp = "pre_feedforward_layernorm";
 }
 
+namespace {
+
+FamilyDefaults gemma2_defaults() {
+  FamilyDefaults usual = gemma_defaults();
+  usual.vocab_size = 256000;
+  usual.max_position_embeddings = 8192;
+  usual.sliding_window = 4096;
+  return usual;
+}
+
+FamilyDefaults gemma3_defaults() {
+  FamilyDefaults usual = gemma_defaults();
+  usual.vocab_size = 262208;
+  usual.max_position_embeddings = 131072;
+  usual.rope_theta = 1e6;
+  usual.sliding_window = 4096;
+  return usual;
+}
+
+}  // namespace
+
 const FamilyReader& gemma_reader() {
   static const FamilyReader reader{{"gemma"},
                                    "GemmaForCausalLM",
@@ -168,25 +189,14 @@ const FamilyReader& gemma_reader() {
 }
 
 const FamilyReader& gemma2_reader() {
-  static const FamilyReader reader = [] {
-    FamilyDefaults usual = gemma_defaults();
-    usual.vocab_size = 256000;
-    usual.max_position_embeddings = 8192;
-    usual.sliding_window = 4096;
-    return FamilyReader{{"gemma2"}, "Gemma2ForCausalLM", usual, read_gemma2, write_sandwich};
-  }();
+  static const FamilyReader reader{
+      {"gemma2"}, "Gemma2ForCausalLM", gemma2_defaults(), read_gemma2, write_sandwich};
   return reader;
 }
 
 const FamilyReader& gemma3_reader() {
-  static const FamilyReader reader = [] {
-    FamilyDefaults usual = gemma_defaults();
-    usual.vocab_size = 262208;
-    usual.max_position_embeddings = 131072;
-    usual.rope_theta = 1e6;
-    usual.sliding_window = 4096;
-    return FamilyReader{{"gemma3_text"}, "Gemma3ForCausalLM", usual, read_gemma3, write_gemma3};
-  }();
+  static const FamilyReader reader{
+      {"gemma3_text"}, "Gemma3ForCausalLM", gemma3_defaults(), read_gemma3, write_gemma3};
   return reader;
 }
 

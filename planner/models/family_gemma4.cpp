@@ -117,17 +117,20 @@ void write_gemma4(const ModelShape& shape, ordered_json& json) {
   json["num_kv_shared_layers"] = 0;
 }
 
+FamilyDefaults gemma4_defaults() {
+  FamilyDefaults usual = gemma_defaults();
+  usual.vocab_size = 262144;
+  usual.num_hidden_layers = 30;
+  usual.max_position_embeddings = 131072;
+  usual.sliding_window = 512;
+  return usual;
+}
+
 }  // namespace
 
 const FamilyReader& gemma4_reader() {
-  static const FamilyReader reader = [] {
-    FamilyDefaults usual = gemma_defaults();
-    usual.vocab_size = 262144;
-    usual.num_hidden_layers = 30;
-    usual.max_position_embeddings = 131072;
-    usual.sliding_window = 512;
-    return FamilyReader{{"gemma4_text"}, "Gemma4ForCausalLM", usual, read_gemma4, write_gemma4};
-  }();
+  static const FamilyReader reader{
+      {"gemma4_text"}, "Gemma4ForCausalLM", gemma4_defaults(), read_gemma4, write_gemma4};
   return reader;
 }
 

@@ -13,8 +13,9 @@ namespace sluice::planner {
 /// What a class says of experts where a config does not.
 struct UsualRouting {
   Experts experts;
-  std::int64_t shared = 1;  ///< Experts that every token passes through, each as wide as the others.
-  std::int64_t dense = 1;   ///< Dense layers before the first with experts.
+  std::int64_t shared =
+      1;                   ///< Experts that every token passes through, each as wide as the others.
+  std::int64_t dense = 1;  ///< Dense layers before the first with experts.
 };
 
 /// Reads experts, and which layers have them: all behind the first `first_k_dense_replace`, or

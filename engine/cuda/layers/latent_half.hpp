@@ -1,6 +1,6 @@
 // Latent attention's own part of a block's attention half: narrow projections with norms behind
-// them, heads that are made of them and of a key that they share, and the way back. Attention itself
-// has heads of one width: those of values are padded where they are narrower
+// them, heads that are made of them and of a key that they share, and the way back. Attention
+// itself has heads of one width: those of values are padded where they are narrower
 // (docs/design/attention.md).
 #pragma once
 
@@ -55,8 +55,8 @@ class CudaTemplates::LatentHalf {
                                        const Projection& wide, const std::uint16_t* d);
   /// Backward pass of a projection of x, [tokens, columns], whose result has the gradient d; writes
   /// the gradient of x to d_x.
-  void projection_backward(const Gradient& to, const Projection& projection,
-                           const std::uint16_t* d, const std::uint16_t* x, std::uint16_t* d_x);
+  void projection_backward(const Gradient& to, const Projection& projection, const std::uint16_t* d,
+                           const std::uint16_t* x, std::uint16_t* d_x);
 
   CudaTemplates& templates_;
   cudaStream_t stream_;
