@@ -65,11 +65,11 @@ TEST(Work, AttentionOfWideHeadsTakesTheTimeOfTilesOnACudaDeviceAlone) {
   MachineProfile profile;
   profile.peak_bf16.value = profile.attention_forward.value = 1e12;
   profile.hbm_bandwidth.value = 1e9;
+  Work work;
+  work.attention = {wide};
   const auto seconds = [&](DeviceKind device) {
     profile.device = device;
-    return ProfileCostModel(profile, {})
-        .compute(CostKey{"one"}, {.attention = {wide}})
-        .amount.count();
+    return ProfileCostModel(profile, {}).compute(CostKey{"one"}, work).amount.count();
   };
   EXPECT_EQ(seconds(DeviceKind::cuda), tiled_time(profile, wide).count());
   EXPECT_EQ(seconds(DeviceKind::host), flops(wide).count() / 1e12);
