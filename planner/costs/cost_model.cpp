@@ -11,6 +11,7 @@
 #include "planner/costs/lane_interference.hpp"
 #include "planner/costs/profile_rates.hpp"
 #include "planner/costs/tabulated_kernels.hpp"
+#include "planner/costs/tiled_work.hpp"
 #include "planner/files/hash.hpp"
 #include "sim/error.hpp"
 
@@ -126,6 +127,10 @@ TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
     parts.add(products.total(), product_deviation, products.evidence());
     parts.add(tabulated.total(), tabulated_deviation, tabulated.evidence());
     for (const AttentionWork& a : work.attention) {
+      if (a.tiled && profile_.device == DeviceKind::cuda) {
+        parts.add(tiled_time(profile_, a), kTiledDeviation, Evidence::fitted);
+        continue;
+      }
       if (const auto known = tabulated_time(profile_, a)) {
         parts.add(known->time, known->relative_deviation, known->evidence);
       } else {

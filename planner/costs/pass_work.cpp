@@ -14,6 +14,7 @@
 #include "planner/costs/eager_work.hpp"
 #include "planner/costs/fp8_work.hpp"
 #include "planner/costs/latent_work.hpp"
+#include "planner/costs/rotary_work.hpp"
 #include "planner/models/muon.hpp"
 #include "planner/models/support.hpp"
 #include "planner/models/unit_classes.hpp"
@@ -66,14 +67,17 @@ AttentionWork attention_of(const Job& job, bool backward, std::int64_t position)
   work.heads = job.model.heads;
   work.kv_heads = job.model.kv_heads;
   work.head_dim = job.model.head_dim;
-  // Products of q and k have one size, those with v another.
-  if (const auto& latent = job.model.latent) work.head_dim = (work.head_dim + latent->value) / 2;
+  // Products of q and k have one size, those with v another, unless kernels want one of all.
+  if (const auto& latent = job.model.latent; latent && !runs_on_cuda(job)) {
+    work.head_dim = (work.head_dim + latent->value) / 2;
+  }
   work.backward = backward;
   work.window = job.model.kinds.front().window;
   work.library = job.attention_library != AttentionLibrary::cudnn ? job.attention_library
                  : runs_on_cuda(job)                              ? AttentionLibrary::cudnn
                                                                   : AttentionLibrary::flash;
   const AttentionShape shape = attention_shape(job);
+  work.tiled = runs_on_cuda(job) && computed_in_tiles(shape);
   if (backward && runs_on_cuda(job) && !computed_in_tiles(shape)) {
     work.sums = attention_sum_traffic(shape);
     work.narrow_keys = attention_keys_of_narrow_runs(shape);
@@ -94,9 +98,10 @@ void add_attention_half(Work& work, const Job& job, const MicroBatchSizes& s,
   for (const Gemm& g : attention_projections(job.model, s.tokens)) work.gemms.push_back(g);
   work.attention.push_back(attention_of(job, false, position));
   work.streamed += s.streams(s.hidden, job.model.norms.before_attention ? 2 : 0) +
-                   s.streams(s.query + s.key_value, 2) +
-                   s.streams(s.query, job.model.attention_gate ? 3 : 0);
-  work.kernels += 6;
+                   s.streams(s.query, job.model.attention_gate ? 3 : 0) +
+                   (job.model.latent ? s.streams(latent_elements(job.model), 1)
+                                     : s.streams(s.query + s.key_value, 2));
+  work.kernels += job.model.latent ? 13 : 6;
 }
 
 enum class Side { in, out };
@@ -233,8 +238,12 @@ Work block_backward(const Job& job, const MicroBatchSizes& s, std::int64_t posit
     add_delta_rule_backward(work, *job.model.delta_net, s.tokens, s.element);
   } else {
     work.attention.push_back(attention_of(job, true, position));
-    work.streamed += s.streams(s.query, job.model.attention_gate ? 5 : 0) +
-                     s.streams(s.query + s.key_value, 2);  // RoPE and q/k norms backward
+    work.streamed +=
+        s.streams(s.query, job.model.attention_gate ? 5 : 0) +
+        (job.model.latent ? s.streams(latent_backward_elements(job.model), 1)
+                          : s.streams(s.query + s.key_value, 2));  // RoPE and q/k norms backward
+    work.kernels += job.model.latent ? 10 : 0;
+    if (runs_on_cuda(job)) work.streamed += general_norm_traffic(job.model, job.seq_len, s.tokens);
   }
   const NormSlots& norms = job.model.norms;
   const std::int64_t before = (norms.before_attention ? 1 : 0) + (norms.before_mlp ? 1 : 0);

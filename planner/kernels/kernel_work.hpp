@@ -66,6 +66,9 @@ struct AttentionWork {
   /// (attention_keys_of_narrow_runs); they cost time of their own (narrow_run_time).
   std::int64_t narrow_keys = 0;
   AttentionLibrary library = AttentionLibrary::cudnn;
+  /// Whether a CUDA device computes it by products of tiles around scores that lie in memory
+  /// (planner/scratch/tiled_attention.hpp).
+  bool tiled = false;
 };
 
 /// FLOPs of the products' multiplications and additions, and of attention by the equations in

@@ -5,6 +5,7 @@
 #include "planner/models/config_values.hpp"
 #include "planner/models/family_reader.hpp"
 #include "planner/models/rope_config.hpp"
+#include "planner/models/routed_config.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -13,7 +14,6 @@ using nlohmann::ordered_json;
 using sim::JsonObject;
 
 constexpr const char* kQueryRank = "q_lora_rank";
-constexpr const char* kMlpTypes = "mlp_layer_types";
 
 /// Factor of yarn's magnitude in the scale of scores, as the scaling of RoPE states it; 0 for none.
 double stated_magnitude(const JsonObject& config) {
@@ -69,71 +69,10 @@ void write_latent(const ModelShape& shape, ordered_json& json) {
   }
 }
 
-/// Number of dense layers before the first with experts.
-std::int64_t dense_layers(const JsonObject& config, const ModelShape& shape, std::int64_t usual) {
-  require_only(config, "moe_layer_freq", 1, "only 1 is supported: all later layers have experts");
-  if (!config.has(kMlpTypes)) return integer_or(config, "first_k_dense_replace", usual);
-  std::int64_t dense = 0, layer = 0;
-  for (const std::string& type : config.texts(kMlpTypes)) {
-    if (type != "dense" && type != "sparse") {
-      config.fail(kMlpTypes, "only dense and sparse are supported");
-    }
-    if (type == "dense" && dense != layer) {
-      config.fail(kMlpTypes, "only dense layers before all others are supported");
-    }
-    dense += type == "dense" ? 1 : 0;
-    ++layer;
-  }
-  if (layer != shape.layers) config.fail(kMlpTypes, "must name num_hidden_layers layers");
-  return dense;
-}
-
-/// Reads experts onto `usual`, the class's defaults.
-void read_routed(const JsonObject& config, ModelShape& shape, Experts usual, std::int64_t shared,
-                 std::int64_t dense) {
-  std::vector<LayerKind> layers(static_cast<std::size_t>(shape.layers));
-  const std::int64_t count = std::min(dense_layers(config, shape, dense), shape.layers);
-  for (std::int64_t layer = 0; layer < count; ++layer) {
-    layers[static_cast<std::size_t>(layer)].dense_intermediate = shape.intermediate;
-  }
-  set_layers(shape, layers);
-  Experts experts = usual;
-  experts.count = integer_or(config, "n_routed_experts", usual.count);
-  experts.active = integer_or(config, "num_experts_per_tok", usual.active);
-  experts.intermediate = integer_or(config, "moe_intermediate_size", usual.intermediate);
-  experts.normalized = boolean_or(config, "norm_topk_prob", usual.normalized);
-  experts.groups = config.find_integer("n_group").value_or(usual.groups);
-  experts.active_groups = config.find_integer("topk_group").value_or(usual.active_groups);
-  experts.scaling = config.find_number("routed_scaling_factor").value_or(usual.scaling);
-  experts.shared_intermediate =
-      integer_or(config, "n_shared_experts", shared) * experts.intermediate;
-  shape.experts = experts;
-  shape.names.experts.shared = "mlp.shared_experts";
-  shape.intermediate = experts.active * experts.intermediate;
-}
-
-void write_routed(const ModelShape& shape, ordered_json& json) {
+void write_latent_and_routed(const ModelShape& shape, ordered_json& json) {
   write_latent(shape, json);
-  const Experts& experts = *shape.experts;
-  std::int64_t dense = 0;
-  ordered_json types = ordered_json::array();
-  for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
-    const auto width = layer_kind(shape, layer).dense_intermediate;
-    types.push_back(width ? "dense" : "sparse");
-    if (!width) continue;
-    ++dense;
-    json["intermediate_size"] = *width;
-  }
-  json["first_k_dense_replace"] = dense;
-  json[kMlpTypes] = std::move(types);
-  json["n_routed_experts"] = experts.count;
-  json["num_experts_per_tok"] = experts.active;
-  json["moe_intermediate_size"] = experts.intermediate;
-  json["norm_topk_prob"] = experts.normalized;
-  json["n_group"] = experts.groups;
-  json["topk_group"] = experts.active_groups;
-  json["routed_scaling_factor"] = experts.scaling;
-  json["n_shared_experts"] = experts.shared_intermediate / experts.intermediate;
+  write_routed(shape, json);
+  json["mlp_layer_types"] = mlp_layer_types_json(shape);
 }
 
 /// Reads how V2 chooses experts: from all of them, or from the groups with the best expert.
@@ -149,8 +88,10 @@ void read_choice(const JsonObject& config, Experts& experts) {
 
 void read_deepseek_v2(const JsonObject& config, ModelShape& shape) {
   read_latent(config, shape, 1536, {.rank = 512, .plain = 128, .rotated = 64, .value = 128});
-  read_routed(config, shape, {.count = 64, .active = 6, .intermediate = 1407, .normalized = false},
-              2, 0);
+  read_routed(config, shape,
+              {.experts = {.count = 64, .active = 6, .intermediate = 1407, .normalized = false},
+               .shared = 2,
+               .dense = 0});
   read_choice(config, *shape.experts);
   for (const char* key : {"norm_topk_prob", "mlp_bias"}) {
     if (boolean_or(config, key, false)) config.fail(key, "true is not supported in this family");
@@ -158,34 +99,33 @@ void read_deepseek_v2(const JsonObject& config, ModelShape& shape) {
 }
 
 void write_deepseek_v2(const ModelShape& shape, ordered_json& json) {
-  write_routed(shape, json);
+  write_latent_and_routed(shape, json);
   json["topk_method"] = shape.experts->groups > 1 ? "group_limited_greedy" : "greedy";
 }
 
 void read_deepseek_v3(const JsonObject& config, ModelShape& shape) {
   read_latent(config, shape, 1536, {.rank = 512, .plain = 128, .rotated = 64, .value = 128});
   read_routed(config, shape,
-              {.count = 256,
-               .active = 8,
-               .intermediate = 2048,
-               .score = RouterScore::sigmoid,
-               .correction_bias = true,
-               .groups = 8,
-               .active_groups = 4,
-               .scaling = 2.5},
-              1, 3);
+              {.experts = {.count = 256,
+                           .active = 8,
+                           .intermediate = 2048,
+                           .score = RouterScore::sigmoid,
+                           .correction_bias = true,
+                           .groups = 8,
+                           .active_groups = 4,
+                           .scaling = 2.5},
+               .dense = 3});
 }
 
 void read_glm4_moe_lite(const JsonObject& config, ModelShape& shape) {
   read_latent(config, shape, 768, {.rank = 512, .plain = 192, .rotated = 64, .value = 256});
   read_routed(config, shape,
-              {.count = 64,
-               .active = 4,
-               .intermediate = 1536,
-               .score = RouterScore::sigmoid,
-               .correction_bias = true,
-               .scaling = 1.8},
-              1, 1);
+              {.experts = {.count = 64,
+                           .active = 4,
+                           .intermediate = 1536,
+                           .score = RouterScore::sigmoid,
+                           .correction_bias = true,
+                           .scaling = 1.8}});
 }
 
 }  // namespace
@@ -212,7 +152,7 @@ const FamilyReader& deepseek_v3_reader() {
                                     .max_position_embeddings = 4096,
                                     .num_experts = 256},
                                    read_deepseek_v3,
-                                   write_routed};
+                                   write_latent_and_routed};
   return reader;
 }
 
@@ -231,7 +171,7 @@ const FamilyReader& glm4_moe_lite_reader() {
                                     .rms_norm_eps = 1e-5,
                                     .num_experts = 64},
                                    read_glm4_moe_lite,
-                                   write_routed};
+                                   write_latent_and_routed};
   return reader;
 }
 

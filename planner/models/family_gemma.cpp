@@ -1,4 +1,6 @@
 // Google's Gemma 1 to 3: norms times 1 + weight, a scaled embedding, gelu, windows that alternate.
+#include "planner/models/family_gemma.hpp"
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -15,10 +17,8 @@ using sim::JsonObject;
 
 /// Reads what all three have.
 void read_common(const JsonObject& config, ModelShape& shape) {
-  shape.qkv_bias = shape.o_bias = boolean_or(config, "attention_bias", false);
+  read_gemma_embedding(config, shape);
   shape.norms.one_plus_weight = true;
-  shape.scales.embedding = std::sqrt(static_cast<double>(shape.hidden));
-  shape.scales.embedding_rounded = true;
   if (boolean_or(config, "use_bidirectional_attention", false)) {
     config.fail("use_bidirectional_attention", "is not supported: tokens see those before them");
   }
@@ -37,8 +37,7 @@ void read_gemma(const JsonObject& config, ModelShape& shape) {
 void read_sandwich(const JsonObject& config, ModelShape& shape, std::optional<double> score_bound,
                    std::optional<double> logit_bound) {
   read_common(config, shape);
-  shape.norms.after_attention = shape.norms.after_mlp = true;
-  shape.names.norm_before_mlp = "pre_feedforward_layernorm";
+  add_gemma_norms(shape);
   const double scalar = config.find_number("query_pre_attn_scalar").value_or(256);
   if (!(scalar > 0)) config.fail("query_pre_attn_scalar", "must be a positive number");
   shape.scales.attention = 1 / std::sqrt(scalar);
@@ -125,6 +124,51 @@ void write_gemma3(const ModelShape& shape, ordered_json& json) {
 
 }  // namespace
 
+FamilyDefaults gemma_defaults() {
+  return {.hidden_size = 2304,
+          .intermediate_size = 9216,
+          .num_hidden_layers = 26,
+          .num_attention_heads = 8,
+          .num_key_value_heads = 4,
+          .null_key_value_heads = false,
+          .head_dim = 256,
+          .activation_key = "hidden_activation",
+          .activation = "gelu_pytorch_tanh",
+          .tie_word_embeddings = true};
+}
+
+void read_gemma_embedding(const JsonObject& config, ModelShape& shape) {
+  shape.qkv_bias = shape.o_bias = boolean_or(config, "attention_bias", false);
+  shape.scales.embedding = std::sqrt(static_cast<double>(shape.hidden));
+  shape.scales.embedding_rounded = true;
+}
+
+void add_gemma_norms(ModelShape& shape) {
+  shape.norms.after_attention = shape.norms.after_mlp = true;
+  shape.names.norm_before_mlp = "pre_feedforward_layernorm";
+}
+
+namespace {
+
+FamilyDefaults gemma2_defaults() {
+  FamilyDefaults usual = gemma_defaults();
+  usual.vocab_size = 256000;
+  usual.max_position_embeddings = 8192;
+  usual.sliding_window = 4096;
+  return usual;
+}
+
+FamilyDefaults gemma3_defaults() {
+  FamilyDefaults usual = gemma_defaults();
+  usual.vocab_size = 262208;
+  usual.max_position_embeddings = 131072;
+  usual.rope_theta = 1e6;
+  usual.sliding_window = 4096;
+  return usual;
+}
+
+}  // namespace
+
 const FamilyReader& gemma_reader() {
   static const FamilyReader reader{{"gemma"},
                                    "GemmaForCausalLM",
@@ -145,45 +189,14 @@ const FamilyReader& gemma_reader() {
 }
 
 const FamilyReader& gemma2_reader() {
-  static const FamilyReader reader{{"gemma2"},
-                                   "Gemma2ForCausalLM",
-                                   {.vocab_size = 256000,
-                                    .hidden_size = 2304,
-                                    .intermediate_size = 9216,
-                                    .num_hidden_layers = 26,
-                                    .num_attention_heads = 8,
-                                    .num_key_value_heads = 4,
-                                    .null_key_value_heads = false,
-                                    .head_dim = 256,
-                                    .activation_key = "hidden_activation",
-                                    .activation = "gelu_pytorch_tanh",
-                                    .max_position_embeddings = 8192,
-                                    .tie_word_embeddings = true,
-                                    .sliding_window = 4096},
-                                   read_gemma2,
-                                   write_sandwich};
+  static const FamilyReader reader{
+      {"gemma2"}, "Gemma2ForCausalLM", gemma2_defaults(), read_gemma2, write_sandwich};
   return reader;
 }
 
 const FamilyReader& gemma3_reader() {
-  static const FamilyReader reader{{"gemma3_text"},
-                                   "Gemma3ForCausalLM",
-                                   {.vocab_size = 262208,
-                                    .hidden_size = 2304,
-                                    .intermediate_size = 9216,
-                                    .num_hidden_layers = 26,
-                                    .num_attention_heads = 8,
-                                    .num_key_value_heads = 4,
-                                    .null_key_value_heads = false,
-                                    .head_dim = 256,
-                                    .activation_key = "hidden_activation",
-                                    .activation = "gelu_pytorch_tanh",
-                                    .max_position_embeddings = 131072,
-                                    .tie_word_embeddings = true,
-                                    .rope_theta = 1e6,
-                                    .sliding_window = 4096},
-                                   read_gemma3,
-                                   write_gemma3};
+  static const FamilyReader reader{
+      {"gemma3_text"}, "Gemma3ForCausalLM", gemma3_defaults(), read_gemma3, write_gemma3};
   return reader;
 }
 

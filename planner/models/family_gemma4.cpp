@@ -1,8 +1,8 @@
 // Google's Gemma 4, dense: heads of two sizes, values that are keys, proportional rotary tables.
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "planner/models/config_values.hpp"
+#include "planner/models/family_gemma.hpp"
 #include "planner/models/family_reader.hpp"
 #include "planner/models/rope_config.hpp"
 #include "planner/models/window_config.hpp"
@@ -60,17 +60,14 @@ void read_tables(const JsonObject& config, ModelShape& shape, std::int64_t globa
 
 void read_gemma4(const JsonObject& config, ModelShape& shape) {
   refuse_others(config);
-  shape.qkv_bias = shape.o_bias = boolean_or(config, "attention_bias", false);
+  read_gemma_embedding(config, shape);
+  add_gemma_norms(shape);
   if (config.has("use_bidirectional_attention") &&
       config.find_text("use_bidirectional_attention") != "vision") {
     config.fail("use_bidirectional_attention", "is not supported: tokens see those before them");
   }
-  shape.scales.embedding = std::sqrt(static_cast<double>(shape.hidden));
-  shape.scales.embedding_rounded = true;
   shape.scales.attention = 1;
   shape.scales.logits_softcap = config.find_number("final_logit_softcapping");
-  shape.norms.after_attention = shape.norms.after_mlp = true;
-  shape.names.norm_before_mlp = "pre_feedforward_layernorm";
   shape.head_norm = HeadNorm::per_head;
   shape.value_norm = shape.layer_factor = true;
   const std::int64_t global_head = integer_or(config, kGlobalHead, 512);
@@ -120,26 +117,20 @@ void write_gemma4(const ModelShape& shape, ordered_json& json) {
   json["num_kv_shared_layers"] = 0;
 }
 
+FamilyDefaults gemma4_defaults() {
+  FamilyDefaults usual = gemma_defaults();
+  usual.vocab_size = 262144;
+  usual.num_hidden_layers = 30;
+  usual.max_position_embeddings = 131072;
+  usual.sliding_window = 512;
+  return usual;
+}
+
 }  // namespace
 
 const FamilyReader& gemma4_reader() {
-  static const FamilyReader reader{{"gemma4_text"},
-                                   "Gemma4ForCausalLM",
-                                   {.vocab_size = 262144,
-                                    .hidden_size = 2304,
-                                    .intermediate_size = 9216,
-                                    .num_hidden_layers = 30,
-                                    .num_attention_heads = 8,
-                                    .num_key_value_heads = 4,
-                                    .null_key_value_heads = false,
-                                    .head_dim = 256,
-                                    .activation_key = "hidden_activation",
-                                    .activation = "gelu_pytorch_tanh",
-                                    .max_position_embeddings = 131072,
-                                    .tie_word_embeddings = true,
-                                    .sliding_window = 512},
-                                   read_gemma4,
-                                   write_gemma4};
+  static const FamilyReader reader{
+      {"gemma4_text"}, "Gemma4ForCausalLM", gemma4_defaults(), read_gemma4, write_gemma4};
   return reader;
 }
 

@@ -4,6 +4,7 @@
 #include "planner/models/config_values.hpp"
 #include "planner/models/family_reader.hpp"
 #include "planner/models/rope_config.hpp"
+#include "planner/models/routed_config.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -37,48 +38,18 @@ void read_glm4_moe(const JsonObject& config, ModelShape& shape) {
   shape.qkv_bias = boolean_or(config, "attention_bias", false);
   if (boolean_or(config, "use_qk_norm", false)) shape.head_norm = HeadNorm::per_head;
   read_rope(config, shape);
-  const std::int64_t dense = integer_or(config, "first_k_dense_replace", 1);
-  std::vector<LayerKind> layers(static_cast<std::size_t>(shape.layers));
-  for (std::int64_t layer = 0; layer < std::min(dense, shape.layers); ++layer) {
-    layers[static_cast<std::size_t>(layer)].dense_intermediate = shape.intermediate;
-  }
-  set_layers(shape, layers);
-  Experts experts;
-  experts.count = integer_or(config, "n_routed_experts", 128);
-  experts.active = integer_or(config, "num_experts_per_tok", 8);
-  experts.intermediate = integer_or(config, "moe_intermediate_size", 1408);
-  experts.normalized = boolean_or(config, "norm_topk_prob", true);
-  experts.score = RouterScore::sigmoid;
-  experts.correction_bias = true;
-  experts.groups = integer_or(config, "n_group", 1);
-  experts.active_groups = integer_or(config, "topk_group", 1);
-  experts.scaling = config.find_number("routed_scaling_factor").value_or(1);
-  experts.shared_intermediate = integer_or(config, "n_shared_experts", 1) * experts.intermediate;
-  shape.experts = experts;
-  shape.names.experts.shared = "mlp.shared_experts";
-  shape.intermediate = experts.active * experts.intermediate;
+  read_routed(config, shape,
+              {.experts = {.count = 128,
+                           .active = 8,
+                           .intermediate = 1408,
+                           .score = RouterScore::sigmoid,
+                           .correction_bias = true}});
 }
 
 void write_glm4_moe(const ModelShape& shape, ordered_json& json) {
   write_glm(shape, json);
-  const Experts& experts = *shape.experts;
   json["use_qk_norm"] = shape.head_norm == HeadNorm::per_head;
-  std::int64_t dense = 0;
-  for (std::size_t kind = 0; kind < shape.kinds.size(); ++kind) {
-    const auto width = shape.kinds[kind].dense_intermediate;
-    if (!width) continue;
-    dense += layers_of_kind(shape, kind);
-    json["intermediate_size"] = *width;
-  }
-  json["first_k_dense_replace"] = dense;
-  json["n_routed_experts"] = experts.count;
-  json["num_experts_per_tok"] = experts.active;
-  json["moe_intermediate_size"] = experts.intermediate;
-  json["norm_topk_prob"] = experts.normalized;
-  json["n_group"] = experts.groups;
-  json["topk_group"] = experts.active_groups;
-  json["routed_scaling_factor"] = experts.scaling;
-  json["n_shared_experts"] = experts.shared_intermediate / experts.intermediate;
+  write_routed(shape, json);
 }
 
 FamilyDefaults dense_defaults() {

@@ -59,12 +59,8 @@ constexpr ComputedParts kHost{.layer_kinds = true,
                               .biased_softmax = true,
                               .delta_net = true,
                               .latent = true};
-/// The cuda backend computes what the host does, but for latent attention.
-constexpr ComputedParts kCuda = [] {
-  ComputedParts parts = kHost;
-  parts.latent = false;
-  return parts;
-}();
+/// The cuda backend computes what the host does.
+constexpr ComputedParts kCuda = kHost;
 
 struct Part {
   bool missing;

@@ -131,7 +131,9 @@ class UncalibratedParts {
       const std::string name = backward ? "attention backward" : "attention forward";
       BasisNumber* number = part(work, name, name);
       if (number == nullptr) continue;
-      const Fact rate = attention_rate(profile_, work.attention.front());
+      const AttentionWork& first = work.attention.front();
+      const bool tiled = first.tiled && profile_.device == DeviceKind::cuda;
+      const Fact rate = tiled ? scaled_for_experts(profile_) : attention_rate(profile_, first);
       number->value = work.flops().count() / number->time;
       number->unit = BasisUnit::flops_per_second;
       number->origin = origin_on_device(profile_, rate);

@@ -86,6 +86,28 @@ CudaFp8Workspace fp8_workspace(const Job& job, WorkspaceOffsets& offsets) {
   return space;
 }
 
+/// Scratch of latent attention, of which gradients of projections lie from `heads` on.
+CudaLatentWorkspace latent_workspace(const Job& job, Bytes heads, WorkspaceOffsets& offsets) {
+  if (!job.model.latent) return {};
+  const ModelShape& shape = job.model;
+  const LatentAttention& latent = *shape.latent;
+  const std::int64_t tokens = job.micro_tokens();
+  const std::int64_t narrow = std::max(latent.rank, latent.query_rank.value_or(0));
+  const std::int64_t query = shape.heads * shape.head_dim;
+  CudaLatentWorkspace space{};
+  space.normed = offsets.take_bf16(tokens * narrow);
+  space.d_normed = offsets.take_bf16(tokens * narrow);
+  space.rstd = offsets.take(Bytes(4 * tokens));
+  space.output = offsets.take_bf16(latent.value == shape.head_dim ? 0 : tokens * query);
+  WorkspaceOffsets gradients;
+  gradients.rewind(heads);
+  space.d_query = gradients.take_bf16(tokens * query);
+  space.d_shared_key = gradients.take_bf16(tokens * latent.rotated);
+  space.d_key_value = gradients.take_bf16(tokens * shape.heads * (latent.plain + latent.value));
+  offsets.rewind(std::max(offsets.end(), gradients.end()));
+  return space;
+}
+
 }  // namespace
 
 AttentionShape attention_shape(const Job& job) {
@@ -139,11 +161,13 @@ CudaWorkspace cuda_workspace(const Job& job) {
   space.d_normed = offsets.take_bf16(tokens * shape.hidden);
   space.rstd = offsets.take(Bytes(4 * tokens));
   const std::int64_t delta_widest = shape.delta_net ? delta_row(*shape.delta_net) : 0;
-  const std::int64_t widest = std::max({qkv, 2 * widest_mlp, shape.hidden, delta_widest});
+  const LatentAttention latent = shape.latent.value_or(LatentAttention{});
+  const std::int64_t widest = std::max({qkv, 2 * widest_mlp, shape.hidden, delta_widest,
+                                        latent.rank, latent.query_rank.value_or(0)});
   space.partials = offsets.take(Bytes(4 * std::min(kPartialSums, 64 * tokens) * widest));
   space.gemm = offsets.take(kGemmWorkspace);
   const bool changes_branches = shape.norms.after_attention || shape.norms.after_mlp ||
-                                shape.scales.residual != 1 || shape.attention_gate;
+                                shape.scales.residual != 1 || shape.attention_gate || shape.latent;
   space.branch = offsets.take_bf16(changes_branches ? tokens * shape.hidden : 0);
   space.fp8 = fp8_workspace(job, offsets);
   const Bytes shared = offsets.end();
@@ -155,6 +179,7 @@ CudaWorkspace cuda_workspace(const Job& job) {
   Bytes end = offsets.end();
   offsets.rewind(shared);
   space.rotated = offsets.take_bf16(tokens * qkv);
+  space.latent = latent_workspace(job, space.rotated, offsets);
   space.d_qkv = offsets.take_bf16(tokens * qkv);
   space.d_attention = offsets.take_bf16(tokens * query);
   const bool documents = job.attention == AttentionSpan::document;

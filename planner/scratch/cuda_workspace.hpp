@@ -46,6 +46,21 @@ struct CudaFp8Workspace {
   Bytes d_across, d_across_scales;  ///< That gradient, transposed.
 };
 
+/// Byte offsets of a CUDA task's scratch for latent attention; all empty without it. "Heads" are
+/// those of queries, and "narrow" is the wider of the projections that have norms behind them.
+struct CudaLatentWorkspace {
+  Bytes normed;    ///< Offset of [tokens, narrow]: norm of a narrow projection.
+  Bytes d_normed;  ///< Offset of [tokens, narrow]: gradient of the norm, then of the projection.
+  Bytes rstd;      ///< Offset of fp32 [tokens]: reciprocal RMS of each token in that norm.
+  /// Offset of [tokens, heads * head_dim]: attention's output before elements that values do not
+  /// have are left out; empty where heads of values are as wide as those of queries.
+  Bytes output;
+  /// Offsets of gradients of projections, in the place of CudaWorkspace::rotated:
+  /// [tokens, heads * head_dim], [tokens, rotated], and keys and values [tokens, heads (plain +
+  /// value)].
+  Bytes d_query, d_shared_key, d_key_value;
+};
+
 /// Byte offsets of a CUDA task's scratch, each a multiple of 256; elements are bf16 unless said.
 /// "Tokens" are those of a micro-batch, "chunk tokens" those of a loss chunk, "MLP tokens" those
 /// that an MLP computes at one time. The regions of the MLP and of attention overlap: no kernel
@@ -57,8 +72,8 @@ struct CudaWorkspace {
   Bytes partials;  ///< Offset of fp32 partial sums of columns over tokens, added in a fixed order.
   Bytes gemm;      ///< Offset of the scratch of matrix products, kGemmWorkspace bytes.
   /// Offset of [tokens, hidden]: gradient of a sublayer's output, where a norm or a factor stands
-  /// between that and the residual stream, or part of the gradient of a norm's output; empty where
-  /// neither is needed.
+  /// between that and the residual stream, or part of the gradient of a norm's output, which is of
+  /// several products; empty where neither is needed.
   Bytes branch;
   /// Offset of [MLP tokens, 2 intermediate]: gate and up where the MLP is computed in chunks;
   /// otherwise they are in the record.
@@ -70,6 +85,7 @@ struct CudaWorkspace {
   CudaFp8Workspace fp8;
   /// Offset of [tokens, (heads + 2 kv_heads) head_dim]: q and k after norm and RoPE, and v.
   Bytes rotated;
+  CudaLatentWorkspace latent;
   Bytes d_qkv;  ///< Offset of [tokens, (heads + 2 kv_heads) head_dim]: gradients of q, k and v.
   Bytes d_attention;  ///< Offset of [tokens, heads * head_dim]: gradient of the attention output.
   /// Offset of int32 [tokens]: position at which each token's document begins; empty where

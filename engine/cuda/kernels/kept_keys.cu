@@ -39,8 +39,8 @@ struct LaneVector {
 
 struct KeptSizes {
   std::int64_t first, window;
-  int heads, group, head_dim;
-  std::int64_t q_stride, kv_stride;
+  int heads, group, head_dim, value_dim;
+  std::int64_t q_stride, key_stride, value_stride;
   float scale, softcap;
   const std::uint16_t* sinks;
 };
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(kThreads)
   const int head = static_cast<int>(blockIdx.y);
   const std::int64_t query = sizes.first + blockIdx.x;
   const std::int64_t low = max(std::int64_t{0}, query + 1 - sizes.window);
-  const std::int64_t column = static_cast<std::int64_t>(head / sizes.group) * sizes.head_dim;
+  const std::int64_t kv_head = head / sizes.group;
   const std::uint16_t* q_row =
       q + blockIdx.x * sizes.q_stride + static_cast<std::int64_t>(head) * sizes.head_dim;
   const auto mine = LaneVector<kPairs>::load(q_row, lane, sizes.head_dim);
@@ -87,8 +87,8 @@ __global__ void __launch_bounds__(kThreads)
     for (int i = 0; i < kKeysAhead; ++i) {
       // Lanes stay together: for a key beyond the query's own, that one is read and left out.
       const std::int64_t key = min(begin + i, query);
-      const auto row =
-          LaneVector<kPairs>::load(keys + key * sizes.kv_stride + column, lane, sizes.head_dim);
+      const auto row = LaneVector<kPairs>::load(
+          keys + key * sizes.key_stride + kv_head * sizes.head_dim, lane, sizes.head_dim);
       float score = sizes.scale * mine.dot(row);
       if (sizes.softcap != 0) score = sizes.softcap * tanhf(score / sizes.softcap);
       scores[i] = begin + i <= query ? score : -INFINITY;
@@ -100,8 +100,8 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int i = 0; i < kKeysAhead; ++i) {
       const std::int64_t key = min(begin + i, query);
-      const auto row =
-          LaneVector<kPairs>::load(values + key * sizes.kv_stride + column, lane, sizes.head_dim);
+      const auto row = LaneVector<kPairs>::load(
+          values + key * sizes.value_stride + kv_head * sizes.value_dim, lane, sizes.value_dim);
       const float weight = expf(scores[i] - running.most);
       running.weights += weight;
 #pragma unroll
@@ -130,8 +130,8 @@ __global__ void __launch_bounds__(kThreads)
     total += expf(fminf(low_half(sizes.sinks[head]) - most, 80.0f));
   }
   std::uint16_t* to =
-      out + (static_cast<std::int64_t>(blockIdx.x) * sizes.heads + head) * sizes.head_dim;
-  for (int at = 2 * static_cast<int>(threadIdx.x); at < sizes.head_dim; at += 2 * kThreads) {
+      out + (static_cast<std::int64_t>(blockIdx.x) * sizes.heads + head) * sizes.value_dim;
+  for (int at = 2 * static_cast<int>(threadIdx.x); at < sizes.value_dim; at += 2 * kThreads) {
     float low_sum = 0, high_sum = 0;
     for (int w = 0; w < kWarps; ++w) {
       const float factor = expf(mosts[w] - most);
@@ -171,14 +171,19 @@ void attend_kept(CUstream_st* stream, const KeptKeysShape& shape, const std::uin
         "heads of queries share heads of keys evenly");
   check(shape.head_dim % 2 == 0 && shape.head_dim > 0 && shape.head_dim <= 512,
         "the head dimension is even and at most 512");
+  const std::int64_t value_dim = shape.value_dim.value_or(shape.head_dim);
+  check(value_dim % 2 == 0 && value_dim > 0 && value_dim <= shape.head_dim,
+        "a head of values has an even number of elements, no more than one of keys");
   const KeptSizes sizes{
       .first = shape.first,
       .window = shape.window.value_or(shape.first + shape.count),
       .heads = static_cast<int>(shape.heads),
       .group = static_cast<int>(shape.heads / shape.kv_heads),
       .head_dim = static_cast<int>(shape.head_dim),
+      .value_dim = static_cast<int>(value_dim),
       .q_stride = q_stride,
-      .kv_stride = shape.kv_heads * shape.head_dim,
+      .key_stride = shape.kv_heads * shape.head_dim,
+      .value_stride = shape.kv_heads * value_dim,
       .scale = shape.scale.value_or(1.0F / std::sqrt(static_cast<float>(shape.head_dim))),
       .softcap = shape.softcap,
       .sinks = shape.sinks};

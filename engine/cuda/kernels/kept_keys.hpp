@@ -15,6 +15,9 @@ struct KeptKeysShape {
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;  ///< Number of elements of a head; even, at most 512.
+  /// Number of elements of a head of values and of the result, even and at most head_dim; none for
+  /// head_dim.
+  std::optional<std::int64_t> value_dim = std::nullopt;
   /// Number of keys visible to a query, itself included; none for all.
   std::optional<std::int64_t> window = std::nullopt;
   /// Factor of scores; none for 1 / sqrt(head_dim).
@@ -26,8 +29,8 @@ struct KeptKeysShape {
 
 /// Attention of a sequence's next tokens over its kept keys and values: out[i] = softmax(scale q[i]
 /// keys^T | sink) values over the keys up to token first + i, by a running softmax in fp32. q: bf16
-/// rows of `q_stride` elements; keys and values: bf16 [first + count, kv_heads * head_dim]; out:
-/// bf16 [count, heads * head_dim].
+/// rows of `q_stride` elements; keys: bf16 [first + count, kv_heads * head_dim]; values: bf16
+/// [first + count, kv_heads * value_dim]; out: bf16 [count, heads * value_dim].
 void attend_kept(CUstream_st* stream, const KeptKeysShape& shape, const std::uint16_t* q,
                  std::int64_t q_stride, const std::uint16_t* keys, const std::uint16_t* values,
                  std::uint16_t* out);

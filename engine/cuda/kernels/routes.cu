@@ -49,14 +49,14 @@ __device__ int choose(Logits& logits, const RouteShape& shape, int lane) {
   return mine;
 }
 
-/// Sum of the two largest values of a group of `size` experts, of which one value counts alone.
-__device__ float group_value(const float* values, int size) {
+/// Largest of a group's `size` values, or the sum of its two largest, of which one counts alone.
+__device__ float group_value(const float* values, int size, planner::GroupScore score) {
   float best = -INFINITY, second = -INFINITY;
   for (int i = 0; i < size; ++i) {
     second = fmaxf(second, fminf(best, values[i]));
     best = fmaxf(best, values[i]);
   }
-  return size > 1 ? best + second : best;
+  return score == planner::GroupScore::two_best && size > 1 ? best + second : best;
 }
 
 /// Takes experts out of the choice whose group is not among the best; `values` is the warp's own
@@ -70,7 +70,8 @@ __device__ void leave_groups(Logits& choices, const RouteShape& shape, int lane,
     if (expert < experts) values[expert] = choices.value[j];
   }
   __syncwarp();
-  const float mine = lane < groups ? group_value(values + lane * size, size) : -INFINITY;
+  const float mine =
+      lane < groups ? group_value(values + lane * size, size, shape.group_score) : -INFINITY;
   int better_groups = 0;
   for (int other = 0; other < groups; ++other) {
     const float rival = __shfl_sync(kAllLanes, mine, other);

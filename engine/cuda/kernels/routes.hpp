@@ -26,6 +26,7 @@ struct RouteShape {
   planner::RouterScore score = planner::RouterScore::softmax;
   /// Equal groups of experts, at most kMostGroups, and those that a token may choose from.
   std::int64_t groups = 1, active_groups = 1;
+  planner::GroupScore group_score = planner::GroupScore::two_best;
   float scaling = 1;  ///< Factor of shares.
   /// Biases of the choice of experts, bf16 [E], which are no part of shares; null for none.
   const std::uint16_t* correction = nullptr;

@@ -3,7 +3,7 @@
 #include "engine/cuda/kernels/attention_gate.hpp"
 #include "engine/cuda/kernels/documents.hpp"
 #include "engine/cuda/kernels/sinks.hpp"
-#include "engine/cuda/layers/templates.hpp"
+#include "engine/cuda/layers/latent_half.hpp"
 #include "engine/cuda/layers/views.hpp"
 
 namespace sluice::engine {
@@ -25,6 +25,9 @@ CudaTemplates::Documents CudaTemplates::find_documents(cudaStream_t stream,
 void CudaTemplates::project_qkv(cudaStream_t stream, const std::uint16_t* weights,
                                 const CudaRecord& record, Span span, std::byte* workspace) {
   const CudaLayer& layer = layer_of(record);
+  if (layer.is_latent()) {
+    return LatentHalf(*this, stream, weights, record, workspace).project(span.count);
+  }
   const BlockSlots& slots = layer.slots;
   const std::uint16_t* normed = normalize(
       stream, norm_input(weights, slots.norm_before_attention, bf16(record.input), span.count),
@@ -54,9 +57,11 @@ void CudaTemplates::attend(cudaStream_t stream, const std::uint16_t* weights,
   project_qkv(stream, weights, record, all_tokens(), workspace);
   rotate(stream, weights, record, all_tokens(), documents.starts, rotated);
   std::byte* attention = record.at(layer.layout.attention);
+  std::byte* output = layer.widens_values() ? workspace + space_.latent.output.count() : attention;
   float* lse = fp32(record.at(layer.layout.lse));
-  layer.attention->forward(stream, q, q + query_, q + query_ + key_, attention, lse,
+  layer.attention->forward(stream, q, q + query_, q + query_ + key_, output, lse,
                            workspace + space_.attention.count(), documents.first_keys);
+  if (layer.widens_values()) LatentHalf(*this, stream, weights, record, workspace).narrow_output();
   if (!layer.slots.sinks.exists()) return;
   cuda::join_sinks(stream,
                    {.sequences = job_.micro_batch,

@@ -4,7 +4,7 @@
 #include "engine/cuda/kernels/gradient.hpp"
 #include "engine/cuda/kernels/residual.hpp"
 #include "engine/cuda/kernels/sinks.hpp"
-#include "engine/cuda/layers/templates.hpp"
+#include "engine/cuda/layers/latent_half.hpp"
 #include "engine/cuda/layers/views.hpp"
 
 namespace sluice::engine {
@@ -29,8 +29,9 @@ void CudaTemplates::backward_out(cudaStream_t stream, const std::uint16_t* weigh
                                  const std::uint16_t* d_stream, std::byte* workspace) {
   const CudaLayer& layer = layer_of(record);
   const BlockSlots& slots = layer.slots;
-  const CudaGemm::Size size{tokens_, query_, hidden_};
-  std::uint16_t* d_attention = bf16(workspace + space_.d_attention.count());
+  const CudaGemm::Size size{tokens_, slots.o.weight.cols, hidden_};
+  std::uint16_t* d_attention =
+      bf16(workspace + (layer.widens_values() ? space_.d_qkv : space_.d_attention).count());
   const NormInput output = norm_input(weights, slots.norm_after_attention,
                                       bf16(record.at(layout_.attention_output)), tokens_);
   const std::uint16_t* d = branch_gradient(stream, output, slots.norm_after_attention, d_stream,
@@ -52,6 +53,9 @@ void CudaTemplates::backward_out(cudaStream_t stream, const std::uint16_t* weigh
 void CudaTemplates::backward_qkv(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
                                  cuda::Into into, const CudaRecord& record, std::uint16_t* d_stream,
                                  std::byte* workspace) {
+  if (layer_of(record).is_latent()) {
+    return LatentHalf(*this, stream, weights, record, workspace).backward(gradient, into, d_stream);
+  }
   const BlockSlots& slots = layer_of(record).slots;
   const bool first = into == cuda::Into::overwrite;
   std::byte* gemm = workspace + space_.gemm.count();
@@ -86,10 +90,14 @@ void CudaTemplates::backward_attention(cudaStream_t stream, const std::uint16_t*
   }
   const std::uint16_t* rotated = bf16(workspace + space_.rotated.count());
   std::uint16_t* d_qkv = bf16(workspace + space_.d_qkv.count());
-  const std::uint16_t* d_attention = bf16(workspace + space_.d_attention.count());
-  const std::uint16_t* attention = bf16(record.at(layer.layout.attention));
   const float* lse = fp32(record.at(layer.layout.lse));
   backward_out(stream, weights, gradient, into, record, d_stream, workspace);
+  const std::uint16_t* d_attention = bf16(workspace + space_.d_attention.count());
+  const std::uint16_t* attention = bf16(record.at(layer.layout.attention));
+  if (layer.widens_values()) {
+    LatentHalf(*this, stream, weights, record, workspace).widen_output();
+    attention = bf16(workspace + space_.latent.output.count());
+  }
   if (const Slot& sinks = layer.slots.sinks; sinks.exists()) {
     cuda::sinks_backward(stream,
                          {.sequences = job_.micro_batch,

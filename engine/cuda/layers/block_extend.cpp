@@ -34,9 +34,19 @@ void CudaTemplates::extend(cudaStream_t stream, const std::uint16_t* weights,
   const std::uint16_t* rotated = bf16(workspace + space_.rotated.count());
   project_qkv(stream, weights, record, span, workspace);
   rotate(stream, weights, record, span, nullptr, workspace + space_.rotated.count());
+  const std::int64_t value_dim =
+      layer.is_latent() ? layer.shape.latent->value : job_.model.head_dim;
+  const std::int64_t values_row = job_.model.kv_heads * value_dim;
   std::uint16_t* values = kept.data + job_.seq_len * key_;
   pack_rows(stream, rotated + query_, qkv_, key_, kept.count, kept.data + kept.first * key_);
-  pack_rows(stream, rotated + query_ + key_, qkv_, key_, kept.count, values + kept.first * key_);
+  std::uint16_t* new_values = values + kept.first * values_row;
+  if (layer.widens_values()) {
+    const std::int64_t row = layer.slots.k.weight.rows + layer.slots.v.weight.rows;
+    pack_rows(stream, bf16(record.at(layer.layout.k)) + layer.slots.k.weight.rows, row, values_row,
+              kept.count, new_values);
+  } else {
+    pack_rows(stream, rotated + query_ + key_, qkv_, key_, kept.count, new_values);
+  }
   cuda::attend_kept(
       stream,
       {.first = kept.first,
@@ -44,6 +54,7 @@ void CudaTemplates::extend(cudaStream_t stream, const std::uint16_t* weights,
        .heads = job_.model.heads,
        .kv_heads = job_.model.kv_heads,
        .head_dim = job_.model.head_dim,
+       .value_dim = value_dim,
        .window = layer.shape.kinds.front().window,
        .scale = static_cast<float>(planner::attention_scale(layer.shape)),
        .softcap = static_cast<float>(layer.shape.scales.attention_softcap.value_or(0)),

@@ -53,6 +53,7 @@ cuda::RouteShape CudaTemplates::route_shape(const CudaLayer& layer, const std::u
           .score = experts.score,
           .groups = experts.groups,
           .active_groups = experts.active_groups,
+          .group_score = experts.group_score,
           .scaling = static_cast<float>(experts.scaling),
           .correction = vector_of(weights, layer.slots.experts.correction_bias)};
 }

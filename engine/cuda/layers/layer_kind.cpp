@@ -1,7 +1,6 @@
 #include "engine/cuda/layers/layer_kind.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "sim/error.hpp"
 
@@ -18,26 +17,6 @@ bool stands_alone(TensorRole role) {
 }
 
 }  // namespace
-
-bool CudaLayer::turns_generally(std::int64_t seq_len) const {
-  const std::int64_t parts = shape.head_dim / 16;
-  const bool whole = 2 * pairs == shape.head_dim && shape.head_dim % 16 == 0;
-  switch (shape.head_norm) {
-    case planner::HeadNorm::full_width:
-    case planner::HeadNorm::per_head_weightless:
-      return true;
-    case planner::HeadNorm::per_head:
-      if (shape.norms.one_plus_weight || parts > 32 ||
-          !std::has_single_bit(static_cast<std::uint64_t>(parts))) {
-        return true;
-      }
-      break;
-    case planner::HeadNorm::none:
-      break;
-  }
-  const planner::Scales& scales = shape.scales;
-  return !whole || (scales.query_growth != 0 && seq_len > scales.query_growth_from);
-}
 
 std::vector<UnwrittenRange> unwritten_ranges(const planner::ModelShape& uniform) {
   const planner::UnitTensors unit = planner::unit_tensors(uniform, 1);

@@ -10,6 +10,7 @@
 #include "engine/cuda/kernels/rope.hpp"
 #include "engine/host/unit_slots.hpp"
 #include "planner/graph/record.hpp"
+#include "planner/models/rotary_form.hpp"
 #include "planner/models/shape.hpp"
 
 namespace sluice::engine {
@@ -34,12 +35,20 @@ struct CudaLayer {
 
   [[nodiscard]] bool gated() const { return planner::has_gate(shape.activation); }
   [[nodiscard]] bool is_delta_net() const { return slots.delta.exist(); }
+  [[nodiscard]] bool is_latent() const { return slots.latent.exist(); }
+  /// Whether attention is computed with wider heads of values than the model has, for they must be
+  /// as wide as those of queries.
+  [[nodiscard]] bool widens_values() const {
+    return is_latent() && shape.latent->value < shape.head_dim;
+  }
   /// Elements of a token's row of gate and up of a dense MLP.
   [[nodiscard]] std::int64_t expanded() const { return (gated() ? 2 : 1) * shape.intermediate; }
   /// The projection with which rows of gate and up begin.
   [[nodiscard]] const Projection& expansion() const { return gated() ? slots.gate : slots.up; }
   /// Whether norms and rotation need their general form (engine/cuda/kernels/rotary.hpp).
-  [[nodiscard]] bool turns_generally(std::int64_t seq_len) const;
+  [[nodiscard]] bool turns_generally(std::int64_t seq_len) const {
+    return planner::turns_generally(shape, seq_len);
+  }
 };
 
 /// Ranges of the block's gradient that kernels leave; those that they must not leave are refused by

@@ -2,7 +2,7 @@
 // heads or in the general form.
 #include "engine/cuda/kernels/rope.hpp"
 #include "engine/cuda/kernels/rotary.hpp"
-#include "engine/cuda/layers/templates.hpp"
+#include "engine/cuda/layers/latent_half.hpp"
 #include "engine/cuda/layers/views.hpp"
 #include "engine/cuda/runtime/check.hpp"
 
@@ -36,8 +36,11 @@ cuda::RopeTables from_position(const CudaLayer& layer, std::int64_t first) {
 
 void CudaTemplates::rotate(cudaStream_t stream, const std::uint16_t* weights,
                            const CudaRecord& record, Span span, const std::int32_t* starts,
-                           std::byte* rotated) const {
+                           std::byte* rotated) {
   const CudaLayer& layer = layer_of(record);
+  if (layer.is_latent()) {
+    return LatentHalf(*this, stream, weights, record, nullptr).rotate(span, starts, bf16(rotated));
+  }
   const std::uint16_t* raw = bf16(record.at(layer.layout.q));
   std::uint16_t* turned = bf16(rotated);
   const cuda::HeadNorms norms = norms_of(layer, weights);
@@ -63,8 +66,11 @@ void CudaTemplates::rotate(cudaStream_t stream, const std::uint16_t* weights,
 
 void CudaTemplates::rotate_backward(cudaStream_t stream, const std::uint16_t* weights,
                                     float* gradient, cuda::Into into, const CudaRecord& record,
-                                    const std::int32_t* starts, std::byte* workspace) const {
+                                    const std::int32_t* starts, std::byte* workspace) {
   const CudaLayer& layer = layer_of(record);
+  if (layer.is_latent()) {
+    return LatentHalf(*this, stream, weights, record, workspace).rotate_backward(starts);
+  }
   const std::uint16_t* raw = bf16(record.at(layer.layout.q));
   std::uint16_t* d_qkv = bf16(workspace + space_.d_qkv.count());
   cuda::HeadNorms norms;

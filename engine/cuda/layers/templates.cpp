@@ -42,6 +42,7 @@ void CudaTemplates::require_computable(const planner::Job& job) {
   }
   require_computable_experts(job.model);
   require_computable_delta_net(job.model);
+  require_computable_latent(job.model);
   require_whole_tensors(job.model);
 }
 
@@ -61,6 +62,32 @@ void CudaTemplates::require_computable_delta_net(const planner::ModelShape& shap
         "model.linear_num_value_heads: the cuda backend needs a multiple of 4, and the model has " +
         std::to_string(net.value_heads) + ": use --backend host");
   }
+}
+
+void CudaTemplates::require_computable_latent(const planner::ModelShape& shape) {
+  if (!shape.latent) return;
+  const planner::LatentAttention& latent = *shape.latent;
+  const auto require = [](bool holds, const char* field, const std::string& reason) {
+    if (holds) return;
+    throw BadRequest(std::string("model.") + field + ": the cuda backend computes " + reason +
+                     ": use --backend host");
+  };
+  const std::int64_t narrow = std::max(latent.rank, latent.query_rank.value_or(0));
+  require(narrow <= cuda::kMostNormWidth, narrow == latent.rank ? "kv_lora_rank" : "q_lora_rank",
+          "norms of up to " + std::to_string(cuda::kMostNormWidth) +
+              " elements, and the model has one of " + std::to_string(narrow));
+  const auto multiple = [](std::int64_t step, std::int64_t size) {
+    return "multiples of " + std::to_string(step) + ", and the model has " + std::to_string(size);
+  };
+  require(latent.rotated % (2 * cuda::kVector) == 0, "qk_rope_head_dim",
+          multiple(2 * cuda::kVector, latent.rotated));
+  require(latent.plain % cuda::kVector == 0, "qk_nope_head_dim",
+          multiple(cuda::kVector, latent.plain));
+  require(latent.value % cuda::kVector == 0, "v_head_dim", multiple(cuda::kVector, latent.value));
+  require(latent.value <= shape.head_dim, "v_head_dim",
+          "heads of values that are no wider than those of queries (" +
+              std::to_string(shape.head_dim) + "), and the model's have " +
+              std::to_string(latent.value));
 }
 
 /// RoPE tables on the device, one behind the other: the only memory outside the arenas besides the
@@ -177,8 +204,10 @@ void CudaTemplates::check_layer(const CudaLayer& layer) const {
   const auto follows = [](const Slot& one, const Slot& other) {
     return !one.exists() || other.offset == one.offset + one.size();
   };
-  check(follows(slots.q.weight, slots.k.weight) && follows(slots.k.weight, slots.v.weight) &&
-            follows(slots.q.bias, slots.k.bias) && follows(slots.k.bias, slots.v.bias) &&
+  const bool apart = slots.latent.exist();  // Queries have a product of their own.
+  check((apart || follows(slots.q.weight, slots.k.weight)) &&
+            follows(slots.k.weight, slots.v.weight) &&
+            (apart || follows(slots.q.bias, slots.k.bias)) && follows(slots.k.bias, slots.v.bias) &&
             follows(slots.gate.weight, slots.up.weight) &&
             follows(slots.gate.bias, slots.up.bias) &&
             follows(slots.experts.gate.weight, slots.experts.up.weight) &&
@@ -195,11 +224,13 @@ void CudaTemplates::check_layer(const CudaLayer& layer) const {
       layer.turns_generally(job_.seq_len)
           ? cuda::rotary_backward_workspace({.heads = heads, .norm = layer.shape.head_norm})
           : cuda::rope_backward_workspace(heads);
-  check(std::max({cuda::norm_backward_workspace(tokens_, hidden_), turning,
+  const std::int64_t narrow =
+      std::max({hidden_, slots.latent.query_norm.cols, slots.latent.key_norm.cols});
+  check(std::max({cuda::norm_backward_workspace(tokens_, narrow), turning,
                   cuda::sinks_workspace(
                       {job_.micro_batch, job_.seq_len, job_.model.heads, job_.model.head_dim}),
                   cuda::column_sum_workspace(
-                      tokens_, std::max({qkv_, wide, hidden_, planner::router_row(experts)}))}) <=
+                      tokens_, std::max({qkv_, wide, narrow, planner::router_row(experts)}))}) <=
             space_.gemm - space_.partials,
         "partial sums are within their bound");
 }
@@ -223,6 +254,7 @@ std::string CudaTemplates::numerics() const {
   return gemm_.numerics(gemm_keys(job_)) + ", cudnn " + std::to_string(cudnn_.version()) +
          ", attention " + (attention.empty() ? "over kept keys" : attention) + ", kernels 1" +
          (job_.model.experts ? ", experts 1" : "") + (job_.model.delta_net ? ", delta net 1" : "") +
+         (job_.model.latent ? ", latent 1" : "")
          (job_.optimizer.kind == planner::OptimizerKind::muon ? ", muon 1" : "");
 }
 

@@ -21,6 +21,7 @@
 #include "engine/cuda/kernels/quantize.hpp"
 #include "engine/cuda/kernels/rope.hpp"
 #include "engine/cuda/kernels/routes.hpp"
+#include "engine/cuda/layers/block_memory.hpp"
 #include "engine/cuda/layers/fp8_weights.hpp"
 #include "engine/cuda/layers/layer_kind.hpp"
 #include "engine/cuda/products/gemm.hpp"
@@ -30,35 +31,6 @@
 #include "planner/scratch/cuda_workspace.hpp"
 
 namespace sluice::engine {
-
-/// Where the activation record of a block lies on the device; offsets within it are those of
-/// planner::BlockRecord. The input is at `input`; of all else the first `kept` bytes of the record
-/// are in place at `record`, those behind them from `full` on. Rows [q k v] of raw projections are
-/// packed from q on up to k_rstd, rows [gate up] from gate on to the end.
-struct CudaRecord {
-  std::byte* input = nullptr;
-  /// Address of the record's byte 0, even if the input, which begins there, is elsewhere.
-  std::byte* record = nullptr;
-  std::byte* full = nullptr;
-  Bytes kept{0};
-  /// The micro-batch's input tokens, int32 [T], negative where documents begin; null unless
-  /// attention stays within documents.
-  const std::int32_t* documents = nullptr;
-  /// Number of the block, from 0, which decides the kind of its layer.
-  std::int64_t layer = 0;
-  [[nodiscard]] std::byte* at(Bytes offset) const {
-    if (offset == Bytes(0)) return input;
-    return offset < kept ? record + offset.count() : full + (offset - kept).count();
-  }
-};
-
-/// Device memory of one block and sequence that later tokens need: keys and values, or the state of
-/// a gated delta net (planner::kept_bytes).
-struct CudaKeptKeys {
-  std::uint16_t* data;  ///< Rotated keys, then values: [seq_len, kv_heads * head_dim] each.
-  std::int64_t first;   ///< Number of the sequence's tokens whose keys and values are kept already.
-  std::int64_t count;   ///< Number of tokens that this call adds, at least one.
-};
 
 /// What the head reads and writes in one micro-batch; fields without a comment are those of
 /// LossArguments in engine/host/templates.hpp.
@@ -91,6 +63,7 @@ class CudaTemplates {
   static void require_computable(const planner::Job& job);
   static void require_computable_experts(const planner::ModelShape& shape);
   static void require_computable_delta_net(const planner::ModelShape& shape);
+  static void require_computable_latent(const planner::ModelShape& shape);
 
   /// Forward pass of the embedding: output [count, hidden] = its row for each of `count` tokens
   /// (~id where a document begins).
@@ -343,12 +316,15 @@ class CudaTemplates {
                       cuda::Into into, const CudaRecord& record, std::uint16_t* d_stream,
                       std::byte* workspace);
 
+  /// What latent attention computes otherwise, defined in engine/cuda/layers/latent_half.hpp.
+  class LatentHalf;
+
   // Defined in engine/cuda/layers/rotation.cpp.
   void rotate(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
-              Span span, const std::int32_t* starts, std::byte* rotated) const;
+              Span span, const std::int32_t* starts, std::byte* rotated);
   void rotate_backward(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
                        cuda::Into into, const CudaRecord& record, const std::int32_t* starts,
-                       std::byte* workspace) const;
+                       std::byte* workspace);
 
   // Defined in engine/cuda/layers/mlp.cpp.
   /// Tokens that the MLP computes at one time (Job::mlp_chunk), and where their values lie.

@@ -83,6 +83,21 @@ Bytes output_element(GemmProduct product) {
 
 namespace {
 
+/// Adds the products that make queries, keys and values of latent attention: of the token, and of
+/// narrow projections, of which keys and values are made together.
+void add_latent(std::int64_t tokens, const BlockSlots& slots, std::set<GemmKey>& keys) {
+  const auto add = [&](const Projection& projection, std::int64_t more = 0) {
+    add_products({tokens, projection.weight.cols, projection.weight.rows + more,
+                  projection.bias.exists(), false},
+                 keys);
+  };
+  if (slots.latent.query.weight.exists()) add(slots.latent.query);
+  add(slots.q);
+  add(slots.latent.key);
+  add(slots.latent.shared);
+  add(slots.k, slots.v.weight.rows);
+}
+
 /// Adds the products of a block of `uniform`, a model whose layers are of one kind: q, k and v
 /// together, with all other projections of a gated delta net, o onto the residual stream, gate and
 /// up together, down onto the residual stream. What a norm or a factor stands behind joins the
@@ -98,6 +113,8 @@ void add_block(const planner::Job& job, const planner::ModelShape& uniform, std:
   const auto joins = [&](const Slot& norm) { return !norm.exists() && !scales; };
   if (slots.delta.exist()) {
     add_products({tokens, hidden, planner::delta_row(*uniform.delta_net), false, false}, keys);
+  } else if (slots.latent.exist()) {
+    add_latent(tokens, slots, keys);
   } else {
     add_products({tokens, hidden, qkv, slots.q.bias.exists(), false, fp8}, keys);
     if (uniform.attention_gate) add_products({tokens, hidden, query, false, false}, keys);

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
 #include "planner/costs/cost.hpp"
+#include "planner/costs/cost_model.hpp"
+#include "planner/costs/rotary_work.hpp"
+#include "planner/costs/tiled_work.hpp"
 #include "tests/planner/step_jobs.hpp"
 
 namespace sluice::planner {
@@ -34,6 +37,60 @@ TEST(Work, CausalAttentionCountsVisiblePairsOnly) {
   EXPECT_EQ(flops(work).count(), 3 * 2 * 10 * 10.0 * 8);
   work.window = 2;  // 1 + 2 + 2 + 2 = 7 keys
   EXPECT_EQ(flops(work).count(), 3 * 2 * 7 * 10.0 * 8);
+}
+
+TEST(Work, TiledAttentionComputesWholeTilesThatHoldAVisibleScore) {
+  // Two rows of tiles of 128 queries: one tile, and two. Two heads.
+  AttentionWork work{.sequences = 1, .length = 256, .heads = 2, .kv_heads = 1, .head_dim = 256};
+  const double tile = 128.0 * 128;
+  EXPECT_EQ(tiled_work(work).products.count(), 2 * 2 * 256.0 * 6 * tile);
+  EXPECT_EQ(tiled_work(work).scores, Bytes(12 * 6 * 128 * 128));
+  work.window = 1;  // A tile a row.
+  EXPECT_EQ(tiled_work(work).products.count(), 2 * 2 * 256.0 * 4 * tile);
+  work.backward = true;
+  EXPECT_EQ(tiled_work(work).products.count(), 5 * 2 * 256.0 * 4 * tile);
+  EXPECT_EQ(tiled_work(work).scores, Bytes(26 * 4 * 128 * 128));
+}
+
+TEST(Work, AttentionOfWideHeadsTakesTheTimeOfTilesOnACudaDeviceAlone) {
+  Job job = tiny_job();
+  job.compute = ComputeType::bf16;
+  const auto attention = [&](std::int64_t head_dim) {
+    job.model.head_dim = head_dim;
+    return work_of(job, Pass::block_forward, 1).attention.front();
+  };
+  EXPECT_FALSE(attention(128).tiled);
+  const AttentionWork wide = attention(256);
+  EXPECT_TRUE(wide.tiled);
+  MachineProfile profile;
+  profile.peak_bf16.value = profile.attention_forward.value = 1e12;
+  profile.hbm_bandwidth.value = 1e9;
+  Work work;
+  work.attention = {wide};
+  const auto seconds = [&](DeviceKind device) {
+    profile.device = device;
+    return ProfileCostModel(profile, {}).compute(CostKey{"one"}, work).amount.count();
+  };
+  EXPECT_EQ(seconds(DeviceKind::cuda), tiled_time(profile, wide).count());
+  EXPECT_EQ(seconds(DeviceKind::host), flops(wide).count() / 1e12);
+}
+
+TEST(Work, GeneralNormsOfHeadsWaitInRoundsOfEightHeads) {
+  ModelShape shape = tiny_job().model;
+  shape.heads = 20;
+  shape.head_norm = HeadNorm::full_width;
+  // 264 tokens are a token for each block; 20 heads are three rounds, twice.
+  const Bytes whole = general_norm_traffic(shape, 16, 264);
+  EXPECT_GT(whole, Bytes(0));
+  EXPECT_EQ(general_norm_traffic(shape, 16, 265), 2 * whole);
+  shape.head_norm = HeadNorm::per_head;
+  shape.norms.one_plus_weight = true;
+  EXPECT_EQ(2 * general_norm_traffic(shape, 16, 264), whole);
+  shape.norms.one_plus_weight = false;
+  shape.head_dim = 16;
+  EXPECT_EQ(general_norm_traffic(shape, 16, 264), Bytes(0)) << "kernels for whole heads";
+  shape.head_norm = HeadNorm::none;
+  EXPECT_EQ(general_norm_traffic(shape, 16, 264), Bytes(0));
 }
 
 TEST(Work, RecomputationIsForwardLessWhatIsKept) {

@@ -61,6 +61,28 @@ const std::string kHybridMixture =
 const std::string kErnieMixture =
     std::string(R"("moe_k": 2, "moe_intermediate_size": 352, "moe_num_experts": 8)");
 
+/// Heads of 64 elements that do not turn and 32 that do; those of values are narrower.
+const std::string kLatent =
+    R"("num_key_value_heads": 4, "q_lora_rank": 96, "kv_lora_rank": 64, "qk_nope_head_dim": 64,
+       "qk_rope_head_dim": 32, "v_head_dim": 64, "n_shared_experts": 1,
+       "first_k_dense_replace": 1, "n_routed_experts": 8, "routed_scaling_factor": 1.5, )" +
+    std::string(kMixture);
+const std::string kDeepseekV2 =
+    kLatent + R"(, "topk_method": "group_limited_greedy", "n_group": 4, "topk_group": 2)";
+const std::string kDeepseekV3 = kLatent + R"(, "n_group": 4, "topk_group": 2)";
+/// Queries that are made of the token, and biases.
+const std::string kPlainQueries =
+    R"("q_lora_rank": null, "attention_bias": true, "num_key_value_heads": 4, "kv_lora_rank": 64,
+       "qk_nope_head_dim": 64, "qk_rope_head_dim": 32, "v_head_dim": 96, "n_shared_experts": 1,
+       "first_k_dense_replace": 1, "n_routed_experts": 8, )" +
+    std::string(kMixture);
+/// Heads of 192, which are computed in tiles, and narrower ones of values.
+const std::string kWideLatent =
+    R"("num_attention_heads": 2, "num_key_value_heads": 2, "q_lora_rank": 96, "kv_lora_rank": 64,
+       "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "n_shared_experts": 1,
+       "first_k_dense_replace": 1, "n_routed_experts": 8, "n_group": 4, "topk_group": 2, )" +
+    std::string(kMixture);
+
 const std::vector<SmallModel>& small_models() {
   static const std::vector<SmallModel> models = {
       {"gpt_oss", "gpt_oss", 2,
@@ -90,6 +112,11 @@ const std::vector<SmallModel>& small_models() {
       {"qwen3_5", "qwen3_5_text", 2, kHybrid.c_str()},
       {"qwen3_next", "qwen3_next", 2, kHybridMixture.c_str()},
       {"qwen3_5_moe", "qwen3_5_moe_text", 2, kHybridMixture.c_str()},
+      {"deepseek_v2", "deepseek_v2", 2, kDeepseekV2.c_str()},
+      {"deepseek_v3", "deepseek_v3", 2, kDeepseekV3.c_str()},
+      {"deepseek_v3_wide", "deepseek_v3", 2, kWideLatent.c_str()},
+      {"glm4_moe_lite", "glm4_moe_lite", 2, kLatent.c_str()},
+      {"glm4_moe_lite_plain", "glm4_moe_lite", 2, kPlainQueries.c_str()},
   };
   return models;
 }
@@ -164,6 +191,28 @@ TEST(CudaFamilyShapes, OfGatedDeltaNetsThatKernelsDoNotComputeAreRefusedByTheFie
               net.value_heads = net.key_heads = 2;
             }).find("linear_num_value_heads"),
             std::string::npos);
+}
+
+TEST(CudaFamilyShapes, OfLatentAttentionThatKernelsDoNotComputeAreRefusedByTheField) {
+  const auto refusal = [](auto change) {
+    planner::Job job = job_of(shape_of({"deepseek_v3", "deepseek_v3", 2, kDeepseekV3.c_str()}));
+    change(*job.model.latent);
+    try {
+      CudaTemplates::require_computable(job);
+    } catch (const BadRequest& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const auto names = [&](const char* field, auto change) {
+    EXPECT_NE(refusal(change).find(field), std::string::npos) << field;
+  };
+  EXPECT_EQ(refusal([](planner::LatentAttention&) {}), "");
+  names("qk_rope_head_dim", [](planner::LatentAttention& latent) { latent.rotated = 24; });
+  names("qk_nope_head_dim", [](planner::LatentAttention& latent) { latent.plain = 68; });
+  names("v_head_dim", [](planner::LatentAttention& latent) { latent.value = 68; });
+  names("v_head_dim", [](planner::LatentAttention& latent) { latent.value = 128; });
+  names("q_lora_rank", [](planner::LatentAttention& latent) { latent.query_rank = 1 << 16; });
 }
 
 class CudaBlockParts : public CudaFamilies {

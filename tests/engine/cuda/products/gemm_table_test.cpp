@@ -133,6 +133,27 @@ TEST(GemmKeys, OfAGatedDeltaNetAreAllItsProjectionsInOneAndTheOneBehind) {
   }
 }
 
+TEST(GemmKeys, OfLatentAttentionAreNarrowProjectionsAndThoseOfTheirNorms) {
+  planner::Job job = small_job();
+  job.loss_chunk = 96;
+  job.model.qkv_bias = false;
+  job.model.kv_heads = 2;
+  job.model.latent = planner::LatentAttention{
+      .query_rank = 96, .rank = 32, .plain = 40, .rotated = 24, .value = 56};
+  const std::vector<GemmKey> keys = gemm_keys(job);
+  EXPECT_EQ(keys.size(), 9U * 4);
+  // The token has 96 for queries, 32 for keys and values, 24 that heads share; of these, two heads
+  // of 64, and of 40 + 56 together; and the heads' values back to the token.
+  for (const GemmKey& key : {GemmKey{GemmProduct::forward, 96, 128, 96, false, false},
+                             GemmKey{GemmProduct::forward, 96, 128, 32, false, false},
+                             GemmKey{GemmProduct::forward, 96, 128, 24, false, false},
+                             GemmKey{GemmProduct::forward, 96, 96, 128, false, false},
+                             GemmKey{GemmProduct::forward, 96, 32, 192, false, false},
+                             GemmKey{GemmProduct::forward, 96, 112, 128, false, true}}) {
+    EXPECT_EQ(std::ranges::count(keys, key), 1) << to_string(key);
+  }
+}
+
 TEST(GemmKeys, OfAnMlpInChunksAreThoseOfAChunkAndOfTheRest) {
   planner::Job job = small_job();
   job.loss_chunk = 96;
