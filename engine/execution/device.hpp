@@ -12,6 +12,7 @@
 
 #include "engine/execution/device_queues.hpp"
 #include "engine/optimizer/adamw.hpp"
+#include "engine/ranks/members.hpp"
 #include "engine/ranks/rank_links.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "sim/units.hpp"
@@ -41,6 +42,8 @@ struct BoundTask {
   int micro_batch = 0;
   int rank = 0;   ///< Rank that runs the task.
   int ranks = 1;  ///< Number of ranks that run the task at the same time.
+  /// Ranks among which an exchange is, or whose sums are added.
+  Members members;
   /// Whether this backward task is the first of its unit in a group of micro-batches: it overwrites
   /// the group's gradient, and later ones add to it.
   bool first = false;

@@ -13,6 +13,24 @@ namespace sluice::engine {
 using planner::StepGraph;
 using planner::StepTask;
 
+namespace {
+
+Members members_of(const StepGraph& graph, planner::Among among, int rank) {
+  const auto size = static_cast<int>(graph.ranks);
+  const auto local = static_cast<int>(graph.ranks / graph.hosts);
+  switch (among) {
+    case planner::Among::host:
+      return ranks_of_host(rank, local);
+    case planner::Among::hosts:
+      return ranks_at_place(rank, local, size);
+    case planner::Among::all:
+      break;
+  }
+  return all_ranks(size);
+}
+
+}  // namespace
+
 const BoundAccess* BoundTask::find(planner::Role role) const {
   const auto found = std::find_if(accesses.begin(), accesses.end(),
                                   [role](const BoundAccess& a) { return a.role == role; });
@@ -90,6 +108,7 @@ void Program::bind(const StepGraph& graph, std::size_t i, Device& device,
   bound.micro_batch = task.micro_batch;
   bound.rank = rank_;
   bound.ranks = static_cast<int>(graph.ranks);
+  bound.members = members_of(graph, task.among, rank_);
   bound.first = task.first;
   bound.bytes = task.bytes;
   bound.first_parameter = task.first_parameter + first_of_rank(graph, task);
@@ -103,7 +122,8 @@ void Program::bind(const StepGraph& graph, std::size_t i, Device& device,
                                   : graph.layout.placements[tensor_index].offset + access.offset;
     const Bytes end = start + access.bytes;
     // The ranges of all ranks lie in every rank's tensor, because all have the same layout.
-    const Bytes behind = access.rank_stride * (graph.ranks - 1);
+    const std::int64_t ranges = planner::ranges_of(access, graph.ranks, graph.hosts);
+    const Bytes behind = access.rank_stride * (ranges - 1);
     if (tensor.arena == planner::Arena::disk) {
       if (end > graph.layout.disk_bytes) {
         throw std::logic_error("contract broken: a task leaves the disk's file");
@@ -120,7 +140,7 @@ void Program::bind(const StepGraph& graph, std::size_t i, Device& device,
     }
     bound.accesses.push_back(
         {access.role, access.mode,
-         arena.data() + (start + access.rank_stride * std::int64_t{rank_}).count(), access.bytes,
+         arena.data() + (start + access.rank_stride * (rank_ % ranges)).count(), access.bytes,
          access.rank_stride});
     Bytes& touched = touched_[static_cast<std::size_t>(tensor.arena)];
     // Addresses are handed out in units of the alignment.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "engine/execution/device.hpp"
 #include "engine/optimizer/adamw.hpp"
@@ -20,11 +21,24 @@ template <class T>
   return access.bytes.count() / 4;
 }
 
-/// The ranges of all ranks, of which `access` is that of the rank that runs `task`.
+/// The ranges of the ranks among which `task` is, of which `access` is that of the rank that runs
+/// it.
 [[nodiscard]] inline RankRuns runs_of(const BoundTask& task, const BoundAccess& access) {
-  const auto stride = static_cast<std::size_t>(access.rank_stride.count());
-  return {access.data - static_cast<std::size_t>(task.rank) * stride,
-          static_cast<std::size_t>(access.bytes.count()), stride};
+  const Members& members = task.members;
+  const std::int64_t stride = access.rank_stride.count() * members.step;
+  return {access.data - members.index_of(task.rank) * stride,
+          static_cast<std::size_t>(access.bytes.count()), static_cast<std::size_t>(stride)};
+}
+
+/// What the other ranks sent of `own`, one of the ranges of an exchange or of its sum, whose number
+/// among them is `number`.
+[[nodiscard]] inline std::span<std::byte> received_of(const BoundTask& task, const BoundAccess& own,
+                                                      std::size_t number) {
+  const BoundAccess& received = task.access(planner::Role::received);
+  const std::size_t bytes = static_cast<std::size_t>(own.bytes.count()) *
+                            static_cast<std::size_t>(task.members.count - 1);
+  return std::span(received.data, static_cast<std::size_t>(received.bytes.count()))
+      .subspan(number * bytes, bytes);
 }
 
 /// Addresses of what an update task reads and writes: both halves of the weights, both moments, and

@@ -177,17 +177,21 @@ void HostDevice::sum_groups(const BoundTask& task) {
   combine(as<float>(task.access(Role::gradient)), as<float>(later), floats(later));
 }
 
-/// Adds the ranks' sums of a piece of a gradient along their tree, a block of elements at a time.
+/// Adds the ranks' sums of pieces of a gradient, a unit's or a tied head's, along their tree, a
+/// block of elements at a time.
 void HostDevice::sum_ranks(const BoundTask& task) {
-  const BoundAccess& own = task.accesses.front();  // A unit's gradient, or that of a tied head.
-  const BoundAccess& received = task.access(Role::received);
-  const std::int64_t elements = floats(own);
-  const auto of_rank = [&](int rank) -> const float* {
-    if (rank == task.rank) return as<float>(own);
-    return as<float>(received) + (rank < task.rank ? rank : rank - 1) * elements;
-  };
   const BoundAccess* to = task.find(Role::destination);
-  RankTree(task.ranks, of_rank).sum(elements, as<float>(to == nullptr ? own : *to));
+  const int index = task.members.index_of(task.rank);
+  for (std::size_t i = 0; task.accesses[i].role != Role::received; ++i) {
+    const BoundAccess& own = task.accesses[i];
+    const std::int64_t elements = floats(own);
+    const auto* received = reinterpret_cast<const float*>(received_of(task, own, i).data());
+    const auto of_member = [&](int each) -> const float* {
+      if (each == index) return as<float>(own);
+      return received + (each < index ? each : each - 1) * elements;
+    };
+    RankTree(task.members.count, of_member).sum(elements, as<float>(to == nullptr ? own : *to));
+  }
 }
 
 /// Computes the norm of the fp32 gradient. For a bf16 wire the gradient is then rounded in place,

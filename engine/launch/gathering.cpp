@@ -25,11 +25,20 @@ std::string new_token() {
   return std::to_string(random()) + "-" + std::to_string(random());
 }
 
+/// How long a rank may say nothing: no longer than ranks wait for each other, but for some of the
+/// words that each says every second.
+std::chrono::milliseconds silence_of(const GatheringSettings& settings) {
+  constexpr std::chrono::milliseconds kLeast = std::chrono::seconds(3);
+  return std::max(kLeast, std::min<std::chrono::milliseconds>(settings.patience, kUsualSilence));
+}
+
 std::unique_ptr<ServedBoard> served(ContactPlace& place, const Launch& launch,
                                     const GatheringSettings& settings) {
   const bool fixed = place.port() != 0;
-  const BoardSettings board{
-      .size = launch.world.size, .host = launch.host, .token = fixed ? "" : new_token()};
+  const BoardSettings board{.size = launch.world.size,
+                            .host = launch.host,
+                            .token = fixed ? "" : new_token(),
+                            .silence = silence_of(settings)};
   auto made = std::make_unique<ServedBoard>(place.port(), board);
   place.leave({board.token, made->port(), own_addresses(settings.interface)});
   return made;
@@ -37,7 +46,8 @@ std::unique_ptr<ServedBoard> served(ContactPlace& place, const Launch& launch,
 
 /// Comes to the contact's board as a rank; null if nobody there knows this start. Sets `taken` if
 /// another process came as this rank.
-std::unique_ptr<RemoteBoard> board_at(const Contact& contact, const Launch& launch, bool& taken) {
+std::unique_ptr<RemoteBoard> board_at(const Contact& contact, const Launch& launch,
+                                      std::chrono::milliseconds silence, bool& taken) {
   constexpr std::chrono::seconds kReachWithin{3};
   for (const std::string& host : contact.hosts) {
     auto stream = TcpStream::connect(host, contact.port, kReachWithin);
@@ -50,7 +60,7 @@ std::unique_ptr<RemoteBoard> board_at(const Contact& contact, const Launch& laun
     const std::string_view welcome = kWelcome;
     if (answer.starts_with(welcome)) {
       return std::make_unique<RemoteBoard>(std::move(*stream), answer.substr(welcome.size()),
-                                           kUsualSilence);
+                                           silence);
     }
     if (answer != kTaken) throw BadRequest(answer);
     taken = true;
@@ -67,7 +77,7 @@ std::unique_ptr<RemoteBoard> joined(ContactPlace& place, const Launch& launch,
     bool taken = false;
     const auto contact = place.find();
     if (contact) {
-      if (auto board = board_at(*contact, launch, taken)) return board;
+      if (auto board = board_at(*contact, launch, silence_of(settings), taken)) return board;
     }
     const auto now = Clock::now();
     taken_since = taken ? taken_since.value_or(now) : std::optional<Clock::time_point>();

@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <span>
 
+#include "engine/ranks/members.hpp"
 #include "engine/ranks/world.hpp"
 
 namespace sluice::engine {
 
-/// One run of bytes for each rank in one arena, at equal distances: run r is rank r's.
+/// One run of bytes for each rank, or each member, in one arena, at equal distances: run r is that
+/// of rank r, or of the member with index r.
 struct RankRuns {
   std::byte* first;    ///< Where rank 0's run begins.
   std::size_t bytes;   ///< Bytes of one run.
@@ -36,10 +38,16 @@ class Fabric {
   /// Brings every rank's run to all ranks: each holds its own run already, and the others are
   /// written. By runs without bytes the ranks of one process wait for each other.
   virtual void all_gather(const RankRuns& runs) = 0;
-  /// Sends run r of `own` to rank r, and writes what the other ranks send to this one into
-  /// `received`, one run a peer in order of ranks. This rank's run of its own stays where it is.
-  /// Nothing of `own` is written, and `received` must not overlap it.
-  virtual void exchange(const RankRuns& own, std::span<std::byte> received) = 0;
+  /// Among `members`, of which this rank is one: sends run i of `own` to the member with index i,
+  /// and writes what the other members send to this one into `received`, one run a peer in order of
+  /// ranks. This rank's run of its own stays where it is. Nothing of `own` is written, and
+  /// `received` must not overlap it. All ranks make the call, each with the members that it is of.
+  virtual void exchange(const RankRuns& own, std::span<std::byte> received,
+                        const Members& members) = 0;
+  /// The same among all ranks.
+  void exchange(const RankRuns& own, std::span<std::byte> received) {
+    exchange(own, received, all_ranks(world().size));
+  }
 };
 
 /// Index among the other ranks of `peer`, as rank `rank` counts them: in ascending order.

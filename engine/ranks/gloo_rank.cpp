@@ -364,13 +364,17 @@ class GlooRank::MeshFabric : public Fabric {
     });
   }
 
-  void exchange(const RankRuns& own, std::span<std::byte> received) override {
-    const auto [rank, size] = world();
-    check(received.size() == own.bytes * static_cast<std::size_t>(size - 1),
+  using Fabric::exchange;
+  void exchange(const RankRuns& own, std::span<std::byte> received,
+                const Members& members) override {
+    check(received.size() == own.bytes * static_cast<std::size_t>(members.count - 1),
           "an exchange receives one run a peer");
-    mesh_.exchange(kSlot, [&, rank = rank](int peer) {
-      return Mesh::Parcel{own.of(peer),
-                          received.subspan(peer_index(rank, peer) * own.bytes, own.bytes)};
+    const int index = members.index_of(world().rank);
+    mesh_.exchange(kSlot, [&](int peer) {
+      if (!members.has(peer)) return Mesh::Parcel{};
+      const std::size_t place = peer_index(index, members.index_of(peer));
+      return Mesh::Parcel{own.of(members.index_of(peer)),
+                          received.subspan(place * own.bytes, own.bytes)};
     });
   }
 

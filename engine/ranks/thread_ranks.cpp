@@ -82,15 +82,19 @@ class ThreadRanks::RankFabric : public Fabric {
 
   void all_gather(const RankRuns& runs) override {
     if (runs.bytes == 0) return shared_.meet(shared_.collective, rank_);
-    from_peers(runs,
+    from_peers(runs, all_ranks(shared_.size),
                [&](int peer, const RankRuns& theirs) { copy(theirs.of(peer), runs.of(peer)); });
   }
 
-  void exchange(const RankRuns& own, std::span<std::byte> received) override {
-    check(received.size() == own.bytes * static_cast<std::size_t>(shared_.size - 1),
+  using Fabric::exchange;
+  void exchange(const RankRuns& own, std::span<std::byte> received,
+                const Members& members) override {
+    check(received.size() == own.bytes * static_cast<std::size_t>(members.count - 1),
           "an exchange receives one run a peer");
-    from_peers(own, [&](int peer, const RankRuns& theirs) {
-      copy(theirs.of(rank_), received.subspan(peer_index(rank_, peer) * own.bytes, own.bytes));
+    const int index = members.index_of(rank_);
+    from_peers(own, members, [&](int peer, const RankRuns& theirs) {
+      const std::size_t place = peer_index(index, members.index_of(peer));
+      copy(theirs.of(index), received.subspan(place * own.bytes, own.bytes));
     });
   }
 
@@ -98,14 +102,14 @@ class ThreadRanks::RankFabric : public Fabric {
   static void copy(std::span<const std::byte> from, std::span<std::byte> to) {
     std::memcpy(to.data(), from.data(), to.size());
   }
-  /// Offers `own` to the others and calls `take` with each peer and the runs that it offers,
+  /// Offers `own` to the other members and calls `take` with each and the runs that it offers,
   /// beginning behind this rank, so that not all read from the same peer at once.
   template <class Take>
-  void from_peers(const RankRuns& own, const Take& take) {
+  void from_peers(const RankRuns& own, const Members& members, const Take& take) {
     shared_.runs[static_cast<std::size_t>(rank_)] = own;
     shared_.meet(shared_.collective, rank_, [&] {
-      for (int i = 1; i < shared_.size; ++i) {
-        const int peer = (rank_ + i) % shared_.size;
+      for (int i = 1; i < members.count; ++i) {
+        const int peer = members.rank((members.index_of(rank_) + i) % members.count);
         const RankRuns& theirs = shared_.runs[static_cast<std::size_t>(peer)];
         check(theirs.bytes == own.bytes, "ranks move runs of equal sizes");
         take(peer, theirs);

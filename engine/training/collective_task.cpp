@@ -10,11 +10,13 @@ namespace sluice::engine {
 using planner::Role;
 
 void run_collective(const BoundTask& task, Fabric& fabric) {
-  if (const BoundAccess* received = task.find(Role::received)) {
-    const auto bytes = static_cast<std::size_t>(received->bytes.count());
-    const BoundAccess& own = task.accesses.front();
-    check(own.role != Role::received, "an exchange names the gradient first");
-    return fabric.exchange(runs_of(task, own), {received->data, bytes});
+  if (task.find(Role::received) != nullptr) {
+    check(task.accesses.front().role != Role::received, "an exchange names the gradient first");
+    for (std::size_t i = 0; task.accesses[i].role != Role::received; ++i) {
+      const BoundAccess& own = task.accesses[i];
+      fabric.exchange(runs_of(task, own), received_of(task, own, i), task.members);
+    }
+    return;
   }
   for (std::size_t i = 0; i < task.accesses.size(); ++i) {
     const BoundAccess& access = task.accesses[i];

@@ -114,8 +114,10 @@ enum class CopyDirection { h2d, d2h, disk_read, disk_write };
 
 /// Operations on the fabric, in which all ranks take part at once.
 enum class Collective {
-  gather,    ///< Every rank's run of a tensor goes to all ranks.
-  exchange,  ///< Every rank sends every other one a part of its own.
+  gather,            ///< Every rank's run of a tensor goes to all ranks.
+  exchange,          ///< Every rank sends every other one a part of its own.
+  exchange_inside,   ///< The same among the ranks of every host.
+  exchange_between,  ///< The same among the ranks with one place on their hosts.
 };
 
 /// Costs of tasks on one machine: a profile and its calibration. Immutable; safe to share between

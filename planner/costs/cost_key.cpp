@@ -47,6 +47,20 @@ constexpr std::array kUnitNames{std::pair{UnitKind::embed, "embed"},
                                 std::pair{UnitKind::block, "block"},
                                 std::pair{UnitKind::head, "head"}};
 
+const char* name_of(Collective operation) {
+  switch (operation) {
+    case Collective::gather:
+      return "gather";
+    case Collective::exchange:
+      return "exchange";
+    case Collective::exchange_inside:
+      return "exchange-inside";
+    case Collective::exchange_between:
+      return "exchange-between";
+  }
+  return "?";
+}
+
 const char* name_of(UnitKind unit) {
   const auto* found = std::ranges::find(kUnitNames, unit, &std::pair<UnitKind, const char*>::first);
   return found == kUnitNames.end() ? "" : found->second;
@@ -163,9 +177,8 @@ CostKey device_update_key(const Job& job, std::int64_t parameters) {
 }
 
 CostKey collective_key(Collective operation, std::int64_t ranks, Bytes bytes) {
-  return CostKey{std::string("fabric/") +
-                 (operation == Collective::gather ? "gather/" : "exchange/") +
-                 std::to_string(ranks) + "/" + std::to_string(bytes.count())};
+  return CostKey{std::string("fabric/") + name_of(operation) + "/" + std::to_string(ranks) + "/" +
+                 std::to_string(bytes.count())};
 }
 
 CostKey slice_key(const Job& job, Pass pass, std::int64_t ranks, std::int64_t parameters) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "planner/plans/plan.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -21,6 +22,20 @@ Fact on_curve(const std::vector<CurvePoint>& curve, double size) {
   fact.value = below->rate.value + (above->rate.value - below->rate.value) * share;
   fact.deviation = below->rate.deviation + (above->rate.deviation - below->rate.deviation) * share;
   return fact;
+}
+
+const std::vector<CurvePoint>& curve_of(const Fabric& fabric, Collective operation) {
+  switch (operation) {
+    case Collective::gather:
+      return fabric.gather;
+    case Collective::exchange_inside:
+      return fabric.levels ? fabric.levels->inside : fabric.exchange;
+    case Collective::exchange_between:
+      return fabric.levels ? fabric.levels->between : fabric.exchange;
+    case Collective::exchange:
+      break;
+  }
+  return fabric.exchange;
 }
 
 }  // namespace
@@ -41,19 +56,30 @@ Fabric required_fabric(const MachineProfile& profile) {
 }
 
 Fact collective_rate(const Fabric& fabric, Collective operation, Bytes bytes) {
-  return on_curve(operation == Collective::gather ? fabric.gather : fabric.exchange,
-                  static_cast<double>(bytes.count()));
+  return on_curve(curve_of(fabric, operation), static_cast<double>(bytes.count()));
+}
+
+std::int64_t hosts_that_sum(const MachineProfile& profile, std::int64_t ranks) {
+  if (!profile.fabric || !profile.fabric->levels) return 1;
+  return summing_hosts(ranks, profile.fabric->levels->hosts);
+}
+
+Fact fastest_rate(const Fabric& fabric, Collective operation) {
+  const std::vector<CurvePoint>& curve = curve_of(fabric, operation);
+  check(!curve.empty(), "a fabric's curve has points");
+  return std::ranges::max_element(curve, {},
+                                  [](const CurvePoint& point) { return point.rate.value; })
+      ->rate;
 }
 
 Fact fastest_collective(const Fabric& fabric) {
-  const CurvePoint* fastest = nullptr;
-  for (const auto* curve : {&fabric.gather, &fabric.exchange}) {
-    for (const CurvePoint& point : *curve) {
-      if (fastest == nullptr || point.rate.value > fastest->rate.value) fastest = &point;
-    }
+  Fact fastest = fastest_rate(fabric, Collective::gather);
+  for (const Collective operation :
+       {Collective::exchange, Collective::exchange_inside, Collective::exchange_between}) {
+    const Fact rate = fastest_rate(fabric, operation);
+    if (rate.value > fastest.value) fastest = rate;
   }
-  check(fastest != nullptr, "a fabric's curve has points");
-  return fastest->rate;
+  return fastest;
 }
 
 }  // namespace sluice::planner

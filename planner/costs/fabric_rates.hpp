@@ -19,7 +19,14 @@ namespace sluice::planner {
 /// of the curve interpolated in the logarithm of the size, outside it the nearest point's rate.
 [[nodiscard]] Fact collective_rate(const Fabric& fabric, Collective operation, Bytes bytes);
 
-/// Highest rate on both curves of the fabric.
+/// Number of hosts inside which plans of `ranks` ranks sum gradients first on this machine; 1 where
+/// that is not faster.
+[[nodiscard]] std::int64_t hosts_that_sum(const MachineProfile& profile, std::int64_t ranks);
+
+/// Highest rate of the operation on its curve.
+[[nodiscard]] Fact fastest_rate(const Fabric& fabric, Collective operation);
+
+/// Highest rate on all curves of the fabric.
 [[nodiscard]] Fact fastest_collective(const Fabric& fabric);
 
 }  // namespace sluice::planner

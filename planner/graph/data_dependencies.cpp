@@ -10,7 +10,7 @@ void DataDependencies::add(sim::TaskId task, LaneKind lane, std::span<const Acce
     const auto tensor = static_cast<std::size_t>(access.tensor);
     if (by_tensor_.size() <= tensor) by_tensor_.resize(tensor + 1);
     const bool writes = access.mode != Mode::read;
-    const std::int64_t ranges = access.rank_stride == Bytes(0) ? 1 : ranks_;
+    const std::int64_t ranges = ranges_of(access, ranks_, hosts_);
     for (std::int64_t rank = 0; rank < ranges; ++rank) {
       const std::int64_t begin = (access.offset + access.rank_stride * rank).count();
       touch(tensor, {begin, begin + access.bytes.count(), task}, lane, writes, before);

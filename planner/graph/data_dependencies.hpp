@@ -13,9 +13,10 @@ namespace sluice::planner {
 
 class DataDependencies {
  public:
-  /// Dependencies of a graph that `ranks` ranks execute. An access with a rank_stride counts as one
-  /// to every rank's range, so that edges hold on each of them.
-  explicit DataDependencies(std::int64_t ranks = 1) : ranks_(ranks) {}
+  /// Dependencies of a graph that `ranks` ranks on `hosts` hosts execute. An access with a
+  /// rank_stride counts as one to every rank's range, so that edges hold on each of them.
+  explicit DataDependencies(std::int64_t ranks = 1, std::int64_t hosts = 1)
+      : ranks_(ranks), hosts_(hosts) {}
 
   /// Notes that `task`, on `lane`, makes `accesses`, and appends to `before` the tasks that must
   /// end before it starts, in no order and possibly repeated. Where several of these run on one
@@ -43,7 +44,7 @@ class DataDependencies {
              std::vector<sim::TaskId>& before);
   void record(std::vector<Run>& runs, const Touch& touch, LaneKind lane, bool writes);
 
-  std::int64_t ranks_;
+  std::int64_t ranks_, hosts_;
   std::vector<std::vector<Run>> by_tensor_;
 };
 

@@ -20,10 +20,11 @@ constexpr std::int64_t kBytesOfUpdate = 28;
 }  // namespace
 
 GraphWriter::GraphWriter(const Job& job, const CostModel& costs, std::int64_t threads,
-                         GraphDetail detail, std::int64_t ranks)
-    : job_(job), costs_(costs), detail_(detail), dependencies_(ranks) {
+                         GraphDetail detail, std::int64_t ranks, std::int64_t hosts)
+    : job_(job), costs_(costs), detail_(detail), dependencies_(ranks, hosts) {
   result_.ranks = ranks;
   result_.state = job.optimizer.state;
+  result_.hosts = hosts;
   if (device() == DeviceKind::cuda) {
     result_.rope_tables = rope_table_bytes(job);
     result_.fp8_weights = fp8_weight_bytes(job);
@@ -276,6 +277,7 @@ sim::TaskId GraphWriter::add(const TaskPlace& place, StepTask task, const sim::T
   task.unit = place.unit;
   task.micro_batch = place.micro_batch;
   task.first = place.first;
+  task.among = place.among;
   before_.assign(after.begin(), after.end());
   dependencies_.add(id, task.lane, task.accesses, before_);
   for (const Access& access : task.accesses)

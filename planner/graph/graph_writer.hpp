@@ -34,6 +34,7 @@ struct TaskPlace {
   bool first = false;
   /// Index in the unit's vector of the first parameter that an update task updates.
   std::int64_t first_parameter = 0;
+  Among among = Among::all;
 };
 
 /// Whether a graph's tasks have ids and cost keys (`full`) or not (`timing`): neither the graph's
@@ -44,11 +45,12 @@ class GraphWriter {
  public:
   /// Makes an empty graph of `job`; tasks get costs from `costs`. Both must outlive the writer.
   /// `threads` is the number of threads of the CPU optimizer, on which interference depends. With
-  /// several `ranks`, `job` is the part of each (part_of_rank), the graph is that of any of them,
-  /// and it has 1 / ranks of the capacity of links that they share. Throws BadRequest where several
-  /// ranks have no fabric.
+  /// several `ranks`, on `hosts` hosts, `job` is the part of each (part_of_rank), the graph is that
+  /// of any of them, and it has 1 / ranks of the capacity of links that they share. Throws
+  /// BadRequest where several ranks have no fabric.
   GraphWriter(const Job& job, const CostModel& costs, std::int64_t threads,
-              GraphDetail detail = GraphDetail::full, std::int64_t ranks = 1);
+              GraphDetail detail = GraphDetail::full, std::int64_t ranks = 1,
+              std::int64_t hosts = 1);
 
   TensorIndex add_tensor(StepTensor tensor);
   sim::PoolId add_pool(std::string name, Bytes capacity);

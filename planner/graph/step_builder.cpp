@@ -10,7 +10,7 @@ StepGraph written(const Job& job, const Plan& plan, const CostModel& costs, Grap
   validate(job);
   validate(plan, job);
   const Job part = part_of_rank(job, plan.ranks);
-  GraphWriter writer(part, costs, plan.threads, detail, plan.ranks);
+  GraphWriter writer(part, costs, plan.threads, detail, plan.ranks, plan.hosts);
   StepEmitter emitter(writer, part, plan);
   return three_steps(writer, emitter);
 }

@@ -50,6 +50,7 @@ StepGraph many_steps(const StepGraph& graph, std::size_t steps) {
   result.tasks.reserve(steps * n);
   result.tasks_per_step = n;
   result.ranks = graph.ranks;
+  result.hosts = graph.hosts;
   for (std::size_t step = 0; step < steps; ++step) {
     const std::size_t like = step == 0 ? 0 : step + 1 == steps ? 2 : 1;
     const std::size_t shift = (step - like) * n;

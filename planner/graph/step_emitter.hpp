@@ -114,6 +114,7 @@ class StepEmitter {
     std::size_t owner;  ///< Unit to whose vector the gradient belongs.
     TensorIndex tensor;
     std::int64_t first, elements;  ///< Range of the slice's elements.
+    Among among;                   ///< Ranks that exchange it and whose sums are added.
   };
   /// Sums over ranks of one unit's gradient that are still to be emitted.
   struct PendingSums {
@@ -123,15 +124,21 @@ class StepEmitter {
     std::size_t first_slot = 0;
     std::size_t exchanged = 0, summed = 0;  ///< Numbers of pieces that were emitted.
   };
+  [[nodiscard]] static std::vector<RankPiece> in_two(const std::vector<RankPiece>& pieces);
+  [[nodiscard]] bool may_exchange(std::size_t number) const;
   void emit_exchanges();
   /// Emits the share of the pending sums over ranks that falls to one pass when `passes_left` more
   /// follow, and what follows the sums when they are complete; for 0 all that is pending.
   void sum_ranks_of_pending(std::int64_t passes_left);
   /// Emits the pending sums over ranks of the gradient that has the same tensor as that of `unit`.
   void free_gradient(std::size_t unit);
-  /// Accesses of a piece to the gradient and to its receive buffer, as the sum makes them.
-  [[nodiscard]] std::pair<Access, Access> piece_accesses(const RankPiece& piece,
-                                                         std::size_t slot) const;
+  /// Number of ranks whose sums are added to one.
+  [[nodiscard]] std::int64_t ranks_among(Among among) const;
+  /// Number of slices of which a rank adds sums: those of its place on all hosts, or its own.
+  [[nodiscard]] std::int64_t slices_among(Among among) const;
+  /// Accesses of a piece to the gradient, one a slice, and to its receive buffer, as the sum makes
+  /// them.
+  [[nodiscard]] std::vector<Access> piece_accesses(const RankPiece& piece, std::size_t slot) const;
   [[nodiscard]] TaskPlace piece_place(TaskKind kind, LaneKind lane, const char* what,
                                       std::size_t number) const;
   /// Range of this rank's slice of a plane of weights that lie whole in `weights`: of high halves

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "planner/costs/cost.hpp"
+#include "planner/graph/among.hpp"
 #include "planner/machines/lane.hpp"
 #include "planner/models/job.hpp"
 #include "planner/plans/disk_state.hpp"
@@ -45,10 +46,10 @@ enum class TaskKind : std::uint8_t {
   /// On compute: adds the sum of later groups of micro-batches to that of the groups before them
   /// (planner/models/group_tree.hpp).
   sum_groups,
-  /// On compute: adds the sums of all ranks of a part of this rank's slice of a gradient: its own
-  /// in `gradient` and the others' in `received`, along the tree of the ranks (GroupWalk with a
-  /// group a rank). The sum takes the place of the own one, or goes to `destination` where there is
-  /// one.
+  /// On compute: adds the sums of the ranks among which it is of parts of a gradient that this rank
+  /// sums: its own in `gradient` and the others' in `received`, along the tree of these ranks
+  /// (GroupWalk with a group a rank). The sum takes the place of the own one, or goes to
+  /// `destination` where there is one.
   sum_ranks,
   /// On compute: sums of squares of a unit's gradient, for the gradient norm, by fixed blocks of
   /// elements. With several ranks those of the rank's slice alone; `sum_norms` then adds them up.
@@ -129,8 +130,10 @@ enum class Role : std::uint8_t {
   /// fp32 [padded]: sum of the gradients of later groups of micro-batches, which `sum_groups` adds
   /// to `gradient`.
   later_gradient,
-  /// fp32 [ranks - 1, parameters of a piece]: the other ranks' sums of a piece of this rank's slice
-  /// of a gradient, in the order of their ranks.
+  /// fp32 [slices, ranks - 1, parameters of a piece], where the ranks are those among which the
+  /// task
+  /// is: the other ranks' sums of a piece of each slice that this rank sums, in the order of their
+  /// ranks. There is one slice, but for sums inside a host one of each host.
   received,
   /// [tokens, hidden]: x, the residual stream that a unit reads, inside its record or in a stream
   /// buffer.
@@ -199,6 +202,8 @@ struct Access {
   /// How many bytes later the range begins on each following rank: rank r accesses the range that
   /// begins at offset + r x rank_stride. All ranks have the same graph and layout.
   Bytes rank_stride{0};
+  /// With Among::host, r is the rank's place on its host instead.
+  Among among = Among::all;
 };
 
 /// One task of the step graph as the engine executes it: StepGraph::tasks[i] is task i of
@@ -217,6 +222,7 @@ struct StepTask {
   /// group's gradient instead of adding to it.
   bool first = false;
   Bytes bytes{0};  ///< Bytes that a copy moves (for load_experts, on average); zero for compute.
+  Among among = Among::all;  ///< Ranks of an exchange, or those whose sums sum_ranks adds.
   /// Range of the unit's parameters that an update task updates: the first one's index, and their
   /// number.
   std::int64_t first_parameter = 0, parameters = 0;
@@ -263,12 +269,26 @@ struct StepGraph {
   std::vector<std::vector<DiskPiece>> disk;
   StateType state = StateType::fp32;  ///< Type of the optimizer's state (AdamWSettings::state).
   std::int64_t ranks =
-      1;                 ///< Number of ranks that execute the graph at the same time (Plan::ranks).
-  Bytes rope_tables{0};  ///< Bytes of a CUDA device's RoPE tables, outside the arena.
+      1;  ///< Number of ranks that execute the graph at the same time (Plan::ranks).
+  std::int64_t hosts = 1;  ///< Number of hosts that hold the ranks (Plan::hosts).
+  Bytes rope_tables{0};    ///< Bytes of a CUDA device's RoPE tables, outside the arena.
   Bytes fp8_weights{0};  ///< Bytes of a block's weights in FP8 on a CUDA device, outside the arena.
   /// Number of tasks of one step: task i of step n is task i + tasks_per_step of the graph in step
   /// n + 1.
   std::size_t tasks_per_step = 0;
 };
+
+/// How many ranges the ranks of a graph of `ranks` ranks on `hosts` hosts have in an access.
+[[nodiscard]] inline std::int64_t ranges_of(const Access& access, std::int64_t ranks,
+                                            std::int64_t hosts) {
+  if (access.rank_stride == Bytes(0)) return 1;
+  return access.among == Among::host ? ranks / hosts : ranks;
+}
+
+/// The exchange of gradients among these ranks.
+[[nodiscard]] inline Collective exchange_among(Among among) {
+  if (among == Among::all) return Collective::exchange;
+  return among == Among::host ? Collective::exchange_inside : Collective::exchange_between;
+}
 
 }  // namespace sluice::planner

@@ -1,6 +1,9 @@
 // What ranks do together: the slices of weights that are gathered before passes, and the sums of
 // gradients that are exchanged and added up after the last micro-batch of a rank. Collectives only
-// move bytes; a rank adds all ranks' sums of its own slice along the tree of the ranks.
+// move bytes; a rank adds all ranks' sums of its own slice along the tree of the ranks. On several
+// hosts that is made in two: a rank adds its host's sums of the slices that ranks with its place
+// have on every host, and then, of its own slice, the sums of all hosts. Both are parts of the
+// tree.
 //
 // The sums of a unit are emitted between the passes of the next unit, so that the compute lane does
 // not wait for the exchange.
@@ -20,18 +23,24 @@ std::int64_t piece_elements(const Job& job, const Plan& plan) {
   return plan.exchange_piece.count() / (job.gradient_element().count() * kNormBlock) * kNormBlock;
 }
 
+const char* suffix_of(Among among) {
+  if (among == Among::all) return "";
+  return among == Among::host ? "/inside" : "/between";
+}
+
 }  // namespace
 
 void StepTensors::add_receive_ring(GraphWriter& writer, const Job& job, const Plan& plan) {
   const std::int64_t most = piece_elements(job, plan);
+  const std::int64_t exchanges_of_a_piece = plan.hosts == 1 ? 1 : 2;
   std::int64_t largest = 0, pieces = 0;
   const auto count = [&](std::int64_t slice) {
     largest = std::max(largest, std::min(slice, most));
-    pieces += (slice + most - 1) / most;
+    pieces += (slice + most - 1) / most * exchanges_of_a_piece;
   };
   for (const UnitTensorSet& set : units) count(set.slice);
   if (tied_gradient) count(units.front().slice);
-  const Bytes bytes = job.gradient_element() * (largest * (plan.ranks - 1));
+  const Bytes bytes = job.gradient_element() * (largest * received_pieces(plan));
   for (std::int64_t i = 0; i < std::min(plan.receive_buffers, pieces); ++i) {
     receive_ring.slots.push_back(writer.add_tensor(
         {Arena::device, "receive_buffer." + std::to_string(i), bytes, "gradients"}));
@@ -140,28 +149,63 @@ void StepEmitter::finish_gradient(std::size_t unit, int round) {
   const auto add = [&](Role role, std::size_t owner, TensorIndex tensor) {
     const std::int64_t slice = tensors_.units[owner].slice;
     for (std::int64_t first = 0; first < slice; first += most) {
-      pending_->pieces.push_back({role, owner, tensor, first, std::min(most, slice - first)});
+      pending_->pieces.push_back(
+          {role, owner, tensor, first, std::min(most, slice - first), Among::all});
     }
   };
   if (unit == head() && job_.model.tied_head) add(Role::tied_gradient, 0, *tensors_.tied_gradient);
   add(Role::gradient, unit, gradient_tensor(unit));
+  if (plan_.hosts > 1) pending_->pieces = in_two(pending_->pieces);
   emit_exchanges();
   // The embedding's gradient is the last, so there are no passes to hide its sums under.
   if (unit == 0) sum_ranks_of_pending(0);
+}
+
+/// The exchanges of `pieces` inside hosts and between them, in an order in which that inside hosts
+/// of the following piece goes before that between them of a piece, so that it hides the sum that
+/// the latter waits for.
+std::vector<StepEmitter::RankPiece> StepEmitter::in_two(const std::vector<RankPiece>& pieces) {
+  std::vector<RankPiece> all;
+  for (std::size_t i = 0; i <= pieces.size(); ++i) {
+    if (i < pieces.size()) {
+      all.push_back(pieces[i]);
+      all.back().among = Among::host;
+    }
+    if (i == 0) continue;
+    all.push_back(pieces[i - 1]);
+    all.back().among = Among::hosts;
+  }
+  return all;
+}
+
+/// Whether the piece's exchange may be emitted: one between hosts is of sums inside them.
+bool StepEmitter::may_exchange(std::size_t number) const {
+  const std::vector<RankPiece>& pieces = pending_->pieces;
+  if (pieces[number].among != Among::hosts) return true;
+  for (std::size_t i = pending_->summed; i < number; ++i) {
+    const RankPiece& each = pieces[i];
+    if (each.among == Among::host && each.tensor == pieces[number].tensor &&
+        each.first == pieces[number].first) {
+      return false;
+    }
+  }
+  return true;
 }
 
 /// Emits the exchanges of the next pieces as far as receive buffers are free.
 void StepEmitter::emit_exchanges() {
   const auto slots = tensors_.receive_ring.slots.size();
   PendingSums& pending = *pending_;
-  while (pending.exchanged < pending.pieces.size() && pending.exchanged < pending.summed + slots) {
+  while (pending.exchanged < pending.pieces.size() && pending.exchanged < pending.summed + slots &&
+         may_exchange(pending.exchanged)) {
     const RankPiece& piece = pending.pieces[pending.exchanged];
-    const auto [own, received] = piece_accesses(piece, pending.first_slot + pending.exchanged);
+    std::vector<Access> accesses = piece_accesses(piece, pending.first_slot + pending.exchanged);
+    for (Access& each : accesses) each.mode = Mode::read;
+    accesses.back().mode = Mode::write;
+    const Bytes received = accesses.back().bytes;
     writer_.add_collective(
         piece_place(TaskKind::exchange_gradients, LaneKind::fabric, "exchange", pending.exchanged),
-        Collective::exchange, received.bytes,
-        {{own.role, own.tensor, own.offset, own.bytes, Mode::read, own.rank_stride},
-         {Role::received, received.tensor, received.offset, received.bytes, Mode::write}});
+        exchange_among(piece.among), received, std::move(accesses));
     ++pending.exchanged;
   }
 }
@@ -173,19 +217,22 @@ void StepEmitter::sum_ranks_of_pending(std::int64_t passes_left) {
   const std::int64_t now = (pieces_left + passes_left) / (passes_left + 1);
   for (std::int64_t i = 0; i < now; ++i) {
     const RankPiece& piece = pending.pieces[pending.summed];
-    auto [own, received] = piece_accesses(piece, pending.first_slot + pending.summed);
+    std::vector<Access> accesses = piece_accesses(piece, pending.first_slot + pending.summed);
     const UnitTensorSet& set = tensors_.units[piece.owner];
-    const bool apart = piece.role == Role::gradient && set.waiting_slice;
-    std::vector<Access> accesses{own, received};
+    const bool apart =
+        piece.role == Role::gradient && set.waiting_slice && piece.among != Among::host;
     if (apart) {
-      accesses.front().mode = Mode::read;
+      Access& own = accesses.front();
+      own.mode = Mode::read;
       accesses.push_back(
           {Role::destination, *set.waiting_slice, own.offset, own.bytes, Mode::write});
     }
+    const std::int64_t ranks = ranks_among(piece.among);
+    const std::int64_t elements = piece.elements * slices_among(piece.among);
     const sim::TaskId task = writer_.add_work(
         piece_place(TaskKind::sum_ranks, LaneKind::compute, "sum/ranks", pending.summed),
-        slice_key(job_, Pass::sum_ranks, plan_.ranks, piece.elements),
-        slice_work(job_, Pass::sum_ranks, plan_.ranks, piece.elements), std::move(accesses));
+        slice_key(job_, Pass::sum_ranks, ranks, elements),
+        slice_work(job_, Pass::sum_ranks, ranks, elements), std::move(accesses));
     ++pending.summed;
     if (apart && !set.device_gradient && pending.summed == pending.pieces.size()) {
       writer_.release(task, *tensors_.gradient_ring.pool, gradient_bytes(piece.owner));
@@ -205,13 +252,29 @@ void StepEmitter::free_gradient(std::size_t unit) {
   }
 }
 
-std::pair<Access, Access> StepEmitter::piece_accesses(const RankPiece& piece,
-                                                      std::size_t slot) const {
+std::int64_t StepEmitter::ranks_among(Among among) const {
+  if (among == Among::all) return plan_.ranks;
+  return among == Among::host ? plan_.ranks / plan_.hosts : plan_.hosts;
+}
+
+std::int64_t StepEmitter::slices_among(Among among) const {
+  return among == Among::host ? plan_.hosts : 1;
+}
+
+std::vector<Access> StepEmitter::piece_accesses(const RankPiece& piece, std::size_t slot) const {
   Access own = gradient_slice(piece.role, piece.owner, piece.tensor, Mode::update);
   own.offset = job_.gradient_element() * piece.first;
   own.bytes = job_.gradient_element() * piece.elements;
+  own.among = piece.among == Among::host ? Among::host : Among::all;
+  const std::int64_t slices = slices_among(piece.among);
+  std::vector<Access> accesses(static_cast<std::size_t>(slices), own);
+  for (std::size_t host = 1; host < accesses.size(); ++host) {
+    accesses[host].offset = accesses[host - 1].offset + own.rank_stride * ranks_among(piece.among);
+  }
   const TensorIndex buffer = tensors_.receive_ring.slot(static_cast<std::int64_t>(slot));
-  return {own, {Role::received, buffer, Bytes(0), own.bytes * (plan_.ranks - 1), Mode::read}};
+  const Bytes received = own.bytes * ((ranks_among(piece.among) - 1) * slices);
+  accesses.push_back({Role::received, buffer, Bytes(0), received, Mode::read});
+  return accesses;
 }
 
 TaskPlace StepEmitter::piece_place(TaskKind kind, LaneKind lane, const char* what,
@@ -219,10 +282,11 @@ TaskPlace StepEmitter::piece_place(TaskKind kind, LaneKind lane, const char* wha
   const RankPiece& piece = pending_->pieces[number];
   TaskPlace place{
       kind, lane, {}, static_cast<int>(plan_.rounds) - 1, static_cast<int>(piece.owner)};
+  place.among = piece.among;
   if (writer_.names_tasks()) {
     const bool tied = piece.role == Role::tied_gradient;
-    place.id = std::string(what) + "/" + (tied ? "tied" : name(piece.owner)) + "/p" +
-               std::to_string(number);
+    place.id = std::string(what) + suffix_of(piece.among) + "/" +
+               (tied ? "tied" : name(piece.owner)) + "/p" + std::to_string(number);
   }
   return place;
 }

@@ -144,7 +144,7 @@ CoarseStep CoarseSteps::step(const Plan& plan, Duration limit) const {
   }
   coarse.copy_chunk = chunk(plan);
   const TogetherCosts costs(predictor_->costs(), parts, job);
-  GraphWriter writer(job, costs, plan.threads, GraphDetail::timing, plan.ranks);
+  GraphWriter writer(job, costs, plan.threads, GraphDetail::timing, plan.ranks, plan.hosts);
   StepEmitter emitter(writer, job, coarse);
   StepGraph graph = three_steps(writer, emitter);
   const Duration period = simulate_steady(graph).period(*graph.graph.period());

@@ -35,7 +35,7 @@ Bytes received_bytes(const Predictor& predictor, const Plan& plan) {
   const std::int64_t block =
       slice_parameters(unit_padded_size(predictor.part().model, 1), plan.ranks);
   const Bytes piece = std::min(plan.exchange_piece, predictor.part().gradient_element() * block);
-  return piece * ((plan.ranks - 1) * plan.receive_buffers);
+  return piece * (received_pieces(plan) * plan.receive_buffers);
 }
 
 std::int64_t parameters_of_block(const Job& job) { return unit_padded_size(job.model, 1); }

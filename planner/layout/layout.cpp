@@ -217,7 +217,8 @@ std::optional<std::string> find_layout_fault(const StepGraph& graph, const Layou
   for (const StepTask& task : graph.tasks) {
     for (const Access& access : task.accesses) {
       const StepTensor& tensor = graph.tensors[static_cast<std::size_t>(access.tensor)];
-      const Bytes last = access.offset + access.rank_stride * (graph.ranks - 1);
+      const std::int64_t ranges = ranges_of(access, graph.ranks, graph.hosts);
+      const Bytes last = access.offset + access.rank_stride * (ranges - 1);
       if (access.offset < Bytes(0) || last + access.bytes > tensor.bytes) {
         return tensor.name + ": accessed outside its bytes";
       }

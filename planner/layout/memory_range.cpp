@@ -120,7 +120,7 @@ Bytes MemoryRanges::of_exchanges(const Plan& plan) const {
   if (ranks_ == 1) return Bytes(0);
   const std::int64_t largest = *std::ranges::max_element(parameters_);
   const Bytes slice = job_->gradient_element() * slice_parameters(largest, ranks_);
-  return std::min(slice, plan.exchange_piece) * ((ranks_ - 1) * plan.receive_buffers) +
+  return std::min(slice, plan.exchange_piece) * (received_pieces(plan) * plan.receive_buffers) +
          rank_sums_ * ranks_;
 }
 

@@ -57,6 +57,15 @@ enum class FabricPath {
   host     ///< Host memory and the PCIe links, since no GPU reaches another's memory.
 };
 
+/// Times of an exchange among the GPUs of several hosts that is made in two: inside every host, and
+/// then between GPUs with one place on their hosts.
+struct FabricLevels {
+  std::int64_t hosts = 1;
+  /// Bytes/s that each GPU receives, by the bytes that it receives: from its own host's GPUs, and
+  /// from those of other hosts while all places exchange.
+  std::vector<CurvePoint> inside, between;
+};
+
 /// Times of collectives among the GPUs of one host, in which all of them take part at once.
 struct Fabric {
   FabricPath path = FabricPath::nvlink;
@@ -67,6 +76,8 @@ struct Fabric {
   std::vector<CurvePoint> gather, exchange;
   /// Slowdowns of the lane "fabric" by other lanes and of other lanes by it.
   std::vector<LaneSlowing> interference = {};
+  /// With several hosts, where an exchange in two is faster.
+  std::optional<FabricLevels> levels = std::nullopt;
 };
 
 /// Measured rate of causal attention over sequences of one length, with heads of one size.

@@ -233,6 +233,7 @@ std::string plan_hash(const Plan& plan) {
     text.add("ranks", plan.ranks)
         .add("exchange_piece_bytes", plan.exchange_piece.count())
         .add("receive_buffers", plan.receive_buffers);
+    if (plan.hosts != 1) text.add("hosts", plan.hosts);
   }
   for (const HostPass& pass : plan.host_passes) {
     text.add("host_pass", pass.name)

@@ -122,6 +122,9 @@ struct Plan {
   /// step's groups of micro-batches and keeps an equal slice of every unit
   /// (planner/models/slices.hpp). Rounds, buffers and threads are those of one rank.
   std::int64_t ranks = 1;
+  /// Number of hosts of equally many consecutive ranks, inside which gradients are summed before
+  /// the sums are exchanged between them. With 1, every rank exchanges with all others at once.
+  std::int64_t hosts = 1;
   /// Largest number of bytes of a rank's slice of a gradient that one exchange brings from each
   /// other rank; and number of buffers for what exchanges bring. No effect with one rank.
   Bytes exchange_piece{64ll << 20};
@@ -130,6 +133,18 @@ struct Plan {
   std::int64_t threads = 1;  ///< Number of threads of the CPU optimizer.
   friend bool operator==(const Plan&, const Plan&) = default;
 };
+
+/// Number of hosts inside which `ranks` ranks on `hosts` hosts can sum gradients first: `hosts`
+/// where each holds a power of two of ranks, at least 2, which are complete parts of the tree of
+/// ranks; else 1.
+[[nodiscard]] std::int64_t summing_hosts(std::int64_t ranks, std::int64_t hosts);
+
+/// Number of pieces of a gradient that one receive buffer of the plan holds: what a rank receives
+/// at once.
+[[nodiscard]] inline std::int64_t received_pieces(const Plan& plan) {
+  const std::int64_t hosts = plan.hosts, ranks = plan.ranks;
+  return hosts == 1 ? ranks - 1 : std::max(ranks - hosts, hosts - 1);
+}
 
 /// Gives the plan `buffers` weight buffers (at least one), and lets loads run ahead in all but the
 /// one in use.

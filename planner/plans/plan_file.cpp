@@ -140,6 +140,7 @@ Plan to_plan(const JsonObject& json) {
     plan.checkpoint_interval = not_negative(json, "checkpoint_interval");
   }
   if (json.has("ranks")) plan.ranks = not_negative(json, "ranks");
+  if (json.has("hosts")) plan.hosts = not_negative(json, "hosts");
   if (json.has("exchange_piece_bytes")) {
     plan.exchange_piece = Bytes(not_negative(json, "exchange_piece_bytes"));
   }
@@ -187,6 +188,7 @@ std::string to_json_text(const PlanFile& file) {
     json["ranks"] = plan.ranks;
     json["exchange_piece_bytes"] = plan.exchange_piece.count();
     json["receive_buffers"] = plan.receive_buffers;
+    if (plan.hosts != 1) json["hosts"] = plan.hosts;
   }
   for (const HostPass& pass : plan.host_passes) json["host_passes"].push_back(to_json(pass));
   for (const UnitPlan& unit : plan.units) json["layers"].push_back(to_json(unit));
@@ -225,6 +227,7 @@ PlanFile plan_file_from_json(const std::string& text, const std::string& where) 
                        "checkpoint_interval",
                        "host_passes",
                        "ranks",
+                       "hosts",
                        "exchange_piece_bytes",
                        "receive_buffers"});
   PlanFile file;

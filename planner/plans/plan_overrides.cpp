@@ -28,6 +28,7 @@ constexpr std::array kNumbers = {
     PlanNumber{"rounds", &Plan::rounds},
     PlanNumber{"micro_batches_per_round", &Plan::micro_batches_per_round},
     PlanNumber{"receive_buffers", &Plan::receive_buffers},
+    PlanNumber{"hosts", &Plan::hosts},
     PlanNumber{"threads", &Plan::threads},
 };
 

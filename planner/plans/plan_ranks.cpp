@@ -53,6 +53,13 @@ std::vector<std::int64_t> ranks_of(const Job& job) {
   return ranks;
 }
 
+std::int64_t summing_hosts(std::int64_t ranks, std::int64_t hosts) {
+  if (hosts <= 1 || ranks % hosts != 0) return 1;
+  const std::int64_t local = ranks / hosts;
+  const bool power_of_two = local > 1 && (local & (local - 1)) == 0;
+  return power_of_two ? hosts : 1;
+}
+
 void validate_ranks(const Plan& plan, const Job& job) {
   for (std::size_t i = 0; i < plan.units.size(); ++i) {
     const UnitPlan& unit = plan.units[i];
@@ -63,6 +70,9 @@ void validate_ranks(const Plan& plan, const Job& job) {
         "slice needs several ranks, weights hbm and executor gpu: set them, or leave "
         "resident out");
   }
+  require_for_ranks(plan.hosts == 1 || summing_hosts(plan.ranks, plan.hosts) == plan.hosts, "hosts",
+                    std::to_string(plan.hosts) + " must be 1, or hold 2, 4, 8, ... of the " +
+                        std::to_string(plan.ranks) + " ranks each");
   if (plan.ranks == 1) return;
   const std::vector<std::int64_t> ranks = ranks_of(job);
   require_for_ranks(std::ranges::find(ranks, plan.ranks) != ranks.end(), "ranks",

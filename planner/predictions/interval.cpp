@@ -48,7 +48,7 @@ TaskCost cost_of(const StepTask& task, const CostModel& costs) {
     case TaskKind::gather_norms:
       return costs.collective(task.cost, Collective::gather, task.bytes);
     case TaskKind::exchange_gradients:
-      return costs.collective(task.cost, Collective::exchange, task.bytes);
+      return costs.collective(task.cost, exchange_among(task.among), task.bytes);
     case TaskKind::forward:
     case TaskKind::route:
     case TaskKind::loss:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "planner/costs/fabric_rates.hpp"
 #include "planner/costs/fp8_work.hpp"
 #include "planner/costs/job_calibration.hpp"
 #include "planner/files/hash.hpp"
@@ -165,6 +166,7 @@ Predictor Predictor::with_batch(std::int64_t batch_size) const {
 Plan Predictor::plan_of(const UnitPlan& unit, std::int64_t rounds) const {
   Plan plan = uniform_plan(part_, unit, rounds);
   plan.ranks = ranks_;
+  plan.hosts = hosts_that_sum(machine_.profile, ranks_);
   return plan;
 }
 

@@ -238,6 +238,7 @@ class PlanRelaxation {
   /// for a block, 2 for the head.
   [[nodiscard]] UseSum residency_use(const UnitPlan& placed, std::size_t kind,
                                      std::int64_t rounds) const;
+  [[nodiscard]] double exchange_seconds(std::int64_t slice, double fastest) const;
   /// Sets the least times of collectives, with several ranks.
   void time_collectives();
 

@@ -3,6 +3,7 @@
 
 #include "planner/costs/contended_updates.hpp"
 #include "planner/costs/cost_key.hpp"
+#include "planner/costs/fabric_rates.hpp"
 #include "planner/costs/fastest_rates.hpp"
 #include "planner/models/muon.hpp"
 #include "planner/models/slices.hpp"
@@ -110,6 +111,22 @@ PlanRelaxation::PlanRelaxation(const Predictor& predictor, const Pins& pins)
   allow(pins);
 }
 
+/// Least seconds in which a rank receives the others' sums of a slice of so many parameters: all at
+/// once, at the fabric's highest rate `fastest`, or those of its host for one slice of each host,
+/// and then those of the other hosts.
+double PlanRelaxation::exchange_seconds(std::int64_t slice, double fastest) const {
+  const std::int64_t ranks = predictor_->ranks();
+  const auto bytes = static_cast<double>(slice * predictor_->part().gradient_element().count());
+  const std::int64_t hosts = hosts_that_sum(predictor_->costs().profile(), ranks);
+  if (hosts == 1) return bytes * static_cast<double>(ranks - 1) / fastest;
+  const Fabric fabric = required_fabric(predictor_->costs().profile());
+  const auto seconds = [&](Collective operation, std::int64_t slices) {
+    return bytes * static_cast<double>(slices) / fastest_rate(fabric, operation).value;
+  };
+  return seconds(Collective::exchange_inside, ranks - hosts) +
+         seconds(Collective::exchange_between, hosts - 1);
+}
+
 /// A rank's collectives hold the fabric one after the other, none for less than its bytes take at
 /// the fabric's highest rate.
 void PlanRelaxation::time_collectives() {
@@ -120,7 +137,7 @@ void PlanRelaxation::time_collectives() {
   for (std::size_t kind = 0; kind < 3; ++kind) {
     const auto received = static_cast<double>(slices_[kind] * (ranks - 1));
     gathers_[kind] = received * static_cast<double>(job.weight_element().count()) / fastest;
-    exchanges_[kind] = received * static_cast<double>(job.gradient_element().count()) / fastest;
+    exchanges_[kind] = exchange_seconds(slices_[kind], fastest);
     const Bytes bytes(job.weight_element() * (slices_[kind] * (ranks - 1)));
     const TaskCost gather = costs.collective(collective_key(Collective::gather, ranks, bytes),
                                              Collective::gather, bytes);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "planner/costs/fabric_rates.hpp"
 #include "planner/plans/plan_overrides.hpp"
 #include "planner/policies/run_job.hpp"
 #include "planner/requests/run_devices.hpp"
@@ -10,10 +11,13 @@
 namespace sluice::planner {
 namespace {
 
-Pins pins_of(const RunConfig& config, const Job& job) {
+Pins pins_of(const RunConfig& config, const Job& job, std::int64_t hosts) {
   return [overrides = config.plan_overrides, threads = config.threads, devices = config.devices,
-          job](Plan& plan) {
-    if (devices > 1) plan.ranks = devices;
+          hosts, job](Plan& plan) {
+    if (devices > 1) {
+      plan.ranks = devices;
+      plan.hosts = hosts;
+    }
     apply_plan_overrides(plan, job, overrides, threads);
   };
 }
@@ -56,7 +60,8 @@ Request resolve(RunConfig config, Store store, const std::optional<Policy>& know
         "limits.disk: state on the disk does not go with optimizer.kind muon, whose updates are "
         "the device's: leave it out, or set the kind to adamw");
   }
-  SearchSettings search{.pins = pins_of(config, job)};
+  const std::int64_t hosts = hosts_that_sum(machine->profile, config.devices);
+  SearchSettings search{.pins = pins_of(config, job, hosts)};
   Predictor predictor(job, std::move(*machine), calibration, config.residency, config.terms,
                       config.devices);
   return {.config = std::move(config),

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "planner/costs/fabric_rates.hpp"
+#include "planner/plans/plan.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 
@@ -72,12 +73,30 @@ std::vector<CurvePoint> across(const Fabric& inside, Collective operation, const
   return curve;
 }
 
+/// The two exchanges by which gradients summed inside hosts cross the network once a host and not
+/// once a rank; none where they take longer than one exchange among all ranks: where a rank's part
+/// of the NIC is no slower than what its host's ranks exchange.
+std::optional<FabricLevels> levels_across(const Fabric& inside, const Reach& reach, double nic) {
+  const double share = nic / static_cast<double>(reach.local);
+  if (summing_hosts(reach.hosts * reach.local, reach.hosts) == 1) return std::nullopt;
+  if (share >= inside.exchange.back().rate.value) return std::nullopt;
+  FabricLevels levels{.hosts = reach.hosts, .inside = inside.exchange, .between = {}};
+  levels.between.push_back({1,
+                            {.value = share,
+                             .deviation = share * kStatedNic,
+                             .count = 1,
+                             .source = Source::estimated,
+                             .note = "a GPU's part of its host's NIC"}});
+  return levels;
+}
+
 Fabric fabric_across(const Fabric& inside, const Reach& reach, double nic) {
   Fabric fabric = inside;
   fabric.latency.value += kNetworkLatency;
   fabric.latency.source = Source::estimated;
   fabric.gather = across(inside, Collective::gather, reach, nic);
   fabric.exchange = across(inside, Collective::exchange, reach, nic);
+  fabric.levels = levels_across(inside, reach, nic);
   return fabric;
 }
 

@@ -29,6 +29,7 @@ void check_host_setting(const std::string& name, const std::string& value);
 /// all: memory, cores and drives are those of all hosts, of which each rank takes its part, and
 /// collectives also cross the network. Between hosts, every run of a gather enters a host once, and
 /// of an exchange once for each of its ranks; both follow what moves inside the hosts (a rule).
+/// Where it is faster, gradients are summed inside hosts before they are exchanged (FabricLevels).
 /// Throws BadRequest if the devices are not dealt evenly, or nothing is known of collectives inside
 /// a host.
 void join_hosts(ResolvedMachine& machine, const SeveralHosts& hosts, std::int64_t devices);

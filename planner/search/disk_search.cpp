@@ -48,6 +48,7 @@ class DiskSearch {
         shares_(predictor.job(), settings.pins, predictor.ranks()),
         pinned_(uniform_plan(predictor.part(), {}, 1)) {
     pinned_.ranks = predictor.ranks();
+    pinned_.hosts = predictor.plan_of({}, 1).hosts;
     if (settings_.pins) settings_.pins(pinned_);
   }
 

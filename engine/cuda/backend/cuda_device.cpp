@@ -248,9 +248,12 @@ void CudaDevice::update(const BoundTask& task, const AdamWStep* step, cudaStream
 /// Enqueues a task of the fabric's lane: an exchange, or gathers, each of which names the runs and
 /// then, if this rank's own lies elsewhere, its source.
 void CudaDevice::collect(const BoundTask& task) {
-  if (const BoundAccess* received = task.find(Role::received)) {
-    const auto bytes = static_cast<std::size_t>(received->bytes.count());
-    return fabric_->enqueue_exchange(runs_of(task, task.accesses.front()), {received->data, bytes});
+  if (task.find(Role::received) != nullptr) {
+    for (std::size_t i = 0; task.accesses[i].role != Role::received; ++i) {
+      const BoundAccess& own = task.accesses[i];
+      fabric_->enqueue_exchange(runs_of(task, own), received_of(task, own, i), task.members);
+    }
+    return;
   }
   for (std::size_t i = 0; i < task.accesses.size(); ++i) {
     const RankRuns runs = runs_of(task, task.accesses[i]);

@@ -176,13 +176,17 @@ void CudaDevice::compute(const BoundTask& task, cudaStream_t lane) {
   }
 }
 
-/// Adds the ranks' sums of a piece of this rank's slice of a gradient, a unit's or a tied head's,
-/// where this rank's own lies or apart from it.
+/// Adds the ranks' sums of pieces of a gradient, a unit's or a tied head's, where this rank's own
+/// lie or apart from them.
 void CudaDevice::sum_ranks(const BoundTask& task, cudaStream_t lane) {
-  const BoundAccess& own = task.accesses.front();
   const BoundAccess* apart = task.find(Role::destination);
-  cuda::sum_ranks(lane, as<const float>(own), as<const float>(task.access(Role::received)),
-                  task.rank, task.ranks, floats(own), as<float>(apart != nullptr ? *apart : own));
+  for (std::size_t i = 0; task.accesses[i].role != Role::received; ++i) {
+    const BoundAccess& own = task.accesses[i];
+    const std::byte* const received = received_of(task, own, i).data();
+    cuda::sum_ranks(lane, as<const float>(own), reinterpret_cast<const float*>(received),
+                    task.members.index_of(task.rank), task.members.count, floats(own),
+                    as<float>(apart != nullptr ? *apart : own));
+  }
 }
 
 void CudaDevice::norm(const BoundTask& task, cudaStream_t lane) {

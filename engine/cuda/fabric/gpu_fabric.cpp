@@ -211,23 +211,24 @@ void GpuFabric::enqueue_gather(const RankRuns& runs, const std::byte* own) {
 // Sends and receives in one group: kernels with few blocks. NCCL's all-to-all would need room for
 // this rank's own run, whose copy within the GPU is a kernel as well, and runs one behind the
 // other, which pieces of slices are not.
-void GpuFabric::enqueue_exchange(const RankRuns& own, std::span<std::byte> received) {
+void GpuFabric::enqueue_exchange(const RankRuns& own, std::span<std::byte> received,
+                                 const Members& members) {
   meet();
   Connection& here = *connection_;
-  const auto [rank, size] = here.world;
+  const int size = members.count, index = members.index_of(here.world.rank);
   check(received.size() == own.bytes * static_cast<std::size_t>(size - 1),
         "an exchange receives one run a peer");
   const NcclCalls& calls = here.nccl.calls();
-  here.exchanges.run("an exchange of gradients", [&, rank = rank, size = size](ncclComm_t handle) {
+  here.exchanges.run("an exchange of gradients", [&](ncclComm_t handle) {
     ncclResult_t first = calls.group_start();
     const auto note = [&](ncclResult_t status) {
       if (first == ncclSuccess || first == ncclInProgress) first = status;
     };
     for (int i = 1; i < size; ++i) {
-      const int to = (rank + i) % size, from = (rank + size - i) % size;
-      note(calls.send(own.of(to).data(), own.bytes, ncclUint8, to, handle, stream_));
-      std::byte* const place = received.data() + peer_index(rank, from) * own.bytes;
-      note(calls.receive(place, own.bytes, ncclUint8, from, handle, stream_));
+      const int to = (index + i) % size, from = (index + size - i) % size;
+      note(calls.send(own.of(to).data(), own.bytes, ncclUint8, members.rank(to), handle, stream_));
+      std::byte* const place = received.data() + peer_index(index, from) * own.bytes;
+      note(calls.receive(place, own.bytes, ncclUint8, members.rank(from), handle, stream_));
     }
     note(calls.group_end());
     return first;
@@ -240,8 +241,9 @@ void GpuFabric::all_gather(const RankRuns& runs) {
   wait();
 }
 
-void GpuFabric::exchange(const RankRuns& own, std::span<std::byte> received) {
-  enqueue_exchange(own, received);
+void GpuFabric::exchange(const RankRuns& own, std::span<std::byte> received,
+                         const Members& members) {
+  enqueue_exchange(own, received, members);
   wait();
 }
 

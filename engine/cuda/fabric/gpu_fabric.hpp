@@ -53,10 +53,12 @@ class GpuFabric : public Fabric {
   /// EnvironmentError if NCCL does.
   void enqueue_gather(const RankRuns& runs, const std::byte* own = nullptr);
   /// Enqueues an exchange of ranges of the memory (see exchange). Throws as enqueue_gather.
-  void enqueue_exchange(const RankRuns& own, std::span<std::byte> received);
+  void enqueue_exchange(const RankRuns& own, std::span<std::byte> received, const Members& members);
   /// Enqueues the collective, and returns once it has ended.
   void all_gather(const RankRuns& runs) override;
-  void exchange(const RankRuns& own, std::span<std::byte> received) override;
+  using Fabric::exchange;
+  void exchange(const RankRuns& own, std::span<std::byte> received,
+                const Members& members) override;
 
   /// Throws RankFailure if a collective failed or does not end; cheap. Call it while waiting for
   /// work on any stream of the rank.

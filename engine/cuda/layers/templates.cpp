@@ -254,7 +254,7 @@ std::string CudaTemplates::numerics() const {
   return gemm_.numerics(gemm_keys(job_)) + ", cudnn " + std::to_string(cudnn_.version()) +
          ", attention " + (attention.empty() ? "over kept keys" : attention) + ", kernels 1" +
          (job_.model.experts ? ", experts 1" : "") + (job_.model.delta_net ? ", delta net 1" : "") +
-         (job_.model.latent ? ", latent 1" : "")
+         (job_.model.latent ? ", latent 1" : "") +
          (job_.optimizer.kind == planner::OptimizerKind::muon ? ", muon 1" : "");
 }
 

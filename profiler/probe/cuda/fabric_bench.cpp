@@ -52,7 +52,7 @@ class RankBench {
       if (operation == Collective::gather) {
         fabric_.enqueue_gather(engine::runs_of(own, ranks_));
       } else {
-        fabric_.enqueue_exchange(engine::runs_of(own, ranks_), received);
+        fabric_.enqueue_exchange(engine::runs_of(own, ranks_), received, engine::all_ranks(ranks_));
       }
     }
     record(end_.get(), stream_.get());

@@ -173,6 +173,38 @@ TEST_P(Ranks, ExchangeBringsEachPeersRunOfTheOwnSlice) {
   EXPECT_EQ(wrong.load(), 0);
 }
 
+TEST_P(Ranks, ExchangeAmongThoseOfAHostAndAmongThoseOfAPlace) {
+  if (size() % 2 != 0) GTEST_SKIP() << "hosts of two ranks";
+  constexpr std::size_t kRun = 3000;
+  std::atomic<int> wrong{0};
+  const auto lines = run([&](Control&, Fabric& fabric) {
+    const auto [rank, size] = fabric.world();
+    for (const Members& members : {ranks_of_host(rank, 2), ranks_at_place(rank, 2, size)}) {
+      std::vector<std::byte> own(kRun * static_cast<std::size_t>(members.count));
+      std::vector<std::byte> received(own.size() - kRun);
+      const RankRuns runs = runs_of(own, members.count);
+      for (int i = 0; i < members.count; ++i) {
+        std::ranges::fill(runs.of(i), value_of(rank, members.rank(i), 0));
+      }
+      fabric.exchange(runs, received, members);
+      std::span<const std::byte> next = received;
+      for (int i = 0; i < members.count; ++i) {
+        const int from = members.rank(i);
+        wrong += members.has(from) && members.index_of(from) == i ? 0 : 1;
+        if (from == rank) continue;
+        const std::byte value = value_of(from, rank, 0);
+        wrong +=
+            std::ranges::all_of(next.first(kRun), [&](std::byte each) { return each == value; })
+                ? 0
+                : 1;
+        next = next.subspan(kRun);
+      }
+    }
+  });
+  EXPECT_EQ(lines, nothing());
+  EXPECT_EQ(wrong.load(), 0);
+}
+
 TEST_P(Ranks, MovePiecesOfRunsThatAreApart) {
   constexpr std::size_t kRun = 1000, kFirst = 300, kPiece = 200;
   std::atomic<int> wrong{0};

@@ -56,15 +56,23 @@ std::string added_up(std::int64_t all, std::int64_t groups, std::int64_t first,
 }
 
 struct Case {
-  std::int64_t groups, ranks;
+  std::int64_t groups, ranks, hosts = 1;
 };
-constexpr Case kCases[] = {{2, 2}, {4, 2}, {4, 4}, {8, 2}, {8, 4}, {8, 8}, {6, 3}};
+constexpr Case kCases[] = {{2, 2}, {4, 2},    {4, 4},    {8, 2},    {8, 4},    {8, 8},
+                           {6, 3}, {4, 4, 2}, {8, 4, 2}, {8, 8, 2}, {8, 8, 4}, {6, 6, 3}};
+
+Plan plan_of_case(const Job& job, std::uint64_t seed, const Case& of) {
+  Plan plan = random_plan(job, seed, of.ranks);
+  plan.hosts = of.hosts;
+  return plan;
+}
 
 TEST(RankGraph, EveryRankAddsItsSliceOfEveryGradientAlongTheTreeOfTheJob) {
-  for (const auto& [groups, ranks] : kCases) {
+  for (const Case& of : kCases) {
+    const auto [groups, ranks, hosts] = of;
     for (std::uint64_t seed = 1; seed < 9; ++seed) {
       const Job job = job_of_groups(groups, seed);
-      const Plan plan = random_plan(job, seed, ranks);
+      const Plan plan = plan_of_case(job, seed, of);
       const StepGraph graph = graph_of_ranks(job, plan);
       const std::string sum = added_up(job.micro_batches(), groups, 0, groups);
       RankMemory memory(graph, job);
@@ -78,8 +86,9 @@ TEST(RankGraph, EveryRankAddsItsSliceOfEveryGradientAlongTheTreeOfTheJob) {
           for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks); ++rank) {
             for (const std::string& cell : memory.read(rank, task.accesses.front())) {
               ASSERT_EQ(cell, expected)
-                  << groups << " groups, " << ranks << " ranks, seed " << seed << ", "
-                  << graph.graph.tasks()[i].id << ", rank " << rank << ", rounds " << plan.rounds;
+                  << groups << " groups, " << ranks << " ranks on " << hosts << " hosts, seed "
+                  << seed << ", " << graph.graph.tasks()[i].id << ", rank " << rank << ", rounds "
+                  << plan.rounds;
             }
           }
         }
@@ -91,10 +100,11 @@ TEST(RankGraph, EveryRankAddsItsSliceOfEveryGradientAlongTheTreeOfTheJob) {
 }
 
 TEST(RankGraph, EveryPassFindsAllSlicesOfItsWeightsAsTheStepBeforeLeftThem) {
-  for (const auto& [groups, ranks] : kCases) {
+  for (const Case& of : kCases) {
+    const auto [groups, ranks, hosts] = of;
     for (std::uint64_t seed = 20; seed < 28; ++seed) {
       const Job job = job_of_groups(groups, seed);
-      const StepGraph graph = graph_of_ranks(job, random_plan(job, seed, ranks));
+      const StepGraph graph = graph_of_ranks(job, plan_of_case(job, seed, of));
       RankMemory memory(graph, job);
       for (const std::size_t i : test::random_order(graph, seed)) {
         const StepTask& task = graph.tasks[i];
@@ -124,11 +134,12 @@ TEST(RankGraph, EveryPassFindsAllSlicesOfItsWeightsAsTheStepBeforeLeftThem) {
 }
 
 TEST(RankGraph, LayoutsOfRandomPlansAreSoundAndStepsRepeat) {
-  for (const auto& [groups, ranks] : kCases) {
+  for (const Case& of : kCases) {
+    const auto [groups, ranks, hosts] = of;
     Job job = job_of_groups(groups, static_cast<std::uint64_t>(groups));
     for (std::uint64_t seed = 40; seed < 52; ++seed) {
       if (seed % 4 == 0) job.gradient_wire = GradientWire::bf16;
-      const StepGraph graph = graph_of_ranks(job, random_plan(job, seed, ranks));
+      const StepGraph graph = graph_of_ranks(job, plan_of_case(job, seed, of));
       EXPECT_EQ(find_layout_fault(graph, graph.layout), std::nullopt) << "seed " << seed;
       const std::size_t n = graph.tasks_per_step;
       for (std::size_t i = n; i < 2 * n; ++i) {
@@ -166,6 +177,30 @@ TEST(RankGraph, ExchangesFollowTheLastMicroBatchAndOneGatherEndsTheStep) {
       halves += 4 * slice_parameters(unit_padded_size(job.model, unit), 2);
     }
     EXPECT_EQ(exchanged, halves);
+  }
+}
+
+TEST(RankGraph, HostsExchangeTheirSumsOnceAndNotOncePerRank) {
+  const Job job = job_of_groups(8, 1);
+  constexpr std::int64_t kRanks = 8;
+  std::int64_t slices = 0;
+  for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {
+    slices += 4 * slice_parameters(unit_padded_size(job.model, unit), kRanks);
+  }
+  for (const std::int64_t hosts : {2, 4}) {
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+      std::map<Among, std::int64_t> received;
+      const Plan plan = plan_of_case(job, seed, {8, kRanks, hosts});
+      for (const StepTask& task : graph_of_ranks(job, plan).tasks) {
+        if (task.step != 2 || task.kind != TaskKind::exchange_gradients) continue;
+        received[task.among] += task.bytes.count();
+      }
+      // A rank gets its host's other sums of one slice of each host, and the other hosts' of its
+      // own: over all ranks of a host (hosts - 1) / hosts of the vector.
+      EXPECT_EQ(received[Among::host], hosts * (kRanks / hosts - 1) * slices);
+      EXPECT_EQ(received[Among::hosts], (hosts - 1) * slices);
+      EXPECT_EQ(received[Among::all], 0);
+    }
   }
 }
 

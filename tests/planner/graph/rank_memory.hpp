@@ -89,7 +89,9 @@ class RankMemory {
   /// First cell that begins in a range, and the number of those that do.
   [[nodiscard]] std::pair<std::int64_t, std::int64_t> cells(std::size_t rank,
                                                             const Access& access) const {
-    const Bytes begin = access.offset + access.rank_stride * static_cast<std::int64_t>(rank);
+    const std::int64_t place =
+        static_cast<std::int64_t>(rank) % ranges_of(access, graph_.ranks, graph_.hosts);
+    const Bytes begin = access.offset + access.rank_stride * place;
     const std::int64_t first = (begin.count() + kCell - 1) / kCell;
     const std::int64_t end = ((begin + access.bytes).count() + kCell - 1) / kCell;
     return {first, end - first};
@@ -149,46 +151,63 @@ class RankMemory {
     }
   }
 
+  /// The ranks among which a task of `rank` is, in ascending order.
+  [[nodiscard]] std::vector<std::size_t> ranks_among(Among among, std::size_t rank) const {
+    const std::size_t local = ranks_.size() / static_cast<std::size_t>(graph_.hosts);
+    std::vector<std::size_t> all;
+    for (std::size_t each = 0; each < ranks_.size(); ++each) {
+      const bool one_host = each / local == rank / local, one_place = each % local == rank % local;
+      if (among == Among::host ? one_host : among == Among::all || one_place) all.push_back(each);
+    }
+    return all;
+  }
+  /// The accesses to a gradient of an exchange, or of a sum of what it brought.
+  static std::vector<Access> owns(const StepTask& task) {
+    const auto end = std::ranges::find(task.accesses, Role::received, &Access::role);
+    return {task.accesses.begin(), end};
+  }
+
   void exchange(const StepTask& task) {
-    const Access& own = task.accesses.front();
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       Texts received;
-      for (std::size_t from = 0; from < ranks_.size(); ++from) {
-        if (from == rank) continue;
-        // The other rank's sum of this rank's slice.
-        Access theirs = own;
-        theirs.offset += own.rank_stride * static_cast<std::int64_t>(rank);
-        theirs.rank_stride = Bytes(0);
-        const Texts texts = read(from, theirs);
-        received.insert(received.end(), texts.begin(), texts.end());
+      for (const Access& own : owns(task)) {
+        for (const std::size_t from : ranks_among(task.among, rank)) {
+          if (from == rank) continue;
+          // The other rank's sum of this rank's slice.
+          Access theirs = own;
+          theirs.offset += own.rank_stride * (static_cast<std::int64_t>(rank) %
+                                              ranges_of(own, graph_.ranks, graph_.hosts));
+          theirs.rank_stride = Bytes(0);
+          const Texts texts = read(from, theirs);
+          received.insert(received.end(), texts.begin(), texts.end());
+        }
       }
       write(rank, *find(task, Role::received), received);
     }
   }
   void sum_ranks(const StepTask& task) {
-    const Access& own = task.accesses.front();
-    const GroupWalk walk(graph_.ranks);
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       const Texts received = read(rank, *find(task, Role::received));
-      std::vector<Texts> stack;
-      std::size_t at = 0;
-      for (std::int64_t each = 0; each < graph_.ranks; ++each) {
-        const Texts mine = read(rank, own);
-        if (each == static_cast<std::int64_t>(rank)) {
-          stack.push_back(mine);
-        } else {
-          stack.emplace_back(received.begin() + static_cast<std::ptrdiff_t>(at),
-                             received.begin() + static_cast<std::ptrdiff_t>(at + mine.size()));
-          at += mine.size();
+      auto next = received.begin();
+      const std::vector<std::size_t> ranks = ranks_among(task.among, rank);
+      const GroupWalk walk(static_cast<std::int64_t>(ranks.size()));
+      for (const Access& own : owns(task)) {
+        std::vector<Texts> stack;
+        for (std::size_t each = 0; each < ranks.size(); ++each) {
+          const Texts mine = read(rank, own);
+          const auto count = static_cast<std::ptrdiff_t>(mine.size());
+          const bool is_own = ranks[each] == rank;
+          stack.push_back(is_own ? mine : Texts(next, next + count));
+          if (!is_own) next += count;
+          for (std::int64_t i = 0; i < walk.adds_after(static_cast<std::int64_t>(each)); ++i) {
+            const Texts right = stack.back();
+            stack.pop_back();
+            stack.back() = sum_of(stack.back(), right);
+          }
         }
-        for (std::int64_t i = 0; i < walk.adds_after(each); ++i) {
-          const Texts right = stack.back();
-          stack.pop_back();
-          stack.back() = sum_of(stack.back(), right);
-        }
+        const Access* apart = find(task, Role::destination);
+        write(rank, apart != nullptr ? *apart : own, stack.front());
       }
-      const Access* apart = find(task, Role::destination);
-      write(rank, apart != nullptr ? *apart : own, stack.front());
     }
   }
 

@@ -106,6 +106,15 @@ TEST(PlanRanks, WhatRanksCannotHaveIsRefusedByItsField) {
             "plan: exchange_piece_bytes: 4096 must be at least 16384");
   EXPECT_EQ(refused([](Plan& plan) { plan.receive_buffers = 0; }),
             "plan: receive_buffers: 0 must be between 1 and 64");
+  EXPECT_EQ(refused([](Plan& plan) { plan.hosts = 2; }),
+            "plan: hosts: 2 must be 1, or hold 2, 4, 8, ... of the 2 ranks each");
+}
+
+TEST(PlanRanks, HostsThatSumHoldCompletePartsOfTheTree) {
+  EXPECT_EQ(summing_hosts(8, 2), 2);
+  EXPECT_EQ(summing_hosts(6, 3), 3);
+  // Three ranks are no part of the tree of six, a single one has nothing to sum.
+  for (const std::int64_t hosts : {2, 4, 6, 1}) EXPECT_EQ(summing_hosts(6, hosts), 1) << hosts;
 }
 
 TEST(PlanRanks, AFileOfOneRankDoesNotNameThemAndOneOfSeveralReadsBack) {
@@ -114,7 +123,7 @@ TEST(PlanRanks, AFileOfOneRankDoesNotNameThemAndOneOfSeveralReadsBack) {
   one.plan = uniform_plan(job, UnitPlan{}, 1);
   one.plan.exchange_piece = Bytes(1 << 20);
   const std::string text = to_json_text(one);
-  for (const char* field : {"ranks", "exchange_piece_bytes", "receive_buffers"}) {
+  for (const char* field : {"ranks", "hosts", "exchange_piece_bytes", "receive_buffers"}) {
     EXPECT_EQ(text.find(field), std::string::npos) << field;
   }
   EXPECT_EQ(plan_hash(one.plan), plan_hash(uniform_plan(job, UnitPlan{}, 1)));
@@ -124,6 +133,10 @@ TEST(PlanRanks, AFileOfOneRankDoesNotNameThemAndOneOfSeveralReadsBack) {
     EXPECT_EQ(plan_file_from_json(to_json_text(file), "plan.json").plan, file.plan);
     Plan more = file.plan;
     more.receive_buffers += 1;
+    EXPECT_NE(plan_hash(more), plan_hash(file.plan));
+    file.plan.hosts = 2;
+    EXPECT_EQ(plan_file_from_json(to_json_text(file), "plan.json").plan, file.plan);
+    more.receive_buffers -= 1;
     EXPECT_NE(plan_hash(more), plan_hash(file.plan));
   }
 }

@@ -68,6 +68,26 @@ TEST(SeveralHosts, AreSlowedByWhatEntersThem) {
   EXPECT_NEAR(curve_rate(fast, Collective::gather) / curve_rate(one, Collective::gather), 1, 1e-2);
 }
 
+TEST(SeveralHosts, SumInsideFirstWhereTheNetworkIsTheSlowerOne) {
+  const MachineProfile two = hosts_profile(8, {{"hosts", "2"}, {"nic", "40 GB/s"}});
+  ASSERT_TRUE(two.fabric->levels);
+  EXPECT_EQ(hosts_that_sum(two, 8), 2);
+  EXPECT_DOUBLE_EQ(curve_rate(two, Collective::exchange_inside),
+                   curve_rate(hosts_profile(4, {}), Collective::exchange));
+  // Four GPUs receive the other host's sums of their slices through one NIC.
+  EXPECT_DOUBLE_EQ(curve_rate(two, Collective::exchange_between), 10e9);
+  // Of S bytes a slice: 2 x 3 S inside and S between are less than 3 S inside and 4 x 4 S of the
+  // NIC.
+  const double inside = curve_rate(two, Collective::exchange_inside);
+  EXPECT_LT(6 / inside + 1 / 10e9, 7 / curve_rate(two, Collective::exchange));
+  const MachineProfile fast = hosts_profile(8, {{"hosts", "2"}, {"nic", "900 TB/s"}});
+  EXPECT_FALSE(fast.fabric->levels);
+  EXPECT_EQ(hosts_that_sum(fast, 8), 1);
+  // Three of six ranks are no part of the tree, and single ranks have nothing to sum.
+  EXPECT_FALSE(hosts_profile(6, {{"hosts", "2"}, {"nic", "40 GB/s"}}).fabric->levels);
+  EXPECT_FALSE(hosts_profile(2, {{"hosts", "2"}, {"nic", "40 GB/s"}}).fabric->levels);
+}
+
 TEST(SeveralHosts, OfOneGpuEachHaveTheNetworkAlone) {
   const MachineProfile two =
       to_machine(hosts_config("h100-sxm", 2, {{"hosts", "2"}, {"nic", "40 GB/s"}})).profile;
