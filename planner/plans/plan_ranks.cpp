@@ -35,11 +35,9 @@ void refuse_with_ranks(const Plan& plan, const Job& job) {
   refuse(job.sequence_chunk.has_value(), "ranks", "leave sequence_chunk of the job out");
   refuse(job.optimizer.state != StateType::fp32, "ranks", "set optimizer.state to fp32");
   for (std::size_t i = 0; i < plan.units.size(); ++i) {
-    const UnitPlan& unit = plan.units[i];
-    const std::string at = "layers[" + std::to_string(i) + "].";
     // Between rounds a rank's own sum waits whole, and pieces on the disk are of its slice.
-    refuse(unit.gradients == Tier::disk && plan.rounds > 1, at + "gradients",
-           "set disk to host, plan one round");
+    if (plan.units[i].gradients != Tier::disk || plan.rounds == 1) continue;
+    refuse(true, "layers[" + std::to_string(i) + "].gradients", "set disk to host, plan one round");
   }
 }
 
@@ -54,12 +52,11 @@ std::vector<std::int64_t> ranks_of(const Job& job) {
 void validate_ranks(const Plan& plan, const Job& job) {
   for (std::size_t i = 0; i < plan.units.size(); ++i) {
     const UnitPlan& unit = plan.units[i];
-    require_for_ranks(
-        unit.resident == Extent::whole ||
-            (plan.ranks > 1 && unit.weights == Tier::hbm && unit.executor == Executor::gpu),
-        "layers[" + std::to_string(i) + "].resident",
-        "slice needs several ranks, weights hbm and executor gpu: set them, or leave "
-        "resident out");
+    if (unit.resident == Extent::whole) continue;
+    require_for_ranks(plan.ranks > 1 && unit.weights == Tier::hbm && unit.executor == Executor::gpu,
+                      "layers[" + std::to_string(i) + "].resident",
+                      "slice needs several ranks, weights hbm and executor gpu: set them, or leave "
+                      "resident out");
   }
   if (plan.ranks == 1) return;
   const std::vector<std::int64_t> ranks = ranks_of(job);
