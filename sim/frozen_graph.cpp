@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kNanosecondsPerSecond = 1e9;
 
-void append_holds(std::vector<FrozenHold>& holds, const std::vector<Hold>& added) {
+void append_holds(std::vector<FrozenHold>& holds, const decltype(Task::acquire)& added) {
   for (const Hold& hold : added) {
     if (hold.amount.count() > 0) {
       holds.push_back({static_cast<std::uint32_t>(index(hold.pool)), hold.amount.count()});

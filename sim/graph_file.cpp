@@ -160,7 +160,7 @@ class GraphReader {
                                            ? ": has both seconds and amount; keep one"
                                            : ": needs seconds or amount; add one"));
     }
-    std::vector<Use> uses;
+    decltype(Flow::uses) uses;
     if (const auto given = json.find_object("uses")) {
       uses.reserve(given->json().size());
       for (const JsonValue use : given->json()) {
@@ -184,8 +184,8 @@ class GraphReader {
                 .uses = std::move(uses)};
   }
 
-  std::vector<Hold> read_holds(const JsonObject& json, std::string_view key) {
-    std::vector<Hold> holds;
+  decltype(Task::acquire) read_holds(const JsonObject& json, std::string_view key) {
+    decltype(Task::acquire) holds;
     const auto given = json.find_object(key);
     if (!given) return holds;
     holds.reserve(given->json().size());

@@ -52,7 +52,7 @@ std::string list_of(const Range& range,
   return text + "]";
 }
 
-std::string holds_text(const TaskGraph& graph, const std::vector<Hold>& holds) {
+std::string holds_text(const TaskGraph& graph, const decltype(Task::acquire)& holds) {
   return object_of(
       holds, [&graph](const Hold& hold) { return graph.pools()[index(hold.pool)].name; },
       [](const Hold& hold) { return hold.amount.count(); });

@@ -1,6 +1,7 @@
 // The step graph as the simulator sees it: lanes, links, pools and the tasks that use them.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -23,6 +24,11 @@ template <class Id>
 constexpr std::size_t index(Id id) {
   return static_cast<std::size_t>(id);
 }
+
+/// A list that is kept without an allocation of its own where it has up to `count` elements: a
+/// graph has many tasks with few of each.
+template <class T, std::size_t count>
+using ShortList = boost::container::small_vector<T, count>;
 
 /// A serial executor: runs its tasks one at a time, in the order they were added.
 struct Lane {
@@ -73,19 +79,19 @@ struct Flow {
   Amount amount;
   std::optional<Rate> cap = std::nullopt;
   double weight = 1;
-  std::vector<Use> uses = {};
+  ShortList<Use, 3> uses = {};
 };
 
 struct Task {
   std::string id;
   LaneId lane{};
   /// Tasks that must end before this one starts; they may be added later.
-  std::vector<TaskId> after = {};
+  ShortList<TaskId, 6> after = {};
   Seconds latency{0};
   /// Work that follows the latency: a fixed time, or a flow over links.
   std::variant<Seconds, Flow> work = Seconds(0);
-  std::vector<Hold> acquire = {};
-  std::vector<Hold> release = {};
+  ShortList<Hold, 1> acquire = {};
+  ShortList<Hold, 1> release = {};
   /// Share (0 to 1) of its lane's boost by which the task gets faster; without effect if the lane
   /// has none.
   double boosts = 0;

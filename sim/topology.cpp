@@ -70,7 +70,7 @@ class OrderVisitor : public boost::default_dfs_visitor {
 };
 
 bool depends(const TaskGraph& graph, std::uint32_t task, std::uint32_t before) {
-  const std::vector<TaskId>& after = graph.tasks()[task].after;
+  const auto& after = graph.tasks()[task].after;
   return std::find(after.begin(), after.end(), TaskId(before)) != after.end();
 }
 

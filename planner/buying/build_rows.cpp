@@ -56,9 +56,47 @@ class BuildPlanner {
     return run_on(config_, request_, offer.name(), lent(config_, offer, parameters_));
   }
 
-  /// Plans the job on the build. May be called from several threads at a time.
-  [[nodiscard]] BuildTrial plan(const BuildOffer& offer, SearchDepth depth) {
-    const auto found = finder_.find(run_of(offer), depth);
+  /// Begins planning briefly on the build with what is known so far; what it returns plans.
+  [[nodiscard]] std::function<BuildTrial()> begin(const BuildOffer& offer) {
+    return [this, &offer, known = finder_.known()] {
+      PlanFinder::Finding finding = PlanFinder::look(run_of(offer), SearchDepth::brief, *known);
+      BuildTrial trial = learnt(offer, finding.found);
+      const std::lock_guard lock(mutex_);
+      findings_.insert_or_assign(&offer, std::move(finding));
+      return trial;
+    };
+  }
+
+  /// Makes known what planning on the build found.
+  void settle(const BuildOffer& offer) {
+    const std::lock_guard lock(mutex_);
+    const auto finding = findings_.extract(&offer);
+    finder_.learn(finding.mapped());
+    finder_.settle();
+  }
+
+  /// Searches at the usual depth for the fastest build within each budget and then for the fastest
+  /// of the front, and gives them the steps that it finds.
+  void deepen(std::vector<FoundBuild>& builds, const std::vector<double>& budgets) {
+    const std::vector<FoundBuild*> chosen = to_deepen(builds, budgets);
+    std::vector<BuildTrial> trials(chosen.size());
+    parallel_for(chosen.size(), request_.threads, [&](std::size_t i) {
+      trials[i] = learnt(chosen[i]->offer, finder_.find(run_of(chosen[i]->offer)));
+    });
+    finder_.settle();
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      if (trials[i].step) chosen[i]->step = *trials[i].step;
+    }
+    mark_front(builds);
+  }
+
+  [[nodiscard]] const Plan& plan_of(const BuildOffer& offer) const {
+    return plans_.at(name_of(offer)).plan;
+  }
+
+ private:
+  /// Keeps what was found for the build.
+  BuildTrial learnt(const BuildOffer& offer, const PlanFinder::Found& found) {
     BuildTrial trial;
     if (const auto* lacking = std::get_if<Infeasible>(&found)) {
       if (const auto needed = host_needed(*lacking)) {
@@ -75,25 +113,6 @@ class BuildPlanner {
     return trial;
   }
 
-  /// Searches at the usual depth for the fastest build within each budget and then for the fastest
-  /// of the front, and gives them the steps that it finds.
-  void deepen(std::vector<FoundBuild>& builds, const std::vector<double>& budgets) {
-    const std::vector<FoundBuild*> chosen = to_deepen(builds, budgets);
-    std::vector<BuildTrial> trials(chosen.size());
-    parallel_for(chosen.size(), request_.threads,
-                 [&](std::size_t i) { trials[i] = plan(chosen[i]->offer, SearchDepth::usual); });
-    finder_.settle();
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
-      if (trials[i].step) chosen[i]->step = *trials[i].step;
-    }
-    mark_front(builds);
-  }
-
-  [[nodiscard]] const Plan& plan_of(const BuildOffer& offer) const {
-    return plans_.at(name_of(offer)).plan;
-  }
-
- private:
   static std::vector<FoundBuild*> to_deepen(std::vector<FoundBuild>& builds,
                                             std::vector<double> budgets) {
     if (budgets.empty()) budgets.push_back(std::numeric_limits<double>::infinity());
@@ -143,6 +162,7 @@ class BuildPlanner {
   std::int64_t parameters_;
   std::mutex mutex_;
   std::map<std::string, TimedPlan> plans_;  ///< The best plan found, by the build's name.
+  std::map<const BuildOffer*, PlanFinder::Finding> findings_;  ///< What is not settled yet.
 };
 
 }  // namespace
@@ -153,8 +173,8 @@ ComparedRows build_rows(const RunConfig& config, const BuyRequest& request, Plan
   const BuildTrials trials{
       .bound =
           [&](const BuildOffer& offer) { return planner.run_of(offer).predictor.bound().time; },
-      .plan = [&](const BuildOffer& offer) { return planner.plan(offer, SearchDepth::brief); },
-      .settle = [&] { finder.settle(); }};
+      .begin = [&](const BuildOffer& offer) { return planner.begin(offer); },
+      .settle = [&](const BuildOffer& offer) { planner.settle(offer); }};
   BuildGoal goal{.until = request.until, .most_planned = kMostPlanned, .threads = request.threads};
   if (request.budget_usd) goal.budgets_usd = request.other_budgets_usd;
   if (request.budget_usd) goal.budgets_usd.push_back(*request.budget_usd);

@@ -1,18 +1,21 @@
 #include "planner/buying/build_search.hpp"
 
 #include <algorithm>
+#include <deque>
+#include <future>
 #include <limits>
 #include <set>
 #include <tuple>
 #include <utility>
 
-#include "planner/effort/parallel_for.hpp"
+#include "planner/effort/work_queue.hpp"
 
 namespace sluice::planner {
 namespace {
 
-/// Number of builds planned at the same time; fixed, so that the result does not depend on threads.
-constexpr std::size_t kBatch = 4;
+/// Number of builds on the way: each is chosen by what was found on all but the last few before it.
+/// Fixed, so that the result does not depend on threads.
+constexpr std::size_t kOnTheWay = 4;
 
 class Search {
  public:
@@ -44,19 +47,44 @@ class Search {
   }
 
  private:
+  struct OnTheWay {
+    BuildPlace place;
+    std::future<BuildTrial> trial;
+  };
+
   void search() {
-    while (!goal_.until.is_late()) {
-      const std::vector<BuildPlace> batch = next_batch();
-      if (batch.empty()) return;
-      std::vector<BuildTrial> tried(batch.size());
-      parallel_for(batch.size(), goal_.threads,
-                   [&](std::size_t i) { tried[i] = trials_.plan(*all_.at(batch[i]).offer); });
-      if (trials_.settle) trials_.settle();
-      for (std::size_t i = 0; i < batch.size(); ++i) learn(batch[i], tried[i]);
+    WorkQueue<BuildTrial> queue(goal_.threads);
+    while (true) {
+      while (on_the_way_.size() < kOnTheWay && !goal_.until.is_late()) {
+        const std::optional<BuildPlace> next = next_place();
+        if (!next) break;
+        begin(*next, queue);
+      }
+      if (on_the_way_.empty()) return;
+      end_first();
       rule_out();
       report();
       if (stop_at_first_ && !found_.builds.empty()) stop_beyond_the_cheapest();
     }
+  }
+
+  void begin(const BuildPlace& place, WorkQueue<BuildTrial>& queue) {
+    BuildCandidate& one = all_.at(place);
+    one.state = BuildState::planned;
+    spent_ += one.offer->lends_drives ? kDiskCounts : 1;
+    on_the_way_.push_back({place, queue.add(trials_.begin(*one.offer))});
+  }
+
+  /// Waits for the build that was begun first, and learns from it.
+  void end_first() {
+    OnTheWay first = std::move(on_the_way_.front());
+    on_the_way_.pop_front();
+    const BuildTrial trial = first.trial.get();
+    const BuildOffer& offer = *all_.at(first.place).offer;
+    if (trials_.settle) trials_.settle(offer);
+    all_.learn(first.place, trial);
+    ++found_.planned;
+    if (trial.step) found_.builds.push_back({.offer = offer, .step = *trial.step});
   }
 
   /// Beyond the budget only what is cheaper than the cheapest build found is of interest.
@@ -99,27 +127,21 @@ class Search {
     return now ? std::min(*now / step, kMost) : kMost / step;
   }
 
-  /// Builds to plan next, each of another GPU, since what is found for one helps the others of its
-  /// GPU: most for the budgets by turns, the last one for the front.
-  std::vector<BuildPlace> next_batch() {
+  /// The build to plan next, of another GPU than those on the way, since what is found for one
+  /// helps the others of its GPU; none where there is none. Most are for the budgets by turns, each
+  /// fourth for the front.
+  std::optional<BuildPlace> next_place() {
+    if (goal_.most_planned > 0 && spent_ >= goal_.most_planned) return std::nullopt;
     std::vector<double> budgets = goal_.budgets_usd;
     if (budgets.empty() || stop_at_first_) budgets = {most_usd_};
-    std::vector<BuildPlace> batch;
     std::set<std::string> used;
-    while (batch.size() < kBatch) {
-      const bool is_spent =
-          goal_.most_planned > 0 && spent_ + counts_of(batch) >= goal_.most_planned;
-      if (is_spent) break;
-      std::optional<double> budget;
-      if (batch.size() + 1 < kBatch) budget = budgets[turn_++ % budgets.size()];
-      std::optional<BuildPlace> best = most_hoped(budget, used);
-      if (!best && budget) best = most_hoped(std::nullopt, used);
-      if (!best) break;
-      best = all_.anchor_before(*best);
-      used.insert(all_.groups()[best->first].gpu);
-      batch.push_back(*best);
-    }
-    return batch;
+    for (const OnTheWay& one : on_the_way_) used.insert(all_.groups()[one.place.first].gpu);
+    std::optional<double> budget;
+    if (++choices_ % kOnTheWay != 0) budget = budgets[turn_++ % budgets.size()];
+    std::optional<BuildPlace> best = most_hoped(budget, used);
+    if (!best && budget) best = most_hoped(std::nullopt, used);
+    if (!best) return std::nullopt;
+    return all_.anchor_before(*best);
   }
 
   [[nodiscard]] std::optional<BuildPlace> most_hoped(std::optional<double> budget,
@@ -141,23 +163,6 @@ class Search {
       }
     }
     return best;
-  }
-
-  /// Number of builds that count against goal.most_planned where these are planned.
-  [[nodiscard]] std::size_t counts_of(const std::vector<BuildPlace>& places) const {
-    std::size_t sum = 0;
-    for (const BuildPlace& each : places)
-      sum += all_.at(each).offer->lends_drives ? kDiskCounts : 1;
-    return sum;
-  }
-
-  void learn(const BuildPlace& place, const BuildTrial& trial) {
-    all_.learn(place, trial);
-    ++found_.planned;
-    spent_ += counts_of({place});
-    if (trial.step) {
-      found_.builds.push_back({.offer = *all_.at(place).offer, .step = *trial.step});
-    }
   }
 
   /// Whether nothing is lost, but the tolerances, where the candidate stays unplanned.
@@ -218,8 +223,10 @@ class Search {
   BuildCandidates all_;
   double most_usd_ = 0;
   bool stop_at_first_ = false;
-  std::size_t turn_ = 0;   ///< Turns of budgets so far.
-  std::size_t spent_ = 0;  ///< Sum of what the builds planned so far count for.
+  std::size_t choices_ = 0;  ///< Number of choices of a build so far.
+  std::size_t turn_ = 0;     ///< Turns of budgets so far.
+  std::size_t spent_ = 0;    ///< Sum of what the builds begun so far count for.
+  std::deque<OnTheWay> on_the_way_;
   FoundBuilds found_;
 };
 

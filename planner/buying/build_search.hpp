@@ -12,13 +12,16 @@
 
 namespace sluice::planner {
 
-/// How a job is planned on builds. `bound` and `plan` are called from several threads at a time.
+/// How a job is planned on builds.
 struct BuildTrials {
-  /// A time that no plan beats on the build.
+  /// A time that no plan beats on the build. Called from several threads at a time.
   std::function<Seconds(const BuildOffer&)> bound;
-  std::function<BuildTrial(const BuildOffer&)> plan;
-  /// Called after each batch of plans, when none is being planned; may be empty.
-  std::function<void()> settle = {};
+  /// Begins planning with what is known so far. What it returns plans, on another thread, and knows
+  /// nothing that comes later. The offer outlives both.
+  std::function<std::function<BuildTrial()>(const BuildOffer&)> begin;
+  /// Makes known what planning on the build found. Called for each build after its planning, in the
+  /// order of begin(), from the thread that calls it; may be empty.
+  std::function<void(const BuildOffer&)> settle = {};
 };
 
 /// A build on which the job fits.

@@ -1,6 +1,7 @@
 #include "planner/buying/plan_finder.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "planner/files/hash.hpp"
 #include "planner/guided/usual_values.hpp"
@@ -60,7 +61,7 @@ double peak_of(const Request& request) { return request.machine().profile.peak_b
 
 }  // namespace
 
-std::optional<TimedPlan> PlanFinder::best_known(const Request& request) const {
+std::optional<TimedPlan> PlanFinder::Knowledge::best_for(const Request& request) const {
   const Predictor& predictor = request.predictor;
   const ResolvedMachine& machine = predictor.machine();
   const PlanEstimator estimator(predictor);
@@ -71,7 +72,7 @@ std::optional<TimedPlan> PlanFinder::best_known(const Request& request) const {
     one.expected = estimator.estimate(estimated).expected;
     to.push_back(std::move(one));
   };
-  for (const Known& known : known_) {
+  for (const Known& known : plans_) {
     if (known.hbm > machine.hbm || known.plan.ranks != predictor.ranks()) continue;
     const Plan plan = adapted(known.plan, known.all_cores, predictor);
     const bool on_disk = uses_disk(plan);
@@ -114,7 +115,8 @@ std::optional<TimedPlan> PlanFinder::best_known(const Request& request) const {
   return best;
 }
 
-bool PlanFinder::is_enough(const Request& request, const TimedPlan& best, SearchDepth depth) const {
+bool PlanFinder::Knowledge::is_enough(const Request& request, const TimedPlan& best,
+                                      SearchDepth depth) const {
   const double ratio = ratio_of(request, best.step);
   if (ratio <= kNearBound) return true;
   const bool on_disk = uses_disk(best.plan);
@@ -142,7 +144,7 @@ bool PlanFinder::is_enough(const Request& request, const TimedPlan& best, Search
   });
 }
 
-std::optional<Infeasible> PlanFinder::known_shortage(const Request& request) const {
+std::optional<Infeasible> PlanFinder::Knowledge::shortage_of(const Request& request) const {
   const Bytes host = request.machine().host;
   for (const Lacking& one : lacking_) {
     if (one.ranks != request.predictor.ranks()) continue;
@@ -158,14 +160,14 @@ std::optional<Infeasible> PlanFinder::known_shortage(const Request& request) con
 }
 
 /// As search(), but with fewer plans that use the disk.
-std::variant<Planned, Infeasible> PlanFinder::search_for(
+std::variant<Planned, Infeasible> PlanFinder::Knowledge::search_for(
     const Request& request, std::optional<Infeasible>& shortage) const {
   const Predictor& predictor = request.predictor;
   if (pins_use_disk(predictor, request.search)) {
     return compare_with_disk(predictor, request.search, nullptr);
   }
   std::variant<Planned, Infeasible> found;
-  if (auto known = known_shortage(request)) {
+  if (auto known = shortage_of(request)) {
     found = std::move(*known);
   } else {
     found = search_in_memory(predictor, request.search);
@@ -176,7 +178,7 @@ std::variant<Planned, Infeasible> PlanFinder::search_for(
   return compare_with_disk(predictor, request.search, lacking);
 }
 
-void PlanFinder::note(const Request& request, const TimedPlan& found,
+void PlanFinder::note(Finding& finding, const Request& request, const TimedPlan& found,
                       std::optional<SearchDepth> searched) {
   const ResolvedMachine& machine = request.machine();
   Fresh fresh{.order = order_of(request),
@@ -194,26 +196,24 @@ void PlanFinder::note(const Request& request, const TimedPlan& found,
                               .ratio = ratio_of(request, found.step),
                               .depth = *searched};
   }
-  const std::lock_guard lock(mutex_);
-  fresh_.push_back(std::move(fresh));
+  finding.fresh.push_back(std::move(fresh));
 }
 
-void PlanFinder::note(const Request& request, const Infeasible& shortage) {
+void PlanFinder::note(Finding& finding, const Request& request, const Infeasible& shortage) {
   if (shortage.tier != Tier::host) return;
-  const std::lock_guard lock(mutex_);
-  fresh_lacking_.emplace_back(order_of(request), Lacking{.ranks = request.predictor.ranks(),
-                                                         .peak = peak_of(request),
-                                                         .hbm = request.machine().hbm,
-                                                         .shortage = shortage});
+  finding.lacking.emplace_back(order_of(request), Lacking{.ranks = request.predictor.ranks(),
+                                                          .peak = peak_of(request),
+                                                          .hbm = request.machine().hbm,
+                                                          .shortage = shortage});
 }
 
-Trial PlanFinder::tried(const Request& asked, SearchDepth depth) const {
-  std::optional<TimedPlan> best = best_known(asked);
+Trial PlanFinder::Knowledge::tried(const Request& asked, SearchDepth depth) const {
+  std::optional<TimedPlan> best = best_for(asked);
   if (best && is_enough(asked, *best, depth)) return {.found = std::move(*best)};
   const bool is_brief = depth == SearchDepth::brief;
   if (!best && is_brief && asked.machine().state_on_disk &&
       brief_disk_searches_ >= kBriefDiskSearches) {
-    const auto lacks = known_shortage(asked);
+    const auto lacks = shortage_of(asked);
     auto first =
         lacks ? fitting_on_disk(asked.predictor, lacks->short_by, asked.search) : std::nullopt;
     if (first) {
@@ -253,28 +253,40 @@ Trial PlanFinder::tried(const Request& asked, SearchDepth depth) const {
   return {.found = std::move(*best), .is_searched = true, .shortage = shortage};
 }
 
-void PlanFinder::learn(const Request& request, SearchDepth depth, const Trial& trial) {
-  if (trial.shortage) note(request, *trial.shortage);
+PlanFinder::Finding PlanFinder::look(const Request& request, SearchDepth depth,
+                                     const Knowledge& knowledge) {
+  const std::string before = knowledge.hash_ + (depth == SearchDepth::brief ? " brief" : "");
+  auto kept = kept_trial(request, before);
+  const Trial trial = kept ? std::move(*kept) : knowledge.tried(request, depth);
+  if (!kept) keep_trial(request, before, trial);
+  Finding finding{.found = trial.found};
+  if (trial.shortage) note(finding, request, *trial.shortage);
   const auto* found = std::get_if<TimedPlan>(&trial.found);
-  if (found == nullptr) return;
-  if (trial.is_searched) note(request, *found, depth);
-  if (!trial.is_searched && uses_disk(found->plan)) note(request, *found, std::nullopt);
+  if (found == nullptr) return finding;
+  if (trial.is_searched) note(finding, request, *found, depth);
+  if (!trial.is_searched && uses_disk(found->plan)) note(finding, request, *found, std::nullopt);
+  return finding;
 }
 
 PlanFinder::Found PlanFinder::find(const Request& request, SearchDepth depth) {
-  const std::string before = known_hash_ + (depth == SearchDepth::brief ? " brief" : "");
-  auto kept = kept_trial(request, before);
-  const Trial trial = kept ? std::move(*kept) : tried(request, depth);
-  if (!kept) keep_trial(request, before, trial);
-  learn(request, depth, trial);
-  return trial.found;
+  Finding finding = look(request, depth, *known_);
+  Found found = finding.found;
+  learn(std::move(finding));
+  return found;
+}
+
+void PlanFinder::learn(Finding finding) {
+  const std::lock_guard lock(mutex_);
+  std::ranges::move(finding.fresh, std::back_inserter(fresh_));
+  std::ranges::move(finding.lacking, std::back_inserter(fresh_lacking_));
 }
 
 void PlanFinder::settle() {
+  if (fresh_.empty() && fresh_lacking_.empty()) return;
+  Knowledge all = *known_;
   std::ranges::stable_sort(fresh_, {}, &Fresh::order);
-  const std::size_t before = known_.size() + searched_.size();
   CanonicalText known("known plans");
-  known.add("before", known_hash_);
+  known.add("before", all.hash_);
   for (Fresh& fresh : fresh_) {
     known.add("machine", fresh.order)
         .add("plan", plan_hash(fresh.known.plan))
@@ -282,25 +294,24 @@ void PlanFinder::settle() {
         .add("host", fresh.known.host.count())
         .add("ratio", fresh.searched ? fresh.searched->ratio : 0.0);
     if (fresh.searched) {
-      searched_.push_back(*fresh.searched);
+      all.searched_.push_back(*fresh.searched);
       const bool is_brief = fresh.searched->depth == SearchDepth::brief;
-      if (is_brief) ++brief_searches_[fresh.searched->ranks];
-      brief_disk_searches_ += is_brief && fresh.searched->on_disk ? 1 : 0;
+      if (is_brief) ++all.brief_searches_[fresh.searched->ranks];
+      all.brief_disk_searches_ += is_brief && fresh.searched->on_disk ? 1 : 0;
     }
     const bool is_known = std::ranges::any_of(
-        known_, [&](const Known& other) { return other.plan == fresh.known.plan; });
-    if (!is_known) known_.push_back(std::move(fresh.known));
+        all.plans_, [&](const Known& other) { return other.plan == fresh.known.plan; });
+    if (!is_known) all.plans_.push_back(std::move(fresh.known));
   }
   fresh_.clear();
   std::ranges::stable_sort(fresh_lacking_, {}, &std::pair<std::string, Lacking>::first);
   for (auto& [order, lacking] : fresh_lacking_) {
     known.add("lacking", order).add("short_by", lacking.shortage.short_by.count());
-    lacking_.push_back(std::move(lacking));
-  }
-  if (!fresh_lacking_.empty() || known_.size() + searched_.size() > before) {
-    known_hash_ = known.hash();
+    all.lacking_.push_back(std::move(lacking));
   }
   fresh_lacking_.clear();
+  all.hash_ = known.hash();
+  known_ = std::make_shared<const Knowledge>(std::move(all));
 }
 
 }  // namespace sluice::planner

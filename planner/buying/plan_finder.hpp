@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -28,24 +29,12 @@ enum class SearchDepth {
 };
 
 /// Finds plans of one job on machines of one GPU and of several. find() may be called from several
-/// threads at a time; settle() only while none of them runs. What find() returns depends on the
-/// calls before the last settle() alone, so that the number of threads changes nothing.
+/// threads at a time; settle() only while none of them runs. What find() returns depends on what
+/// settle() made known alone, so that the number of threads changes nothing.
 class PlanFinder {
  public:
   /// Plan with its step, or what lacks.
   using Found = std::variant<TimedPlan, Infeasible>;
-
-  /// The best plan for the request's machine: of those known, tried there, or of a search of this
-  /// depth, where the known ones may be far from what it would find: their step is not near the
-  /// bound, and no search as deep was done for as much memory beside such a GPU. What host memory
-  /// lacks beside a GPU is searched for once. What is found is kept in the request's store, for
-  /// the same call after the same calls.
-  [[nodiscard]] Found find(const Request& request, SearchDepth depth = SearchDepth::usual);
-  /// The fastest of the known plans that fit on the request's machine, after the few that look best
-  /// by estimate were simulated; none where none fits.
-  [[nodiscard]] std::optional<TimedPlan> best_known(const Request& request) const;
-  /// Makes what find() found since the last call known.
-  void settle();
 
  private:
   struct Known {
@@ -76,32 +65,72 @@ class PlanFinder {
     std::optional<Searched> searched;
   };
 
-  [[nodiscard]] bool is_enough(const Request& request, const TimedPlan& best,
-                               SearchDepth depth) const;
-  /// What plans without the disk are known to lack on the request's machine; none where that is not
-  /// known.
-  [[nodiscard]] std::optional<Infeasible> known_shortage(const Request& request) const;
-  /// A search of the request; `shortage` becomes what plans without the disk lack, where it shows.
-  [[nodiscard]] std::variant<Planned, Infeasible> search_for(
-      const Request& request, std::optional<Infeasible>& shortage) const;
-  /// The trial that find() returns, made anew instead of taken from the store.
-  [[nodiscard]] Trial tried(const Request& request, SearchDepth depth) const;
-  /// Notes what the trial taught, for settle().
-  void learn(const Request& request, SearchDepth depth, const Trial& trial);
-  void note(const Request& request, const TimedPlan& found, std::optional<SearchDepth> searched);
-  void note(const Request& request, const Infeasible& shortage);
+ public:
+  /// What is known of a job's plans at some time.
+  class Knowledge {
+    friend class PlanFinder;
 
-  std::vector<Known> known_;
-  std::vector<Searched> searched_;
-  /// Numbers of entries of `searched_` from brief searches: by their ranks, and those with the
-  /// disk.
-  std::map<std::int64_t, std::size_t> brief_searches_;
-  std::size_t brief_disk_searches_ = 0;
-  std::vector<Lacking> lacking_;
-  std::string known_hash_;  ///< Hash of all that settle() made known, in order.
-  std::mutex mutex_;
+    [[nodiscard]] std::optional<TimedPlan> best_for(const Request& request) const;
+    [[nodiscard]] bool is_enough(const Request& request, const TimedPlan& best,
+                                 SearchDepth depth) const;
+    /// What plans without the disk are known to lack on the request's machine; none where that is
+    /// not known.
+    [[nodiscard]] std::optional<Infeasible> shortage_of(const Request& request) const;
+    /// A search of the request; `shortage` becomes what plans without the disk lack, where it
+    /// shows.
+    [[nodiscard]] std::variant<Planned, Infeasible> search_for(
+        const Request& request, std::optional<Infeasible>& shortage) const;
+    /// The trial that look() returns, made anew instead of taken from the store.
+    [[nodiscard]] Trial tried(const Request& request, SearchDepth depth) const;
+
+    std::vector<Known> plans_;
+    std::vector<Searched> searched_;
+    /// Numbers of entries of `searched_` from brief searches: by their ranks, and those with the
+    /// disk.
+    std::map<std::int64_t, std::size_t> brief_searches_;
+    std::size_t brief_disk_searches_ = 0;
+    std::vector<Lacking> lacking_;
+    std::string hash_;  ///< Hash of all that became known, in order.
+  };
+
+  /// What looking for a plan found, and what learn() takes from it.
+  struct Finding {
+    Found found;
+    std::vector<Fresh> fresh = {};
+    std::vector<std::pair<std::string, Lacking>> lacking = {};  ///< With the text that orders them.
+  };
+
+  /// The best plan for the request's machine: of those known, tried there, or of a search of this
+  /// depth, where the known ones may be far from what it would find: their step is not near the
+  /// bound, and no search as deep was done for as much memory beside such a GPU. What host memory
+  /// lacks beside a GPU is searched for once. What is found is kept in the request's store, for
+  /// the same call with the same knowledge.
+  [[nodiscard]] static Finding look(const Request& request, SearchDepth depth,
+                                    const Knowledge& knowledge);
+  /// Looks with what is known now, and learns from it. May be called from several threads at a
+  /// time.
+  [[nodiscard]] Found find(const Request& request, SearchDepth depth = SearchDepth::usual);
+  /// Takes a finding up, for settle() to make known.
+  void learn(Finding finding);
+  /// The fastest of the known plans that fit on the request's machine, after the few that look best
+  /// by estimate were simulated; none where none fits.
+  [[nodiscard]] std::optional<TimedPlan> best_known(const Request& request) const {
+    return known_->best_for(request);
+  }
+  /// Makes known what was learnt since the last call.
+  void settle();
+  /// What is known now; later calls of settle() leave it as it is.
+  [[nodiscard]] std::shared_ptr<const Knowledge> known() const { return known_; }
+
+ private:
+  static void note(Finding& finding, const Request& request, const TimedPlan& found,
+                   std::optional<SearchDepth> searched);
+  static void note(Finding& finding, const Request& request, const Infeasible& shortage);
+
+  std::shared_ptr<const Knowledge> known_ = std::make_shared<const Knowledge>();
+  std::mutex mutex_;  ///< Guards what find() learns.
   std::vector<Fresh> fresh_;
-  std::vector<std::pair<std::string, Lacking>> fresh_lacking_;  ///< With the text that orders them.
+  std::vector<std::pair<std::string, Lacking>> fresh_lacking_;
 };
 
 }  // namespace sluice::planner

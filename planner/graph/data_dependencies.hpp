@@ -4,6 +4,7 @@
 // of its own.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <span>
 #include <vector>
 
@@ -37,7 +38,7 @@ class DataDependencies {
     std::int64_t begin, end;
     LaneKind lane;
     bool writes;
-    std::vector<Touch> touches;
+    boost::container::small_vector<Touch, 2> touches;
   };
   /// Notes an access to bytes [begin, end) of `tensor`.
   void touch(std::size_t tensor, const Touch& added, LaneKind lane, bool writes,

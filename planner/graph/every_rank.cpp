@@ -130,7 +130,7 @@ class Joiner {
   /// all have arrived, and its end once all have ended.
   void add_collective(sim::Task task, std::uint32_t place) {
     const auto of_all = [&](std::uint32_t at) {
-      std::vector<sim::TaskId> all;
+      decltype(sim::Task::after) all;
       for (std::size_t rank = 0; rank < ranks_.size(); ++rank) all.push_back(result_.at(rank, at));
       return all;
     };

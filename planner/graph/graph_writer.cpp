@@ -248,7 +248,7 @@ sim::TaskId GraphWriter::add_grads(const TaskPlace& place, std::vector<Access> a
   return add(place, std::move(task), timed(TaskCost{}), {});
 }
 
-std::vector<sim::TaskId> GraphWriter::essential_edges(sim::TaskId task, LaneKind lane) const {
+decltype(sim::Task::after) GraphWriter::essential_edges(sim::TaskId task, LaneKind lane) const {
   // A lane is serial: only the latest task of each lane matters, and none of the task's own lane.
   std::array<std::optional<sim::TaskId>, kLaneKinds> latest;
   std::size_t count = 0;
@@ -260,7 +260,7 @@ std::vector<sim::TaskId> GraphWriter::essential_edges(sim::TaskId task, LaneKind
     if (!last) ++count;
     if (!last || *last < each) last = each;
   }
-  std::vector<sim::TaskId> edges;
+  decltype(sim::Task::after) edges;
   edges.reserve(count);
   for (const auto& last : latest) {
     if (last) edges.push_back(*last);

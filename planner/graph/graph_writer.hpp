@@ -132,7 +132,7 @@ class GraphWriter {
                                    Bytes bytes, const CostKey& key) const;
   /// The tasks of `before_` that `task`, on `lane`, must wait for, without those that end before it
   /// anyway, because each lane runs its tasks in order.
-  std::vector<sim::TaskId> essential_edges(sim::TaskId task, LaneKind lane) const;
+  decltype(sim::Task::after) essential_edges(sim::TaskId task, LaneKind lane) const;
 
   const Job& job_;
   const CostModel& costs_;

@@ -37,11 +37,9 @@ void refuse_with_ranks(const Plan& plan, const Job& job) {
   // A slice does not hold whole matrices.
   refuse(job.optimizer.kind == OptimizerKind::muon, "ranks", "set optimizer.kind to adamw");
   for (std::size_t i = 0; i < plan.units.size(); ++i) {
-    const UnitPlan& unit = plan.units[i];
-    const std::string at = "layers[" + std::to_string(i) + "].";
     // Between rounds a rank's own sum waits whole, and pieces on the disk are of its slice.
-    refuse(unit.gradients == Tier::disk && plan.rounds > 1, at + "gradients",
-           "set disk to host, plan one round");
+    if (plan.units[i].gradients != Tier::disk || plan.rounds == 1) continue;
+    refuse(true, "layers[" + std::to_string(i) + "].gradients", "set disk to host, plan one round");
   }
 }
 
@@ -63,12 +61,11 @@ std::int64_t summing_hosts(std::int64_t ranks, std::int64_t hosts) {
 void validate_ranks(const Plan& plan, const Job& job) {
   for (std::size_t i = 0; i < plan.units.size(); ++i) {
     const UnitPlan& unit = plan.units[i];
-    require_for_ranks(
-        unit.resident == Extent::whole ||
-            (plan.ranks > 1 && unit.weights == Tier::hbm && unit.executor == Executor::gpu),
-        "layers[" + std::to_string(i) + "].resident",
-        "slice needs several ranks, weights hbm and executor gpu: set them, or leave "
-        "resident out");
+    if (unit.resident == Extent::whole) continue;
+    require_for_ranks(plan.ranks > 1 && unit.weights == Tier::hbm && unit.executor == Executor::gpu,
+                      "layers[" + std::to_string(i) + "].resident",
+                      "slice needs several ranks, weights hbm and executor gpu: set them, or leave "
+                      "resident out");
   }
   require_for_ranks(plan.hosts == 1 || summing_hosts(plan.ranks, plan.hosts) == plan.hosts, "hosts",
                     std::to_string(plan.hosts) + " must be 1, or hold 2, 4, 8, ... of the " +

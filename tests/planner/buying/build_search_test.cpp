@@ -49,7 +49,8 @@ struct FakeJob {
   }
   [[nodiscard]] BuildTrials trials() const {
     return {.bound = [](const BuildOffer& offer) { return Seconds(0.9 * compute(offer)); },
-            .plan = [this](const BuildOffer& offer) { return plan(offer); }};
+            .begin =
+                [this](const BuildOffer& offer) { return [this, &offer] { return plan(offer); }; }};
   }
   /// The shortest step within a budget, by planning every build.
   [[nodiscard]] std::optional<double> best(const std::vector<BuildGroup>& groups,
@@ -207,9 +208,9 @@ TEST(BuildSearch, BuildsThatLendDrivesCountForSeveral) {
   const FakeJob job{.needed = Bytes(400ll << 30)};
   std::atomic<std::size_t> spent = 0;
   BuildTrials trials = job.trials();
-  trials.plan = [&, plan = trials.plan](const BuildOffer& offer) {
+  trials.begin = [&, begin = trials.begin](const BuildOffer& offer) {
     spent += offer.lends_drives ? kDiskCounts : 1;
-    return plan(offer);
+    return begin(offer);
   };
   const FoundBuilds found =
       search_builds(groups, trials, {.budgets_usd = {4000}, .most_planned = 7});
