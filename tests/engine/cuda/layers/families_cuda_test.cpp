@@ -70,9 +70,10 @@ const std::string kLatent =
 const std::string kDeepseekV2 =
     kLatent + R"(, "topk_method": "group_limited_greedy", "n_group": 4, "topk_group": 2)";
 const std::string kDeepseekV3 = kLatent + R"(, "n_group": 4, "topk_group": 2)";
-/// Queries that are made of the token, and biases.
+/// Queries that are made of the token, and biases. A bias of the shared key moves the scores of a
+/// query by its turning alone, so positions turn fast, or its gradient would be mostly rounding.
 const std::string kPlainQueries =
-    R"("q_lora_rank": null, "attention_bias": true, "num_key_value_heads": 4, "kv_lora_rank": 64,
+    R"("q_lora_rank": null, "attention_bias": true, "rope_theta": 10, "num_key_value_heads": 4, "kv_lora_rank": 64,
        "qk_nope_head_dim": 64, "qk_rope_head_dim": 32, "v_head_dim": 96, "n_shared_experts": 1,
        "first_k_dense_replace": 1, "n_routed_experts": 8, )" +
     std::string(kMixture);
