@@ -42,13 +42,14 @@ template <class T>
 }
 
 /// Addresses of what an update task reads and writes: both halves of the weights, both moments, and
-/// the gradient, whose elements have the type `wire`.
+/// the gradient, whose elements have the type `wire`. Moments are read as fp32, as which they are
+/// valid with fp32 state alone.
 [[nodiscard]] inline AdamWOperands adamw_operands(const BoundTask& task,
                                                   planner::GradientWire wire) {
   return {
       .high = as<std::uint16_t>(task.access(planner::Role::weights)),
       .low = as<std::uint16_t>(task.access(planner::Role::low)),
-      .m = as<float>(task.access(planner::Role::moment1)),  // Of fp32 state.
+      .m = as<float>(task.access(planner::Role::moment1)),
       .v = as<float>(task.access(planner::Role::moment2)),
       .gradient = task.access(planner::Role::gradient).data,
       .wire = wire,

@@ -95,7 +95,7 @@ inline constexpr float kLeastMomentScale = 0x1p-100F;
   return bits == 0 || bits >= 0x7f800000u ? 0.0F : 1.0F / scale;
 }
 
-/// a b + c, rounded once.
+/// The value of a b + c, rounded once.
 [[nodiscard]] SLUICE_ON_BOTH static inline float fused(float a, float b, float c) {
 #if defined(__CUDA_ARCH__)
   return __fmaf_rn(a, b, c);

@@ -24,7 +24,7 @@ MomentPath named(std::string_view name, bool supported, MomentPath path) {
 }
 
 /// The fastest update of fp32 moments without stores past the caches: its moments are in a buffer
-/// that is read again at once.
+/// that is used at once.
 const AdamWPath& cached_update() {
   return *std::ranges::find_if(adamw_paths(), [](const AdamWPath& path) {
     return path.supported && !path.name.ends_with("streamed");

@@ -197,3 +197,22 @@ def test_a_disk_too_full_for_the_checkpoint_fails_it_and_not_the_run(flags, tmp_
     lines = run.stderr.splitlines()
     assert len(lines) == 1 and lines[0].startswith("sluice: warning: the checkpoint of step 4")
     assert not list((tmp_path / "run" / "checkpoints").iterdir())
+
+
+@pytest.mark.parametrize("state", ["bf16", "int8"])
+def test_small_moments_resume_with_their_bits_and_are_converted_only_when_asked(
+    run_sluice, refuses, validate, flags, tmp_path, state
+):
+    small = [*flags, f"optimizer.state={state}"]
+    whole = run_sluice("train", *small, "steps=6", "out=whole", "--json").json()
+    run_sluice("train", *small, "steps=3", "out=run")
+    manifest = tmp_path / "run/checkpoints/step-3/checkpoint.json"
+    validate(manifest, "checkpoint")
+    assert json.loads(manifest.read_text())["state"] == state
+    resumed = run_sluice("train", *small, "steps=6", "out=run", "--resume", "--json", *OTHER_PLAN).json()
+    assert_same_run(resumed, whole, tmp_path)
+    usual = ["train", *flags, "steps=8", "out=run"]
+    refuses([*usual, "--resume"], "--convert-state", f"set optimizer.state to {state}")
+    refuses([*usual, "--convert-state"], "--convert-state: goes with --resume")
+    converted = run_sluice(*usual, "--resume", "--convert-state", "--json").json()
+    assert converted["resumed_after"] == 6 and converted["steps"] == 8
