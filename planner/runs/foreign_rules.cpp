@@ -73,6 +73,9 @@ void set_optimizer(RunConfig& run, Text value, Text key) {
   if (std::isalpha(static_cast<unsigned char>(value.front())) == 0) {
     throw BadRequest(key + ": must be a map of its settings, or AdamW by one of its names");
   }
+  if (value == "muon") {
+    throw BadRequest(key + ": \"muon\" is written optimizer: {kind: muon, lr, momentum, ...} here");
+  }
   throw BadRequest(key + ": \"" + value +
                    "\" is not done here: the optimizer is AdamW, nearest to it adamw_torch, under "
                    "optimizer: {lr, betas, eps, weight_decay}");

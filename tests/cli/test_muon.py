@@ -130,6 +130,7 @@ def test_plans_update_blocks_on_the_device_and_predictions_have_its_work(run_slu
         (["optimizer.momentum=0.9"], ["optimizer.momentum", "optimizer.kind"]),
         ([MUON, "optimizer.ns_step=5"], ["optimizer.ns_step", "unknown key"]),
         ([MUON, "optimizer.adjust_lr_fn=rms"], ["optimizer.adjust_lr_fn", "match_rms_adamw"]),
+        (["optim=muon"], ["optim", "kind: muon"]),
         (["optimizer.kind=lion"], ["optimizer.kind", "muon"]),
         ([MUON, "plan.executor=cpu"], ["executor", "set executor to gpu"]),
         ([MUON, "limits.disk=100 GiB"], ["limits.disk", "optimizer.kind muon"]),

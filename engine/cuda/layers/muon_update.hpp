@@ -37,7 +37,7 @@ class CudaMuon {
   planner::MuonSettings settings_;
   planner::CudaWorkspace space_;
   CudaGemm gemm_;
-  std::vector<MuonUnit> units_;  ///< By unit; empty for embedding and head.
+  std::vector<MuonUnit> units_;  ///< What is updated how, by unit; empty for embedding and head.
 };
 
 }  // namespace sluice::engine
