@@ -43,7 +43,7 @@ struct BoundTask {
   int rank = 0;   ///< Rank that runs the task.
   int ranks = 1;  ///< Number of ranks that run the task at the same time.
   /// Ranks among which an exchange is, or whose sums are added.
-  Members members;
+  Members members{};
   /// Whether this backward task is the first of its unit in a group of micro-batches: it overwrites
   /// the group's gradient, and later ones add to it.
   bool first = false;

@@ -22,20 +22,20 @@ pytestmark = [
 SAME = ("loss", "val_loss", "weights_sha256", "state_sha256", "job_hash")
 PORT = 29650
 #: Seconds without a word after which a rank is taken for lost.
-SILENCE = 30
+SILENCE = 5
 
 
 class Ranks:
     """The ranks of a run, `local` on each of `hosts`, in order."""
 
-    def __init__(self, hosts, local, folder, home, words, before):
+    def __init__(self, hosts, local, folder, home, words, before, patience):
         self.hosts = hosts
         self.processes = []
         for rank in range(hosts.count * local):
             host = rank // local
             told = {
                 "SLUICE_RANK": str(rank), "SLUICE_SIZE": str(hosts.count * local), "SLUICE_HOST": f"host{host}",
-                "SLUICE_ADDRESS": f"{hosts.address(0)}:{PORT}", "SLUICE_HOME": str(home),
+                "SLUICE_ADDRESS": f"{hosts.address(0)}:{PORT}", "SLUICE_PATIENCE": str(patience), "SLUICE_HOME": str(home),
                 "OPENBLAS_NUM_THREADS": "1",
             }  # fmt: skip
             begin = ["sh", "-c", f'{before[host]} && exec "$@"', "sh"] if host in before else []
@@ -72,8 +72,8 @@ def start(sluice_home, tmp_path):
     """Starts ranks on hosts. `before` are shell commands that go before those of a host, by its number."""
     started = []
 
-    def begin(hosts, local, *words, before=None):
-        started.append(Ranks(hosts, local, tmp_path, sluice_home, words, before or {}))
+    def begin(hosts, local, *words, before=None, patience=600):
+        started.append(Ranks(hosts, local, tmp_path, sluice_home, words, before or {}, patience))
         return started[-1]
 
     yield begin
@@ -113,6 +113,7 @@ def test_four_hosts_have_the_bits_of_one_process(run_sluice, start, flags, tmp_p
         found = start(hosts, 2, *words).result()
     assert {key: found[key] for key in SAME} == {key: one[key] for key in SAME}
     assert bits(tmp_path / "run") == bits(tmp_path / "one")
+    assert json.loads((tmp_path / "run" / "plan.json").read_text())["hosts"] == 4
 
 
 @pytest.mark.slow
@@ -138,7 +139,7 @@ def test_bytes_between_hosts_are_those_of_the_plan(start, flags, tmp_path, count
 def test_any_plan_has_the_bits_of_one_process(run_sluice, start, flags, tmp_path, groups):
     words = [*flags, "--batch-size", "8", "--micro-batch", "1", "--groups", str(groups), "steps=2"]
     one = run_sluice("train", *words, "out=one", "--json").json()
-    plans = (["--residency", "host"], ["plan.exchange_piece=16KiB", "plan.receive_buffers=1"], ["plan.keep=input", "--residency", "host"])
+    plans = (["--residency", "host"], ["plan.hosts=1"], ["plan.exchange_piece=16KiB", "plan.receive_buffers=1"], ["plan.keep=input", "--residency", "host"])
     with HostSpaces(groups // 2) as hosts:
         for plan in plans:
             found = start(hosts, 2, *words, *plan).result()
@@ -188,7 +189,7 @@ LONG = ("steps=100000", "save_every=20")
 @pytest.mark.slow
 def test_a_cut_network_ends_all_ranks_and_the_run_goes_on(run_sluice, start, words, tmp_path):
     with HostSpaces(2, cables=False) as hosts, NetworkRelay(hosts) as relay:
-        ranks = start(hosts, 2, *words, *LONG)
+        ranks = start(hosts, 2, *words, *LONG, patience=SILENCE)
         wait_for(tmp_path / "run" / "checkpoints" / "step-20" / "checkpoint.json")
         relay.tell("cut", 1)
         begin = time.monotonic()
@@ -197,7 +198,7 @@ def test_a_cut_network_ends_all_ranks_and_the_run_goes_on(run_sluice, start, wor
     for rank, (code, _, line) in enumerate(ends):
         # The sides of a cut name each other.
         other = "[23] on host1" if rank < 2 else "[01] on host0"
-        assert code == 4 and re.match(rf"sluice: error: rank {other} did not answer for 30 s", line), line
+        assert code == 4 and re.match(rf"sluice: error: rank {other} did not answer for {SILENCE} s", line), line
         assert "this was after step " in line and "to go on after step " in line
     go_on_with(2, run_sluice, start, words, tmp_path)
 
@@ -205,7 +206,7 @@ def test_a_cut_network_ends_all_ranks_and_the_run_goes_on(run_sluice, start, wor
 @pytest.mark.slow
 def test_a_rank_that_hangs_ends_all_others(run_sluice, start, words, tmp_path):
     with HostSpaces(2) as hosts:
-        ranks = start(hosts, 2, *words, *LONG)
+        ranks = start(hosts, 2, *words, *LONG, patience=SILENCE)
         wait_for(tmp_path / "run" / "checkpoints" / "step-20" / "checkpoint.json")
         ranks.processes[3].send_signal(signal.SIGSTOP)
         begin = time.monotonic()
@@ -215,7 +216,7 @@ def test_a_rank_that_hangs_ends_all_others(run_sluice, start, words, tmp_path):
         ranks.processes[3].kill()
         ends = ranks.ends()
     for code, _, line in ends[:3]:
-        assert code == 4 and line.startswith("sluice: error: rank 3 on host1 did not answer for 30 s"), line
+        assert code == 4 and line.startswith(f"sluice: error: rank 3 on host1 did not answer for {SILENCE} s"), line
         assert "this was after step " in line
     go_on_with(1, run_sluice, start, words, tmp_path)
 
