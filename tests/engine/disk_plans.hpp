@@ -30,7 +30,7 @@ inline planner::Plan disk_plan(const planner::Job& job, std::size_t first,
 }
 
 /// A folder for the disk file, tested with each kind of disk I/O.
-class OnDisk : public testing::TestWithParam<DiskIo> {
+class OnDisk : public ::testing::TestWithParam<DiskIo> {
  protected:
   void SetUp() override {
     if (GetParam() == DiskIo::best && !has_io_uring()) {
@@ -76,8 +76,8 @@ class DiskSession {
 };
 
 /// Both kinds of disk I/O; disk_kind_name names them in test names.
-inline auto disk_kinds() { return testing::Values(DiskIo::best, DiskIo::threads); }
-inline std::string disk_kind_name(const testing::TestParamInfo<DiskIo>& kind) {
+inline auto disk_kinds() { return ::testing::Values(DiskIo::best, DiskIo::threads); }
+inline std::string disk_kind_name(const ::testing::TestParamInfo<DiskIo>& kind) {
   return kind.param == DiskIo::best ? "ring" : "threads";
 }
 

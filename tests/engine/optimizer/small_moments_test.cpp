@@ -60,7 +60,7 @@ AdamWStep step_number(std::int64_t number) {
   return step;
 }
 
-std::vector<AdamWSpan> spans_of(std::int64_t n) {
+std::vector<AdamWSpan> small_spans(std::int64_t n) {
   return {{0, n / 3, true}, {n / 3 + 5, n - 40, false}};
 }
 
@@ -123,8 +123,8 @@ TEST_P(SmallMomentsTest, FollowTheDocumentedOperationsBitForBit) {
   SmallState state = small_state(GetParam(), n), expected = state;
   ThreadPool pool(1);
   for (std::int64_t number = 1; number <= 4; ++number) {
-    adamw_update(state.operands(), state.moments(), spans_of(n), step_number(number), pool, 1);
-    reference_update(expected, spans_of(n), step_number(number));
+    adamw_update(state.operands(), state.moments(), small_spans(n), step_number(number), pool, 1);
+    reference_update(expected, small_spans(n), step_number(number));
     ASSERT_TRUE(state == expected) << number;
   }
   EXPECT_FALSE(state.m == small_state(GetParam(), n).m);
@@ -139,10 +139,10 @@ TEST_P(SmallMomentsTest, ThreadsAndPartsChangeNoBit) {
   SmallState first = small_state(GetParam(), cut), second = small_state(GetParam(), n - cut);
   for (std::int64_t number = 1; number <= 2; ++number) {
     const AdamWStep step = step_number(number);
-    adamw_update(whole.operands(), whole.moments(), spans_of(n), step, pool, 1);
-    adamw_update(threaded.operands(), threaded.moments(), spans_of(n), step, pool, 3);
-    adamw_update(part.operands(), first.moments(), spans_of(n), step, pool, 2);
-    adamw_update(part.operands(cut), second.moments(), spans_of(n), step, pool, 2, cut);
+    adamw_update(whole.operands(), whole.moments(), small_spans(n), step, pool, 1);
+    adamw_update(threaded.operands(), threaded.moments(), small_spans(n), step, pool, 3);
+    adamw_update(part.operands(), first.moments(), small_spans(n), step, pool, 2);
+    adamw_update(part.operands(cut), second.moments(), small_spans(n), step, pool, 2, cut);
   }
   EXPECT_TRUE(whole == threaded);
   EXPECT_EQ(whole.high, part.high);

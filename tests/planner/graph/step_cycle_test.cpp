@@ -30,7 +30,7 @@ StepGraph turns(double make, double store, double use) {
   std::vector<sim::TaskId> grads, uses;
   for (int step = 1; step <= 3; ++step) {
     const std::string s = "s" + std::to_string(step) + "/";
-    std::vector<sim::TaskId> used, made;
+    decltype(sim::Task::after) used, made;
     if (step > 1) {
       used = {uses.back()};
       made = {grads.back()};

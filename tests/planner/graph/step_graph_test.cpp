@@ -109,7 +109,7 @@ bool waits_for(const StepGraph& graph, const std::string& id, const std::string&
     if (at == tasks.end()) throw std::runtime_error("no task " + name);
     return static_cast<std::size_t>(at - tasks.begin());
   };
-  const std::vector<sim::TaskId>& after = tasks[find(id)].after;
+  const auto& after = tasks[find(id)].after;
   const std::size_t before = find(other);
   return std::any_of(after.begin(), after.end(),
                      [&](sim::TaskId each) { return index(each) == before; });

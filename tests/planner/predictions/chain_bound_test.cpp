@@ -11,7 +11,7 @@
 namespace sluice::planner {
 namespace {
 
-sim::Task task(sim::LaneId lane, double seconds, std::vector<sim::TaskId> after = {}) {
+sim::Task task(sim::LaneId lane, double seconds, decltype(sim::Task::after) after = {}) {
   sim::Task made;
   made.lane = lane;
   made.work = Seconds(seconds);

@@ -16,7 +16,7 @@ class HandMade {
     }
   }
   sim::TaskId add(TaskKind kind, LaneKind lane, std::int64_t start, std::int64_t end,
-                  std::vector<sim::TaskId> after = {}) {
+                  decltype(sim::Task::after) after = {}) {
     sim::Task task;
     task.id = std::to_string(graph_.tasks.size());
     task.lane = sim::LaneId(static_cast<std::uint32_t>(lane));
