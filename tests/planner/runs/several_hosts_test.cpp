@@ -77,7 +77,6 @@ TEST(SeveralHosts, SumInsideFirstWhereTheNetworkIsTheSlowerOne) {
   // Four GPUs receive the other host's sums of their slices through one NIC.
   EXPECT_DOUBLE_EQ(curve_rate(two, Collective::exchange_between), 10e9);
   // With slices of S bytes, 2 x 3 S inside and S between take less than the 7 S of one exchange.
-  // NIC.
   const double inside = curve_rate(two, Collective::exchange_inside);
   EXPECT_LT(6 / inside + 1 / 10e9, 7 / curve_rate(two, Collective::exchange));
   const MachineProfile fast = hosts_profile(8, {{"hosts", "2"}, {"nic", "900 TB/s"}});
