@@ -22,7 +22,7 @@ struct Members {
 [[nodiscard]] constexpr Members ranks_of_host(int rank, int local) {
   return {rank / local * local, 1, local};
 }
-/// Of `size` ranks, `local` on each host, those with the place that `rank` has on its host.
+/// The ranks with the place that `rank` has on its host, where `size` ranks are `local` on each.
 [[nodiscard]] constexpr Members ranks_at_place(int rank, int local, int size) {
   return {rank % local, local, size / local};
 }

@@ -95,7 +95,8 @@ TEST(CollectiveTask, BetweenHostsBringsTheOwnSliceFromTheRanksOfThePlace) {
     int run = 0;
     for (int from = rank % kLocal; from < kSize; from += kLocal) {
       if (from == rank) continue;
-      right[static_cast<std::size_t>(rank)] += holds(received, run++, sum_value(from, rank)) ? 1 : 0;
+      right[static_cast<std::size_t>(rank)] +=
+          holds(received, run++, sum_value(from, rank)) ? 1 : 0;
     }
   });
   EXPECT_EQ(std::ranges::count(right, kOfHosts - 1), kSize);

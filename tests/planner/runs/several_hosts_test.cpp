@@ -76,8 +76,7 @@ TEST(SeveralHosts, SumInsideFirstWhereTheNetworkIsTheSlowerOne) {
                    curve_rate(hosts_profile(4, {}), Collective::exchange));
   // Four GPUs receive the other host's sums of their slices through one NIC.
   EXPECT_DOUBLE_EQ(curve_rate(two, Collective::exchange_between), 10e9);
-  // Of S bytes a slice: 2 x 3 S inside and S between are less than 3 S inside and 4 x 4 S of the
-  // NIC.
+  // With slices of S bytes, 2 x 3 S inside and S between take less than the 7 S of one exchange.
   const double inside = curve_rate(two, Collective::exchange_inside);
   EXPECT_LT(6 / inside + 1 / 10e9, 7 / curve_rate(two, Collective::exchange));
   const MachineProfile fast = hosts_profile(8, {{"hosts", "2"}, {"nic", "900 TB/s"}});
