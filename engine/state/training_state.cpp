@@ -63,6 +63,7 @@ TrainingState::TrainingState(const planner::ModelShape& shape, const planner::St
 
 void TrainingState::find_second(const planner::StepGraph& graph) {
   second_.resize(slices_.size());
+  if (type_ != planner::StateType::fp32) return;  // Muon's state is fp32.
   for (const planner::StepTensor& tensor : graph.tensors) {
     if (!tensor.name.starts_with(kSecondPlane)) continue;
     for (std::size_t unit = 0; unit < slices_.size(); ++unit) {
@@ -226,8 +227,7 @@ void TrainingState::clear_moments_in_memory() {
         if (begin == nullptr) continue;
         // Codes behind the unit share the last block's scale, so they are cleared, too.
         const bool codes = type_ == planner::StateType::int8 && !is_scales(plane);
-        const std::int64_t bytes =
-            codes ? scales_behind(slice(unit)) : moment_bytes(unit, plane);
+        const std::int64_t bytes = codes ? scales_behind(slice(unit)) : moment_bytes(unit, plane);
         place.device->clear(begin, static_cast<std::size_t>(bytes));
       }
     }
