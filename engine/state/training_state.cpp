@@ -174,12 +174,12 @@ void TrainingState::read_plane(std::size_t unit, Plane plane, std::int64_t offse
                                std::span<std::byte> out) const {
   if (plane == Plane::v && lacks_second(unit)) {
     std::ranges::fill(out, std::byte{0});
-    const auto& [place, units] = held_.front();
+    const Holding& own = held_.front();
     return for_second(unit, offset, std::ssize(out),
                       [&](std::int64_t at, std::int64_t begin, std::int64_t bytes) {
-                        place.device->read(units[unit].v + at,
-                                           out.subspan(static_cast<std::size_t>(begin),
-                                                       static_cast<std::size_t>(bytes)));
+                        own.place.device->read(own.units[unit].v + at,
+                                               out.subspan(static_cast<std::size_t>(begin),
+                                                           static_cast<std::size_t>(bytes)));
                       });
   }
   for_slices(unit, plane, offset, std::ssize(out),
@@ -198,12 +198,12 @@ void TrainingState::read_plane(std::size_t unit, Plane plane, std::int64_t offse
 void TrainingState::write_plane(std::size_t unit, Plane plane, std::int64_t offset,
                                 std::span<const std::byte> in) {
   if (plane == Plane::v && lacks_second(unit)) {
-    const auto& [place, units] = held_.front();
+    const Holding& own = held_.front();
     return for_second(
         unit, offset, std::ssize(in), [&](std::int64_t at, std::int64_t begin, std::int64_t bytes) {
-          place.device->write(
+          own.place.device->write(
               in.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(bytes)),
-              units[unit].v + at);
+              own.units[unit].v + at);
         });
   }
   for_slices(unit, plane, offset, std::ssize(in),

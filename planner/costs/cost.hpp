@@ -27,7 +27,10 @@ inline constexpr std::int64_t kVocabularyMultiple = 64;
 struct Work {
   std::vector<Gemm> gemms;
   std::vector<AttentionWork> attention;
-  Bytes streamed{0};         ///< Bytes of device memory that element-wise kernels read and write.
+  Bytes streamed{0};  ///< Bytes of device memory that element-wise kernels read and write.
+  /// Bytes that could be read or written while kernels of a CUDA device wait for their loads
+  /// (general_norm_traffic); no time on other devices.
+  Bytes waited{0};
   std::int64_t kernels = 0;  ///< Number of kernels that the task launches.
   /// Number of parameters that an optimizer update updates; 0 for a compute task.
   std::int64_t parameters = 0;

@@ -144,7 +144,8 @@ TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
     if (work.parameters > 0 && profile_.device_update.value > 0) {
       parts.add_rate(static_cast<double>(work.parameters), profile_.device_update);
     } else {
-      parts.add_rate(static_cast<double>(work.streamed.count()), profile_.hbm_bandwidth);
+      const Bytes waited = profile_.device == DeviceKind::cuda ? work.waited : Bytes(0);
+      parts.add_rate(static_cast<double>((work.streamed + waited).count()), profile_.hbm_bandwidth);
     }
     if (switches_.latency) {
       parts.add_times(static_cast<double>(work.kernels), profile_.kernel_overhead);

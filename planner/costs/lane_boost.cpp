@@ -55,7 +55,7 @@ double boost_share(const MachineProfile& profile, const Work& work, Seconds sust
   if (work.gemms.empty() && work.attention.empty()) return 0;
   if (!(sustained.count() > 0) || !(profile.hbm_bandwidth.value > 0)) return 1;
   const double element_wise =
-      static_cast<double>(work.streamed.count()) / profile.hbm_bandwidth.value;
+      static_cast<double>((work.streamed + work.waited).count()) / profile.hbm_bandwidth.value;
   // Single precision, as in the simulator, so that a graph read from a file is the same.
   return static_cast<float>(std::clamp(1 - element_wise / sustained.count() / kNoBoost, 0.0, 1.0));
 }

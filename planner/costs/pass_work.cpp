@@ -243,7 +243,7 @@ Work block_backward(const Job& job, const MicroBatchSizes& s, std::int64_t posit
         (job.model.latent ? s.streams(latent_backward_elements(job.model), 1)
                           : s.streams(s.query + s.key_value, 2));  // RoPE and q/k norms backward
     work.kernels += job.model.latent ? 10 : 0;
-    if (runs_on_cuda(job)) work.streamed += general_norm_traffic(job.model, job.seq_len, s.tokens);
+    if (runs_on_cuda(job)) work.waited += general_norm_traffic(job.model, job.seq_len, s.tokens);
   }
   const NormSlots& norms = job.model.norms;
   const std::int64_t before = (norms.before_attention ? 1 : 0) + (norms.before_mlp ? 1 : 0);

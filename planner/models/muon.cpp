@@ -91,7 +91,8 @@ std::vector<MuonSides> muon_matrices(const Job& job, std::size_t unit) {
   std::vector<MuonSides> all;
   for (const auto& [tensor, count] : counted_tensors(job.model, unit)) {
     if (!is_muons(tensor)) continue;
-    const auto [side, other] = std::minmax(tensor.rows, tensor.cols);
+    const std::int64_t side = std::min(tensor.rows, tensor.cols);
+    const std::int64_t other = std::max(tensor.rows, tensor.cols);
     const auto known = std::ranges::find_if(
         all, [&](const MuonSides& each) { return each.side == side && each.other == other; });
     if (known == all.end()) {

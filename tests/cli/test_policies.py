@@ -68,7 +68,7 @@ def test_other_state_than_fp32_is_labelled(run_sluice, state, said):
     text = run_sluice("predict", *RUN, "--set", f"optimizer.state={state}").out
     assert f"state        {state}: {said}" in text
     assert ("predicted only" in text) == (state == "bf16-weights")
-    assert "state        " not in run_sluice("predict", *RUN).out
+    assert "\nstate        " not in run_sluice("predict", *RUN).out
 
 
 def test_train_refuses_weights_without_fp32_masters_in_one_line(refuses, tmp_path):

@@ -110,7 +110,7 @@ def test_four_hosts_have_the_bits_of_one_process(run_sluice, start, flags, tmp_p
     words = [*flags, "--batch-size", "8", "--micro-batch", "1", "--groups", "8", "steps=2"]
     one = run_sluice("train", *words, "out=one", "--json").json()
     with HostSpaces(4) as hosts:
-        found = start(hosts, 2, *words).result()
+        found = start(hosts, 2, *words, "machine.hosts=4", "machine.nic=100 MB/s").result()
     assert {key: found[key] for key in SAME} == {key: one[key] for key in SAME}
     assert bits(tmp_path / "run") == bits(tmp_path / "one")
     assert json.loads((tmp_path / "run" / "plan.json").read_text())["hosts"] == 4
@@ -121,6 +121,7 @@ def test_four_hosts_have_the_bits_of_one_process(run_sluice, start, flags, tmp_p
 def test_bytes_between_hosts_are_those_of_the_plan(start, flags, tmp_path, count, local):
     words = [*flags, "--model", "bytes-2m", "--batch-size", "8", "--micro-batch", "1", "--groups", "8", "--hbm", "64MiB"]
     words += ["--residency", "host", "--no-checkpoint", "--no-hashes", "evaluate_every=100"]
+    words += [f"machine.hosts={count}", "machine.nic=100 MB/s"]
     received = []
     with HostSpaces(count) as hosts:
         for steps in (2, 5):
@@ -142,7 +143,7 @@ def test_any_plan_has_the_bits_of_one_process(run_sluice, start, flags, tmp_path
     plans = (["--residency", "host"], ["plan.hosts=1"], ["plan.exchange_piece=16KiB", "plan.receive_buffers=1"], ["plan.keep=input", "--residency", "host"])
     with HostSpaces(groups // 2) as hosts:
         for plan in plans:
-            found = start(hosts, 2, *words, *plan).result()
+            found = start(hosts, 2, *words, f"machine.hosts={groups // 2}", "machine.nic=100 MB/s", *plan).result()
             assert {key: found[key] for key in SAME} == {key: one[key] for key in SAME}, plan
             assert bits(tmp_path / "run") == bits(tmp_path / "one"), plan
             shutil.rmtree(tmp_path / "run")
