@@ -13,8 +13,7 @@ namespace sluice::planner {
 /// run is faster shows long before the best plan does.
 inline constexpr std::int64_t kCompareEffort = 150'000;
 /// Effort, in simulated tasks, of the search for each machine and order that advice names: a fifth
-/// of the usual effort comes near the usual plan, a twentieth does not
-/// (experiments/results/current/buy-advice/efforts.output).
+/// of the usual effort comes near the usual plan, a twentieth does not.
 inline constexpr std::int64_t kAdviceEffort = 600'000;
 
 /// The predicted step of the plan that the run's policy makes or, without a policy, of the best
