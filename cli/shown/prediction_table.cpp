@@ -44,7 +44,7 @@ std::string stalls_line(const Prediction& p) {
   return text.empty() ? "nothing" : text;
 }
 
-/// What the optimizer keeps, in words; empty for fp32.
+/// The state that the optimizer keeps, in words; empty for fp32.
 std::string state_line(const planner::Job& job) {
   switch (job.optimizer.state) {
     case planner::StateType::fp32:

@@ -30,8 +30,8 @@ template <class T>
           static_cast<std::size_t>(access.bytes.count()), static_cast<std::size_t>(stride)};
 }
 
-/// What the other ranks sent of `own`, one of the ranges of an exchange or of its sum, whose number
-/// among them is `number`.
+/// The sums that the other ranks sent of `own`, one of the ranges of an exchange or of its sum,
+/// whose number among them is `number`.
 [[nodiscard]] inline std::span<std::byte> received_of(const BoundTask& task, const BoundAccess& own,
                                                       std::size_t number) {
   const BoundAccess& received = task.access(planner::Role::received);

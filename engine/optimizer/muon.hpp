@@ -40,7 +40,7 @@ struct MuonVector {
   bool decays;
 };
 
-/// What Muon and AdamW update of one block.
+/// The tensors of one block that Muon updates, and those that AdamW updates.
 struct MuonUnit {
   std::vector<MuonMatrix> matrices;
   std::vector<MuonVector> vectors;

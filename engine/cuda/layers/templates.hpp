@@ -316,7 +316,7 @@ class CudaTemplates {
                       cuda::Into into, const CudaRecord& record, std::uint16_t* d_stream,
                       std::byte* workspace);
 
-  /// What latent attention computes otherwise, defined in engine/cuda/layers/latent_half.hpp.
+  /// The half of a block with latent attention, defined in engine/cuda/layers/latent_half.hpp.
   class LatentHalf;
 
   // Defined in engine/cuda/layers/rotation.cpp.
