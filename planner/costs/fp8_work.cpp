@@ -53,6 +53,12 @@ void add_fp8(Work& work, const Job& job, Pass pass) {
   add(shape.hidden, up);
   if (products.down) add(shape.intermediate, shape.hidden);
   if (products.down && !products.backward) a_token -= shape.intermediate;
+  if (products.backward && !shape.mlp_bias) {
+    // d of gate and up, and the down product's x, are quantized as they are computed: they are not
+    // written in bf16 (2 bytes each) nor read again.
+    a_token -= (has_gate(shape.activation) ? 3 : 2) * 4 * shape.intermediate;
+    work.kernels -= 2;
+  }
   // A block's weights are quantized once for its passes over all micro-batches.
   const std::int64_t bytes =
       job.micro_tokens() * a_token + forward * parameters / job.micro_batches();

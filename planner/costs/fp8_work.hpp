@@ -26,7 +26,9 @@ inline constexpr double kFp8SpeedupDeviation = 0.05;
 ///
 ///   forward, recompute   3 x + 3 W                 (read 2, written 1; the down product's x is
 ///                                                   made from gate and up: - 1 x)
-///   backward             3 x + 4 d + 3 W           (d in two forms, W transposed)
+///   backward             3 x + 4 d + 3 W           (d in two forms, W transposed; without a bias
+///                                                   the d of gate and up and the down product's x
+///                                                   never exist in bf16: - 4 d - 4 x of them)
 ///
 /// where W counts once for the passes of all micro-batches over a block.
 void add_fp8(Work& work, const Job& job, Pass pass);

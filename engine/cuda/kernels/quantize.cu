@@ -62,10 +62,25 @@ struct Matrix {
 /// Scale of each of the thread's rows, or of the whole tile.
 enum class Scaling { vectors, tile };
 
-struct Tile {
-  uint4 row[kRows];
+/// The part of a tile that a thread has, and where it is.
+struct Place {
+  std::int64_t row_block, column_block;  // Of the tile, in tiles.
   std::int64_t first_row, first_column;  // First element of the thread.
   int group, lane;
+};
+__device__ Place place_in_tile(std::int64_t row_block, std::int64_t column_block) {
+  const int group = static_cast<int>(threadIdx.x) / kRowLanes;
+  const int lane = static_cast<int>(threadIdx.x) % kRowLanes;
+  return {row_block,
+          column_block,
+          row_block * kTile + group * kRows,
+          column_block * kTile + lane * kVector,
+          group,
+          lane};
+}
+
+struct Tile : Place {
+  uint4 row[kRows];
 };
 
 /// Largest magnitudes of the tile's columns, of which this thread gets its eight as pairs.
@@ -152,8 +167,7 @@ __device__ void quantize_tile(const Tile& tile, Matrix matrix, const QuantizedFo
                               std::uint32_t* shared) {
   const uint4 columns = column_maxima(tile, shared);
   const BlockScale scale = block_scale(row_maximum(columns));
-  const auto row_block = static_cast<std::int64_t>(blockIdx.y);
-  const auto column_block = static_cast<std::int64_t>(blockIdx.x);
+  const std::int64_t row_block = tile.row_block, column_block = tile.column_block;
   const std::int64_t row_blocks = gridDim.y, column_blocks = gridDim.x;
   if (forms.along.values != nullptr) {
 #pragma unroll
@@ -178,8 +192,7 @@ __device__ void quantize_tile(const Tile& tile, Matrix matrix, const QuantizedFo
 /// A scale for each row of the tile, and one for each column.
 __device__ void quantize_vectors(const Tile& tile, Matrix matrix, const QuantizedForms& forms,
                                  std::uint32_t* shared) {
-  const auto row_block = static_cast<std::int64_t>(blockIdx.y);
-  const auto column_block = static_cast<std::int64_t>(blockIdx.x);
+  const std::int64_t row_block = tile.row_block, column_block = tile.column_block;
   if (forms.along.values != nullptr) {
     const std::int64_t stride = (matrix.rows + 3) / 4 * 4;
 #pragma unroll
@@ -214,11 +227,7 @@ template <Scaling scaling, class Source>
 __global__ void __launch_bounds__(kThreads)
     quantize_kernel(Source source, Matrix matrix, QuantizedForms forms) {
   __shared__ __align__(16) std::uint32_t shared[kTile * kTile / 4];
-  Tile tile;
-  tile.group = static_cast<int>(threadIdx.x) / kRowLanes;
-  tile.lane = static_cast<int>(threadIdx.x) % kRowLanes;
-  tile.first_row = static_cast<std::int64_t>(blockIdx.y) * kTile + tile.group * kRows;
-  tile.first_column = static_cast<std::int64_t>(blockIdx.x) * kTile + tile.lane * kVector;
+  Tile tile{place_in_tile(blockIdx.y, blockIdx.x), {}};
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
     const bool within = tile.first_row + r < matrix.rows && tile.first_column < matrix.cols;
@@ -230,6 +239,64 @@ __global__ void __launch_bounds__(kThreads)
   } else {
     quantize_vectors(tile, matrix, forms, shared);
   }
+}
+
+/// Backward pass of an activation, of which the gradients of gate and up and the activation are
+/// quantized and never stored in bf16. What waits for its turn lies in shared memory, each thread's
+/// own, so that two thread blocks share a multiprocessor.
+struct Waiting {
+  uint4 up[kRows][kThreads], activation[kRows][kThreads];
+};
+constexpr int kBackwardShared = kTile * kTile + static_cast<int>(sizeof(Waiting));
+
+template <class Function>
+__global__ void __launch_bounds__(kThreads, 2)
+    quantize_backward_kernel(GateUp in, const std::uint16_t* d_activation, Matrix matrix,
+                             QuantizedForms gradients, Quantized activation) {
+  extern __shared__ __align__(16) std::byte memory[];
+  auto* shared = reinterpret_cast<std::uint32_t*>(memory);
+  auto& waiting = *reinterpret_cast<Waiting*>(memory + kTile * kTile);
+  const unsigned self = threadIdx.x;
+  Tile tile{place_in_tile(blockIdx.y, blockIdx.x), {}};
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    const std::int64_t row = tile.first_row + r;
+    const uint4 none = make_uint4(0, 0, 0, 0);
+    tile.row[r] = waiting.up[r][self] = waiting.activation[r][self] = none;
+    if (row >= matrix.rows) continue;
+    const std::int64_t at = row * in.stride + tile.first_column;
+    const Eight g = Eight::unpack(Function::kGated ? load(in.gate, at) : none);
+    const Eight u = Eight::unpack(load(in.up, at));
+    const Eight d = Eight::unpack(load(d_activation, row * matrix.cols + tile.first_column));
+    Eight d_gate, d_up, value;
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) {
+      const ActivationSlopes slopes = Function::slopes(g.value[i], u.value[i], d.value[i]);
+      d_gate.value[i] = slopes.d_gate;
+      d_up.value[i] = slopes.d_up;
+      value.value[i] = slopes.value;
+    }
+    tile.row[r] = d_gate.packed();
+    waiting.up[r][self] = d_up.packed();
+    waiting.activation[r][self] = value.packed();
+  }
+  const Matrix both{matrix.rows, (Function::kGated ? 2 : 1) * matrix.cols};
+  if constexpr (Function::kGated) {
+    quantize_vectors(tile, both, gradients, shared);
+    __syncthreads();
+  }
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) tile.row[r] = waiting.up[r][self];
+  Tile up = tile;
+  if constexpr (Function::kGated) {
+    up.column_block += matrix.cols / kTile;
+    up.first_column += matrix.cols;
+  }
+  quantize_vectors(up, both, gradients, shared);
+  __syncthreads();
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) tile.row[r] = waiting.activation[r][self];
+  quantize_vectors(tile, matrix, {.across = activation}, shared);
 }
 
 void check_forms(Matrix matrix, std::int64_t stride, const QuantizedForms& forms) {
@@ -277,6 +344,27 @@ void quantize_activation(CUstream_st* stream, planner::Activation function,
     launch<Scaling::vectors>(stream, Activated<Function>{gate_up, width, stride}, {rows, width},
                              forms);
   });
+}
+
+void quantize_activation_backward(CUstream_st* stream, planner::Activation function,
+                                  const GateUp& in, const std::uint16_t* d_activation,
+                                  std::int64_t rows, std::int64_t width,
+                                  const QuantizedForms& gradients, const Quantized& activation) {
+  check_forms({rows, width}, in.stride, gradients);
+  check(rows % 16 == 0 && width % kTile == 0,
+        "quantized gradients of an activation have rows of 16 and columns of 128 elements");
+  check(aligned(in.gate, in.up, d_activation, activation.values, activation.scales),
+        "an activation and its gradient are 16-byte aligned");
+  const dim3 blocks(static_cast<unsigned>(width / kTile),
+                    static_cast<unsigned>(ceil_div(rows, kTile)));
+  check(blocks.y < 65536, "a quantized matrix has fewer than 8 million rows");
+  with_activation(function, [&](auto chosen) {
+    const auto kernel = quantize_backward_kernel<decltype(chosen)>;
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBackwardShared);
+    kernel<<<blocks, kThreads, kBackwardShared, stream>>>(in, d_activation, {rows, width},
+                                                          gradients, activation);
+  });
+  check_launch("quantize_activation_backward");
 }
 
 }  // namespace sluice::engine::cuda

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "engine/cuda/kernels/activation.hpp"
 #include "engine/cuda/kernels/launch.hpp"
 #include "planner/models/block.hpp"
 
@@ -52,5 +53,15 @@ void quantize_weight(CUstream_st* stream, const std::uint16_t* weight, std::int6
 void quantize_activation(CUstream_st* stream, planner::Activation function,
                          const std::uint16_t* gate_up, std::int64_t rows, std::int64_t width,
                          std::int64_t stride, const QuantizedForms& forms);
+
+/// Backward pass of `activate` (activation.hpp), whose results are rounded to bf16 and then
+/// quantized without being stored: `gradients` of rows [d_gate d_up], or d_up alone where the
+/// activation has no gate, in both forms, and the activation itself in the form for sums over rows.
+/// `d_activation` is bf16 [rows, width]; rows are a multiple of 16, width of 128. Results may not
+/// be where operands are.
+void quantize_activation_backward(CUstream_st* stream, planner::Activation function,
+                                  const GateUp& in, const std::uint16_t* d_activation,
+                                  std::int64_t rows, std::int64_t width,
+                                  const QuantizedForms& gradients, const Quantized& activation);
 
 }  // namespace sluice::engine::cuda

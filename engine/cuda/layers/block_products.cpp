@@ -39,12 +39,12 @@ CudaTemplates::ResultGradient CudaTemplates::result_gradient(cudaStream_t stream
                                                              CudaGemm::Size size,
                                                              const std::uint16_t* d, bool fp8,
                                                              std::byte* workspace) const {
-  if (fp8) {
-    cuda::quantize(stream, d, size.tokens, size.out, size.out,
-                   {.along = fp8_at(space_.fp8.d, space_.fp8.d_scales, workspace),
-                    .across = fp8_at(space_.fp8.d_across, space_.fp8.d_across_scales, workspace)});
-  }
-  return {d, size, fp8};
+  if (!fp8) return {.d = d, .size = size};
+  const cuda::QuantizedForms forms{
+      .along = fp8_at(space_.fp8.d, space_.fp8.d_scales, workspace),
+      .across = fp8_at(space_.fp8.d_across, space_.fp8.d_across_scales, workspace)};
+  cuda::quantize(stream, d, size.tokens, size.out, size.out, forms);
+  return {.d = d, .size = size, .fp8 = true, .along = forms.along, .across = forms.across};
 }
 
 void CudaTemplates::add_weight_gradient(cudaStream_t stream, const ResultGradient& d,
@@ -54,10 +54,10 @@ void CudaTemplates::add_weight_gradient(cudaStream_t stream, const ResultGradien
   std::byte* gemm = workspace + space_.gemm.count();
   if (!d.fp8) return gemm_.weight_gradient(stream, d.size, d.d, x, sum, first, gemm);
   const cuda::Quantized turned = fp8_at(space_.fp8.x, space_.fp8.x_scales, workspace);
-  cuda::quantize(stream, x, d.size.tokens, d.size.in, d.size.in, {.across = turned});
-  gemm_.weight_gradient_fp8(stream, d.size,
-                            fp8_at(space_.fp8.d_across, space_.fp8.d_across_scales, workspace),
-                            turned, sum, first, gemm);
+  if (x != nullptr) {
+    cuda::quantize(stream, x, d.size.tokens, d.size.in, d.size.in, {.across = turned});
+  }
+  gemm_.weight_gradient_fp8(stream, d.size, d.across, turned, sum, first, gemm);
 }
 
 void CudaTemplates::multiply_back(cudaStream_t stream, const std::uint16_t* weights,
@@ -68,8 +68,7 @@ void CudaTemplates::multiply_back(cudaStream_t stream, const std::uint16_t* weig
   if (!d.fp8) return gemm_.input_gradient(stream, d.size, d.d, values, d_x, gemm);
   const cuda::Quantized turned =
       fp8_weights_->get(stream, values, d.size.out, d.size.in, Fp8Weights::Form::across);
-  gemm_.input_gradient_fp8(stream, d.size, fp8_at(space_.fp8.d, space_.fp8.d_scales, workspace),
-                           turned, d_x, gemm);
+  gemm_.input_gradient_fp8(stream, d.size, d.along, turned, d_x, gemm);
 }
 
 }  // namespace sluice::engine

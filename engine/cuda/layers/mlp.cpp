@@ -154,6 +154,25 @@ void CudaTemplates::backward_mlp(cudaStream_t stream, const std::uint16_t* weigh
   });
 }
 
+CudaTemplates::ResultGradient CudaTemplates::quantized_expansion_gradient(
+    cudaStream_t stream, const MlpChunk& chunk, const std::uint16_t* d_activation,
+    std::byte* workspace) const {
+  const CudaLayer& layer = chunk.layer;
+  const std::int64_t tokens = chunk.rows.count, width = layer.shape.intermediate;
+  const std::int64_t elements = tokens * layer.expanded();
+  std::byte* const turned = workspace + space_.d_gate_up.count();
+  const ResultGradient d{
+      .size = {tokens, hidden_, layer.expanded()},
+      .fp8 = true,
+      .along = fp8_at(space_.fp8.d, space_.fp8.d_scales, workspace),
+      .across = {reinterpret_cast<std::uint8_t*>(turned), fp32(turned + elements)}};
+  cuda::quantize_activation_backward(
+      stream, layer.shape.activation, rows_of(layer, chunk.gate_up), d_activation, tokens, width,
+      {.along = d.along, .across = d.across},
+      fp8_at(space_.fp8.x, space_.fp8.x_scales, workspace));
+  return d;
+}
+
 void CudaTemplates::backward_chunk(cudaStream_t stream, const std::uint16_t* weights,
                                    float* gradient, cuda::Into into, const MlpChunk& chunk,
                                    std::uint16_t* d_stream, std::byte* workspace) {
@@ -165,23 +184,31 @@ void CudaTemplates::backward_chunk(cudaStream_t stream, const std::uint16_t* wei
   const Projection& expansion = layer.expansion();
   std::uint16_t* activation = bf16(workspace + space_.activation.count());
   std::uint16_t* d_gate_up = bf16(workspace + space_.d_gate_up.count());
+  // A bias's gradient sums what only an unquantized gradient has.
+  const bool quantized = chunk.fp8 && !expansion.bias.exists();
 
   const std::uint16_t* d =
       branch_gradient(stream, norm_input(weights, slots.norm_after_mlp, chunk.output, tokens),
                       slots.norm_after_mlp, d_stream, gradient, into, workspace);
   const ResultGradient d_out = result_gradient(stream, out, d, chunk.fp8, workspace);
   multiply_back(stream, weights, d_out, slots.down.weight, activation, workspace);
-  cuda::activate_backward(stream, layer.shape.activation, rows_of(layer, chunk.gate_up), activation,
-                          tokens, width,
-                          {.d_gate = d_gate_up,
-                           .d_up = layer.gated() ? d_gate_up + width : d_gate_up,
-                           .stride = layer.expanded(),
-                           .activation = activation});
-  add_weight_gradient(stream, d_out, activation, slots.down.weight, gradient, first, workspace);
+  ResultGradient d_in{.size = in, .fp8 = quantized};
+  if (quantized) {
+    d_in = quantized_expansion_gradient(stream, chunk, activation, workspace);
+  } else {
+    cuda::activate_backward(stream, layer.shape.activation, rows_of(layer, chunk.gate_up),
+                            activation, tokens, width,
+                            {.d_gate = d_gate_up,
+                             .d_up = layer.gated() ? d_gate_up + width : d_gate_up,
+                             .stride = layer.expanded(),
+                             .activation = activation});
+  }
+  add_weight_gradient(stream, d_out, quantized ? nullptr : activation, slots.down.weight, gradient,
+                      first, workspace);
   bias_gradient(stream, slots.down.bias, d, tokens, hidden_, gradient, into, workspace);
   const NormInput norm = norm_input(weights, slots.norm_before_mlp, chunk.residual, tokens);
   const std::uint16_t* normed = normalize(stream, norm, workspace);
-  const ResultGradient d_in = result_gradient(stream, in, d_gate_up, chunk.fp8, workspace);
+  if (!quantized) d_in = result_gradient(stream, in, d_gate_up, chunk.fp8, workspace);
   add_weight_gradient(stream, d_in, normed, expansion.weight, gradient, first, workspace);
   bias_gradient(stream, expansion.bias, d_gate_up, tokens, layer.expanded(), gradient, into,
                 workspace);

@@ -187,15 +187,17 @@ class CudaTemplates {
                 std::byte* workspace);
   /// Gradient d of a projection's result, bf16 [tokens, out], ready for both products with it.
   struct ResultGradient {
-    const std::uint16_t* d;
+    const std::uint16_t* d = nullptr;  ///< In bf16; not read if quantized.
     CudaGemm::Size size;
-    bool fp8;
+    bool fp8 = false;
+    cuda::Quantized along = {}, across = {};
   };
   /// Quantizes d for FP8 products; the workspace holds one such gradient at a time.
   [[nodiscard]] ResultGradient result_gradient(cudaStream_t stream, CudaGemm::Size size,
                                                const std::uint16_t* d, bool fp8,
                                                std::byte* workspace) const;
-  /// Adds the gradient of the weight at `weight` to `gradient`, or writes it there.
+  /// Adds the gradient of the weight at `weight` to `gradient`, or writes it there. `x` is null if
+  /// it lies in the workspace, quantized for sums over tokens.
   void add_weight_gradient(cudaStream_t stream, const ResultGradient& d, const std::uint16_t* x,
                            const Slot& weight, float* gradient, bool first, std::byte* workspace);
   void multiply_back(cudaStream_t stream, const std::uint16_t* weights, const ResultGradient& d,
@@ -356,6 +358,12 @@ class CudaTemplates {
                     Span span, std::byte* next_input, std::byte* workspace);
   void rebuild_mlp(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
                    std::byte* workspace);
+  /// Quantizes the gradients of gate and up, which are not stored in bf16, and the activation, as
+  /// add_weight_gradient takes it; their transposes lie where gradients in bf16 would.
+  [[nodiscard]] ResultGradient quantized_expansion_gradient(cudaStream_t stream,
+                                                            const MlpChunk& chunk,
+                                                            const std::uint16_t* d_activation,
+                                                            std::byte* workspace) const;
   void backward_chunk(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
                       cuda::Into into, const MlpChunk& chunk, std::uint16_t* d_stream,
                       std::byte* workspace);

@@ -103,6 +103,41 @@ TEST_F(CudaQuantize, AnActivationIsQuantizedAsIfItHadBeenStored) {
   EXPECT_EQ(direct.scales.values(), stored.scales.values());
 }
 
+TEST_F(CudaQuantize, GradientsOfAnActivationAreQuantizedAsIfTheyHadBeenStored) {
+  constexpr std::int64_t kRows = 272, kWidth = 384;  // Rows that end within a block.
+  const DeviceArray<std::uint16_t> gate_up(uneven(kRows, 2 * kWidth, 5));
+  const DeviceArray<std::uint16_t> d_activation(uneven(kRows, kWidth, 6));
+  for (const auto function : {planner::Activation::silu, planner::Activation::relu2}) {
+    const bool gated = function == planner::Activation::silu;
+    const std::int64_t wide = gated ? 2 * kWidth : kWidth;
+    const DeviceArray<std::uint16_t> activation(kRows * kWidth), d_gate_up(kRows * wide);
+    const cuda::GateUp in{gate_up.data(), gate_up.data() + (gated ? kWidth : 0), 2 * kWidth};
+    cuda::activate_backward(stream_, function, in, d_activation.data(), kRows, kWidth,
+                            {.d_gate = d_gate_up.data(),
+                             .d_up = d_gate_up.data() + (gated ? kWidth : 0),
+                             .stride = wide,
+                             .activation = activation.data()});
+    const Form along(kRows, wide, kRows), across(wide, kRows, wide), turned(kWidth, kRows, kWidth);
+    cuda::quantize(stream_, d_gate_up.data(), kRows, wide, wide,
+                   {.along = along.get(), .across = across.get()});
+    cuda::quantize(stream_, activation.data(), kRows, kWidth, kWidth, {.across = turned.get()});
+    const Form d_along(kRows, wide, kRows), d_across(wide, kRows, wide);
+    const Form d_turned(kWidth, kRows, kWidth);
+    cuda::quantize_activation_backward(stream_, function, in, d_activation.data(), kRows, kWidth,
+                                       {.along = d_along.get(), .across = d_across.get()},
+                                       d_turned.get());
+    finish();
+    const auto expect_equal = [](const Form& direct, const Form& stored, const char* what) {
+      EXPECT_EQ(direct.values.values(), stored.values.values()) << what;
+      EXPECT_EQ(direct.scales.values(), stored.scales.values()) << what;
+      EXPECT_TRUE(direct.values.intact() && direct.scales.intact()) << what;
+    };
+    expect_equal(d_along, along, "gradients along rows");
+    expect_equal(d_across, across, "gradients across rows");
+    expect_equal(d_turned, turned, "activation");
+  }
+}
+
 TEST_F(CudaQuantize, WhatIsNotFiniteStaysVisible) {
   Halves x = uneven(128, 128, 7);
   x[5] = 0x7f80;  // Infinity.
