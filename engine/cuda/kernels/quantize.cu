@@ -1,5 +1,5 @@
-// A thread block quantizes a tile of 128 x 128 elements: a thread holds 8 columns of 4 or 8 rows, so
-// that 16 neighbouring lanes hold whole rows of the tile. Transposed numbers pass through shared
+// A thread block quantizes a tile of 128 x 128 elements: a thread holds 8 columns of 8 rows, so
+// that 16 neighbouring lanes hold 8 whole rows of the tile. Transposed numbers pass through shared
 // memory.
 #include <cuda_fp8.h>
 
@@ -13,13 +13,10 @@ namespace sluice::engine::cuda {
 namespace {
 
 constexpr int kTile = static_cast<int>(kScaleBlock);
-constexpr int kRowLanes = kTile / kVector;  // Lanes that hold a row of the tile.
+constexpr int kThreads = 256;
 constexpr int kRows = 8;                    // Rows of a thread.
-constexpr int kBackwardRows = 4;            // Of one that computes what it quantizes.
-template <int Rows>
-constexpr int kGroups = kTile / Rows;  // Of lanes.
-template <int Rows>
-constexpr int kThreads = kGroups<Rows>* kRowLanes;
+constexpr int kRowLanes = kTile / kVector;  // Lanes that hold a row of the tile.
+constexpr int kGroups = kThreads / kRowLanes;
 
 /// Elements of a matrix in memory.
 struct Stored {
@@ -71,29 +68,26 @@ struct Place {
   std::int64_t first_row, first_column;  // First element of the thread.
   int group, lane;
 };
-template <int Rows>
 __device__ Place place_in_tile(std::int64_t row_block, std::int64_t column_block) {
   const int group = static_cast<int>(threadIdx.x) / kRowLanes;
   const int lane = static_cast<int>(threadIdx.x) % kRowLanes;
   return {row_block,
           column_block,
-          row_block * kTile + group * Rows,
+          row_block * kTile + group * kRows,
           column_block * kTile + lane * kVector,
           group,
           lane};
 }
 
-template <int Rows>
 struct Tile : Place {
-  uint4 row[Rows];
+  uint4 row[kRows];
 };
 
 /// Largest magnitudes of the tile's columns, of which this thread gets its eight as pairs.
-template <int Rows>
-__device__ uint4 column_maxima(const Tile<Rows>& tile, std::uint32_t* shared) {
+__device__ uint4 column_maxima(const Tile& tile, std::uint32_t* shared) {
   uint4 most = make_uint4(0, 0, 0, 0);
 #pragma unroll
-  for (int r = 0; r < Rows; ++r) {
+  for (int r = 0; r < kRows; ++r) {
     most.x = larger(most.x, tile.row[r].x);
     most.y = larger(most.y, tile.row[r].y);
     most.z = larger(most.z, tile.row[r].z);
@@ -102,7 +96,7 @@ __device__ uint4 column_maxima(const Tile<Rows>& tile, std::uint32_t* shared) {
   auto* place = reinterpret_cast<uint4*>(shared);
   place[tile.group * kRowLanes + tile.lane] = most;
   __syncthreads();
-  for (int group = 0; group < kGroups<Rows>; ++group) {
+  for (int group = 0; group < kGroups; ++group) {
     const uint4 other = place[group * kRowLanes + tile.lane];
     most.x = larger(most.x, other.x);
     most.y = larger(most.y, other.y);
@@ -122,8 +116,7 @@ __device__ std::uint32_t row_maximum(uint4 eight) {
   return most;
 }
 
-template <int Rows>
-__device__ void store_row(const Tile<Rows>& tile, int r, float inverse, Matrix matrix,
+__device__ void store_row(const Tile& tile, int r, float inverse, Matrix matrix,
                           std::uint8_t* values) {
   const std::int64_t row = tile.first_row + r;
   if (row >= matrix.rows || tile.first_column >= matrix.cols) return;
@@ -141,68 +134,36 @@ __device__ float element(uint4 row, int i) {
   return i % 2 == 0 ? low_half(pair) : high_half(pair);
 }
 
-/// Place of a tile's transposed numbers in shared memory: [128 columns][units of `Rows` rows], units
-/// permuted by column, so that lanes write to and read from different banks.
-template <int Rows>
-struct Turned;
-template <>
-struct Turned<8> {
-  using Unit = uint2;
-  __device__ static Unit pack(const float (&v)[8]) {
-    return make_uint2(to_fp8(v[0], v[1], v[2], v[3]), to_fp8(v[4], v[5], v[6], v[7]));
-  }
-  __device__ static int at(int column, int unit) {
-    return column * kGroups<8> + (unit ^ column / static_cast<int>(kVector));
-  }
-};
-template <>
-struct Turned<4> {
-  using Unit = std::uint32_t;
-  __device__ static Unit pack(const float (&v)[4]) { return to_fp8(v[0], v[1], v[2], v[3]); }
-  __device__ static int at(int column, int unit) {
-    return column * kGroups<4> + (unit ^ 2 * (column / static_cast<int>(kVector)) ^ column % 4);
-  }
-};
-
-/// Writes the thread's columns to `shared`.
-template <int Rows>
-__device__ void turn_columns(const Tile<Rows>& tile, const float (&inverse)[kVector],
-                             std::uint32_t* shared) {
-  auto* units = reinterpret_cast<typename Turned<Rows>::Unit*>(shared);
+/// Writes the thread's columns to `shared`, [128 columns][16 units of 8 rows]. Units are permuted
+/// by column, so that lanes write to different banks.
+__device__ void turn_columns(const Tile& tile, const float (&inverse)[kVector], uint2* shared) {
 #pragma unroll
   for (int i = 0; i < kVector; ++i) {
-    float v[Rows];
+    float v[kRows];
 #pragma unroll
-    for (int r = 0; r < Rows; ++r) v[r] = element(tile.row[r], i) * inverse[i];
-    units[Turned<Rows>::at(tile.lane * static_cast<int>(kVector) + i, tile.group)] =
-        Turned<Rows>::pack(v);
+    for (int r = 0; r < kRows; ++r) v[r] = element(tile.row[r], i) * inverse[i];
+    shared[(tile.lane * kVector + i) * kGroups + (tile.group ^ tile.lane)] =
+        make_uint2(to_fp8(v[0], v[1], v[2], v[3]), to_fp8(v[4], v[5], v[6], v[7]));
   }
 }
 
-template <int Rows>
-__device__ void store_columns(const std::uint32_t* shared, const Place& place, Matrix matrix,
-                              std::uint8_t* values) {
-  constexpr int kStored = 16, kUnits = kTile / kStored;  // Rows that a thread stores at once.
-  using Unit = typename Turned<Rows>::Unit;
-  const auto* units = reinterpret_cast<const Unit*>(shared);
-  for (int at = static_cast<int>(threadIdx.x); at < kTile * kUnits; at += kThreads<Rows>) {
-    const int column = at / kUnits, first = at % kUnits * kStored;
-    const std::int64_t row = place.row_block * kTile + first;
-    const std::int64_t matrix_column = place.column_block * kTile + column;
-    if (matrix_column >= matrix.cols || row >= matrix.rows) continue;
-    __align__(16) Unit packed[kStored / Rows];
-#pragma unroll
-    for (int i = 0; i < kStored / Rows; ++i) {
-      packed[i] = units[Turned<Rows>::at(column, first / Rows + i)];
-    }
-    *reinterpret_cast<uint4*>(values + matrix_column * matrix.rows + row) =
-        *reinterpret_cast<const uint4*>(packed);
+__device__ void store_columns(const uint2* shared, std::int64_t tile_row, std::int64_t tile_column,
+                              Matrix matrix, std::uint8_t* values) {
+  constexpr int kUnits = kGroups / 2;  // Units of 16 rows.
+  for (int at = static_cast<int>(threadIdx.x); at < kTile * kUnits; at += kThreads) {
+    const int column = at / kUnits, unit = at % kUnits;
+    const std::int64_t row = tile_row + unit * 16;
+    if (tile_column + column >= matrix.cols || row >= matrix.rows) continue;
+    const int turn = column / static_cast<int>(kVector);
+    const uint2 low = shared[column * kGroups + ((2 * unit) ^ turn)];
+    const uint2 high = shared[column * kGroups + ((2 * unit + 1) ^ turn)];
+    *reinterpret_cast<uint4*>(values + (tile_column + column) * matrix.rows + row) =
+        make_uint4(low.x, low.y, high.x, high.y);
   }
 }
 
 /// One scale for the tile, and with it both forms.
-template <int Rows>
-__device__ void quantize_tile(const Tile<Rows>& tile, Matrix matrix, const QuantizedForms& forms,
+__device__ void quantize_tile(const Tile& tile, Matrix matrix, const QuantizedForms& forms,
                               std::uint32_t* shared) {
   const uint4 columns = column_maxima(tile, shared);
   const BlockScale scale = block_scale(row_maximum(columns));
@@ -210,7 +171,7 @@ __device__ void quantize_tile(const Tile<Rows>& tile, Matrix matrix, const Quant
   const std::int64_t row_blocks = gridDim.y, column_blocks = gridDim.x;
   if (forms.along.values != nullptr) {
 #pragma unroll
-    for (int r = 0; r < Rows; ++r) store_row(tile, r, scale.inverse, matrix, forms.along.values);
+    for (int r = 0; r < kRows; ++r) store_row(tile, r, scale.inverse, matrix, forms.along.values);
     if (threadIdx.x == 0) {
       forms.along.scales[row_block * ((column_blocks + 3) / 4 * 4) + column_block] = scale.scale;
     }
@@ -219,23 +180,23 @@ __device__ void quantize_tile(const Tile<Rows>& tile, Matrix matrix, const Quant
   float inverse[kVector];
 #pragma unroll
   for (float& each : inverse) each = scale.inverse;
-  turn_columns(tile, inverse, shared);
+  auto* units = reinterpret_cast<uint2*>(shared);
+  turn_columns(tile, inverse, units);
   __syncthreads();
-  store_columns<Rows>(shared, tile, matrix, forms.across.values);
+  store_columns(units, row_block * kTile, column_block * kTile, matrix, forms.across.values);
   if (threadIdx.x == 0) {
     forms.across.scales[column_block * ((row_blocks + 3) / 4 * 4) + row_block] = scale.scale;
   }
 }
 
 /// A scale for each row of the tile, and one for each column.
-template <int Rows>
-__device__ void quantize_vectors(const Tile<Rows>& tile, Matrix matrix, const QuantizedForms& forms,
+__device__ void quantize_vectors(const Tile& tile, Matrix matrix, const QuantizedForms& forms,
                                  std::uint32_t* shared) {
   const std::int64_t row_block = tile.row_block, column_block = tile.column_block;
   if (forms.along.values != nullptr) {
     const std::int64_t stride = (matrix.rows + 3) / 4 * 4;
 #pragma unroll
-    for (int r = 0; r < Rows; ++r) {
+    for (int r = 0; r < kRows; ++r) {
       const BlockScale scale = block_scale(row_maximum(tile.row[r]));
       store_row(tile, r, scale.inverse, matrix, forms.along.values);
       if (tile.lane == 0 && tile.first_row + r < matrix.rows) {
@@ -256,16 +217,17 @@ __device__ void quantize_vectors(const Tile<Rows>& tile, Matrix matrix, const Qu
       forms.across.scales[row_block * stride + tile.first_column + i] = scale.scale;
     }
   }
-  turn_columns(tile, inverse, shared);
+  auto* units = reinterpret_cast<uint2*>(shared);
+  turn_columns(tile, inverse, units);
   __syncthreads();
-  store_columns<Rows>(shared, tile, matrix, forms.across.values);
+  store_columns(units, row_block * kTile, column_block * kTile, matrix, forms.across.values);
 }
 
 template <Scaling scaling, class Source>
-__global__ void __launch_bounds__(kThreads<kRows>)
+__global__ void __launch_bounds__(kThreads)
     quantize_kernel(Source source, Matrix matrix, QuantizedForms forms) {
   __shared__ __align__(16) std::uint32_t shared[kTile * kTile / 4];
-  Tile<kRows> tile{place_in_tile<kRows>(blockIdx.y, blockIdx.x), {}};
+  Tile tile{place_in_tile(blockIdx.y, blockIdx.x), {}};
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
     const bool within = tile.first_row + r < matrix.rows && tile.first_column < matrix.cols;
@@ -282,24 +244,22 @@ __global__ void __launch_bounds__(kThreads<kRows>)
 /// Backward pass of an activation, of which the gradients of gate and up and the activation are
 /// quantized and never stored in bf16. What waits for its turn lies in shared memory, each thread's
 /// own, so that two thread blocks share a multiprocessor.
-template <int Rows>
 struct Waiting {
-  uint4 up[Rows][kThreads<Rows>], activation[Rows][kThreads<Rows>];
+  uint4 up[kRows][kThreads], activation[kRows][kThreads];
 };
-template <int Rows>
-constexpr int kBackwardShared = kTile * kTile + static_cast<int>(sizeof(Waiting<Rows>));
+constexpr int kBackwardShared = kTile * kTile + static_cast<int>(sizeof(Waiting));
 
-template <class Function, int Rows>
-__global__ void __launch_bounds__(kThreads<Rows>, 2)
+template <class Function>
+__global__ void __launch_bounds__(kThreads, 2)
     quantize_backward_kernel(GateUp in, const std::uint16_t* d_activation, Matrix matrix,
                              QuantizedForms gradients, Quantized activation) {
   extern __shared__ __align__(16) std::byte memory[];
   auto* shared = reinterpret_cast<std::uint32_t*>(memory);
-  auto& waiting = *reinterpret_cast<Waiting<Rows>*>(memory + kTile * kTile);
+  auto& waiting = *reinterpret_cast<Waiting*>(memory + kTile * kTile);
   const unsigned self = threadIdx.x;
-  Tile<Rows> tile{place_in_tile<Rows>(blockIdx.y, blockIdx.x), {}};
+  Tile tile{place_in_tile(blockIdx.y, blockIdx.x), {}};
 #pragma unroll
-  for (int r = 0; r < Rows; ++r) {
+  for (int r = 0; r < kRows; ++r) {
     const std::int64_t row = tile.first_row + r;
     const uint4 none = make_uint4(0, 0, 0, 0);
     tile.row[r] = waiting.up[r][self] = waiting.activation[r][self] = none;
@@ -326,8 +286,8 @@ __global__ void __launch_bounds__(kThreads<Rows>, 2)
     __syncthreads();
   }
 #pragma unroll
-  for (int r = 0; r < Rows; ++r) tile.row[r] = waiting.up[r][self];
-  Tile<Rows> up = tile;
+  for (int r = 0; r < kRows; ++r) tile.row[r] = waiting.up[r][self];
+  Tile up = tile;
   if constexpr (Function::kGated) {
     up.column_block += matrix.cols / kTile;
     up.first_column += matrix.cols;
@@ -335,7 +295,7 @@ __global__ void __launch_bounds__(kThreads<Rows>, 2)
   quantize_vectors(up, both, gradients, shared);
   __syncthreads();
 #pragma unroll
-  for (int r = 0; r < Rows; ++r) tile.row[r] = waiting.activation[r][self];
+  for (int r = 0; r < kRows; ++r) tile.row[r] = waiting.activation[r][self];
   quantize_vectors(tile, matrix, {.across = activation}, shared);
 }
 
@@ -354,7 +314,7 @@ void launch(CUstream_st* stream, const Source& source, Matrix matrix, const Quan
   const dim3 blocks(static_cast<unsigned>(ceil_div(matrix.cols, kTile)),
                     static_cast<unsigned>(ceil_div(matrix.rows, kTile)));
   check(blocks.y < 65536, "a quantized matrix has fewer than 8 million rows");
-  quantize_kernel<scaling><<<blocks, kThreads<kRows>, 0, stream>>>(source, matrix, forms);
+  quantize_kernel<scaling><<<blocks, kThreads, 0, stream>>>(source, matrix, forms);
   check_launch("quantize");
 }
 
@@ -399,11 +359,10 @@ void quantize_activation_backward(CUstream_st* stream, planner::Activation funct
                     static_cast<unsigned>(ceil_div(rows, kTile)));
   check(blocks.y < 65536, "a quantized matrix has fewer than 8 million rows");
   with_activation(function, [&](auto chosen) {
-    const auto kernel = quantize_backward_kernel<decltype(chosen), kBackwardRows>;
-    constexpr int kShared = kBackwardShared<kBackwardRows>;
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared);
-    kernel<<<blocks, kThreads<kBackwardRows>, kShared, stream>>>(in, d_activation, {rows, width},
-                                                                 gradients, activation);
+    const auto kernel = quantize_backward_kernel<decltype(chosen)>;
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBackwardShared);
+    kernel<<<blocks, kThreads, kBackwardShared, stream>>>(in, d_activation, {rows, width},
+                                                          gradients, activation);
   });
   check_launch("quantize_activation_backward");
 }
