@@ -69,6 +69,7 @@ def main() -> None:
     parser.add_argument("--sluice", default="build/bin/sluice")
     parser.add_argument("--set", dest="more", nargs="+", default=[], help="key=value of the run")
     arguments = parser.parse_args()
+    arguments.options = list(dict.fromkeys(["base", *arguments.options]))  # All are compared with it.
     arguments.out.mkdir(parents=True, exist_ok=True)
     runs: dict[str, list[dict]] = {option: [] for option in arguments.options}
     for seed in arguments.seeds:

@@ -54,8 +54,8 @@ void add_fp8(Work& work, const Job& job, Pass pass) {
   if (products.down) add(shape.intermediate, shape.hidden);
   if (products.down && !products.backward) a_token -= shape.intermediate;
   if (products.backward && !shape.mlp_bias) {
-    // d of gate and up, and the down product's x, are quantized as they are computed: they are not
-    // written in bf16 (2 bytes each) nor read again.
+    // The gradients of gate and up, and the input of the down product, are quantized by the kernel
+    // that computes them: bf16 copies (2 bytes an element) are neither written nor read.
     a_token -= (has_gate(shape.activation) ? 3 : 2) * 4 * shape.intermediate;
     work.kernels -= 2;
   }

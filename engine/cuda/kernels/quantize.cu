@@ -64,7 +64,7 @@ enum class Scaling { vectors, tile };
 
 /// The part of a tile that a thread has, and where it is.
 struct Place {
-  std::int64_t row_block, column_block;  // Of the tile, in tiles.
+  std::int64_t row_block, column_block;  // Place of the tile, in tiles.
   std::int64_t first_row, first_column;  // First element of the thread.
   int group, lane;
 };

@@ -168,8 +168,7 @@ CudaTemplates::ResultGradient CudaTemplates::quantized_expansion_gradient(
       .across = {reinterpret_cast<std::uint8_t*>(turned), fp32(turned + elements)}};
   cuda::quantize_activation_backward(
       stream, layer.shape.activation, rows_of(layer, chunk.gate_up), d_activation, tokens, width,
-      {.along = d.along, .across = d.across},
-      fp8_at(space_.fp8.x, space_.fp8.x_scales, workspace));
+      {.along = d.along, .across = d.across}, fp8_at(space_.fp8.x, space_.fp8.x_scales, workspace));
   return d;
 }
 
