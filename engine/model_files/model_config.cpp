@@ -33,6 +33,7 @@ void spell_rope_twice(ordered_json& json, const planner::ModelShape& shape) {
         rope.original_max_positions == shape.max_positions) {
       scaling.erase(kOriginal);
     }
+    if (!scaling.is_null()) planner::add_scale_keys(shape, scaling);
     json["rope_scaling"] = std::move(scaling);
   }
   json["rope_parameters"] = planner::rope_parameters_json(shape);

@@ -185,6 +185,15 @@ CASES = {
         mlp_only_layers=[],
     ),
     "qwen3_5": _case("qwen3_5_text", "Qwen3_5ForCausalLM", **_HYBRID, tie_word_embeddings=True),
+    "qwen3_5_moe": _case(
+        "qwen3_5_moe_text",
+        "Qwen3_5MoeForCausalLM",
+        **_HYBRID,
+        num_experts=3,
+        num_experts_per_tok=2,
+        moe_intermediate_size=4,
+        shared_expert_intermediate_size=6,
+    ),
     "gpt_oss": _case(
         "gpt_oss",
         "GptOssForCausalLM",
