@@ -122,7 +122,8 @@ std::optional<std::string> ModelWeights::unused_head() const {
 std::optional<std::string> ModelWeights::not_trained() const {
   if (tensors_.carried.empty()) return std::nullopt;
   std::string text;
-  for (const std::string& part : parts_of(tensors_.carried)) text += (text.empty() ? "" : ", ") + part;
+  for (const std::string& part : parts_of(tensors_.carried))
+    text += (text.empty() ? "" : ", ") + part;
   return "model: " + std::to_string(tensors_.carried.size()) + " tensors (" +
          planner::format_bytes(size_carried(tensors_.carried).bytes) + ": " + text +
          ") are no part of the text model: they are not trained, and sluice export copies them "

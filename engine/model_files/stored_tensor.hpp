@@ -48,8 +48,8 @@ struct StoredTensor {
 };
 using StoredTensors = std::map<std::string, StoredTensor>;
 
-/// Passes the bytes of a tensor of plain numbers to `sink` in order, a few MiB at a time. Pages leave
-/// memory once `sink` returns.
+/// Passes the bytes of a tensor of plain numbers to `sink` in order, a few MiB at a time. Pages
+/// leave memory once `sink` returns.
 void for_each_piece(const StoredTensor& stored,
                     const std::function<void(std::span<const std::byte> piece)>& sink);
 

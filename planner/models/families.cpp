@@ -18,8 +18,7 @@ std::span<const FamilyReader* const> family_readers() {
       &helium_reader(),       &cwm_reader(),         &exaone4_reader(),     &qwen2_moe_reader(),
       &minimax_m2_reader(),   &qwen3_next_reader(),  &qwen3_5_reader(),     &qwen3_5_moe_reader(),
       &ernie4_5_moe_reader(), &deepseek_v2_reader(), &deepseek_v3_reader(), &glm4_moe_lite_reader(),
-      &gemma4_reader(),       &dots1_reader(),
-      &hunyuan_v1_dense_reader()};
+      &gemma4_reader(),       &dots1_reader()};
   return readers;
 }
 

@@ -255,7 +255,7 @@ void add_scale_keys(const ModelShape& shape, nlohmann::ordered_json& json) {
   if (scales.query_growth != 0) json[kQueryGrowth] = scales.query_growth;
   const RopeScaling& scaling = shape.rotary.front().scaling;
   if (!shape.latent || !scales.attention || scaling.kind != RopeScaling::Kind::yarn) return;
-  // The scale of scores is magnitude^2 head_dim^-1/2, magnitude = 1 + mscale_all_dim log(factor) / 10.
+  // The scale of scores is magnitude^2 head_dim^-1/2, with yarn_magnitude(factor, mscale_all_dim).
   const double magnitude =
       std::sqrt(*scales.attention * std::sqrt(static_cast<double>(shape.head_dim)));
   json["mscale_all_dim"] = (magnitude - 1) / (0.1 * std::log(scaling.factor));

@@ -43,8 +43,8 @@ void read_rope(const sim::JsonObject& config, ModelShape& shape);
 /// Key of the growth of queries with their position, beside the scaling.
 inline constexpr const char* kQueryGrowth = "llama_4_scaling_beta";
 
-/// Adds to `json`, the scaling of RoPE, what it states of the scale of scores: the growth of queries
-/// (ministral3), and mscale_all_dim of yarn in latent attention.
+/// Adds to `json`, the scaling of RoPE, what it states of the scale of scores: the growth of
+/// queries (ministral3), and mscale_all_dim of yarn in latent attention.
 void add_scale_keys(const ModelShape& shape, nlohmann::ordered_json& json);
 
 /// The value of rope_parameters, as transformers 5 writes it, that reads back as the tables of

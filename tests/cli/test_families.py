@@ -33,6 +33,7 @@ def test_the_perplexity_of_a_text_is_that_of_transformers(run_sluice, tmp_path, 
     assert said.json()["perplexity"] == pytest.approx(math.exp(loss), rel=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names())
 def test_weights_that_no_step_changed_are_exported_as_they_were_and_read_back(run_sluice, tmp_path, name):
     fixture = Fixture(name).write(tmp_path / "model")
