@@ -74,6 +74,7 @@ FAMILIES = {
     "dots1": {**COMMON, "attention_bias": True, "sliding_window": 17, "max_window_layers": 1, "n_routed_experts": 12,
               "num_experts_per_tok": 3, "moe_intermediate_size": 24, "n_shared_experts": 3, "n_group": 2, "topk_group": 2,
               "first_k_dense_replace": 2, "norm_topk_prob": True, "routed_scaling_factor": 2.5},
+    "hunyuan_v1_dense": {**COMMON, "attention_bias": True},
     "ernie4_5_moe": {**{key: value for key, value in COMMON.items() if key != "head_dim"}, "moe_num_experts": 12, "hidden_size": 640,
                      "num_key_value_heads": 2,
                      "moe_k": 3, "moe_intermediate_size": 24, "moe_num_shared_experts": 3,
