@@ -90,7 +90,9 @@ std::string json_text(const engine::Checkpoint& checkpoint, const engine::Export
   }
   if (exported.carried.tensors > 0) {
     out["carried"] = {{"tensors", exported.carried.tensors},
-                      {"bytes", exported.carried.bytes.count()}};
+                      {"bytes", exported.carried.bytes.count()},
+                      {"parts", exported.carried_parts},
+                      {"compared", !exported.carried.sha256.empty()}};
   }
   if (exported.mxfp4_error) out["mxfp4_error"] = *exported.mxfp4_error;
   return out.dump(2) + "\n";
@@ -108,8 +110,12 @@ std::string table(const engine::Checkpoint& checkpoint, const engine::ExportedMo
                         100 * *exported.mxfp4_error);
   }
   if (exported.carried.tensors > 0) {
-    text += fmt::format("with {} tensors ({}) that were not trained, unchanged\n",
-                        exported.carried.tensors, planner::format_bytes(exported.carried.bytes));
+    text += fmt::format("with {} tensors ({}: {}) that were not trained, {}\n",
+                        exported.carried.tensors, planner::format_bytes(exported.carried.bytes),
+                        fmt::join(exported.carried_parts, ", "),
+                        exported.carried.sha256.empty()
+                            ? "copied (the checkpoint is older than hashes of them: not compared)"
+                            : "unchanged since the run began by their SHA-256");
   }
   if (!exported.copied.empty()) {
     text += fmt::format("with {} from {}\n", fmt::join(exported.copied, ", "),

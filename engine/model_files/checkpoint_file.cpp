@@ -44,6 +44,16 @@ planner::StateType state_of(const std::string& name, const std::string& where) {
   throw BadRequest(where + ": state " + name + " is unknown");
 }
 
+/// Files of earlier versions have no hashes.
+CarriedRecord carried_of(const json& stated) {
+  CarriedRecord record{.tensors = stated.at("tensors").get<std::int64_t>(),
+                       .bytes = Bytes(stated.at("bytes").get<std::int64_t>())};
+  if (const auto found = stated.find("sha256"); found != stated.end()) {
+    record.sha256 = found->get<std::map<std::string, std::string>>();
+  }
+  return record;
+}
+
 }  // namespace
 
 std::string checkpoint_text(const CheckpointFile& file) {
@@ -70,6 +80,7 @@ std::string checkpoint_text(const CheckpointFile& file) {
   if (facts.carried) {
     body["carried"] = {{"tensors", facts.carried->tensors},
                        {"bytes", facts.carried->bytes.count()}};
+    if (!facts.carried->sha256.empty()) body["carried"]["sha256"] = facts.carried->sha256;
   }
   // Files of earlier versions, of fp32 state alone, lack it.
   if (facts.state != planner::StateType::fp32) body["state"] = planner::to_string(facts.state);
@@ -117,8 +128,7 @@ CheckpointFile read_checkpoint_text(const std::string& text, const std::string& 
       file.facts.keeps_tokenizer = found->get<bool>();
     }
     if (const auto found = body.find("carried"); found != body.end()) {
-      file.facts.carried = {found->at("tensors").get<std::int64_t>(),
-                            Bytes(found->at("bytes").get<std::int64_t>())};
+      file.facts.carried = carried_of(*found);
     }
     if (const auto found = body.find("state"); found != body.end()) {
       file.facts.state = state_of(found->get<std::string>(), where);

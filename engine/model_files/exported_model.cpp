@@ -78,7 +78,10 @@ ExportedModel export_model(const Checkpoint& checkpoint, const ExportOptions& op
                      .most = options.shard},
                     export_tensors(checkpoint.shape(), origin, options), checkpoint, progress);
   exported.weights = written.files;
-  if (origin) exported.carried = *checkpoint.facts().carried;
+  if (origin) {
+    exported.carried = *checkpoint.facts().carried;
+    exported.carried_parts = parts_of(origin->carried);
+  }
   if (options.experts == ExpertNumbers::mxfp4) exported.mxfp4_error = written.mxfp4.relative();
   const auto source = tokenizer_folder_of(checkpoint);
   if (source && std::filesystem::is_directory(*source)) {

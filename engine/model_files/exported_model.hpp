@@ -35,6 +35,8 @@ struct ExportedModel {
   std::optional<std::filesystem::path> source;
   /// Tensors that were copied unchanged from the folder that the run began with.
   CarriedRecord carried;
+  /// Beginnings of their names, such as "model.visual".
+  std::vector<std::string> carried_parts{};
   /// Relative error (root of the quotient of summed squares) of the numbers that were rounded to
   /// MXFP4; none without such.
   std::optional<double> mxfp4_error{};

@@ -16,12 +16,6 @@ bool is_of_checkpoint(const std::filesystem::path& file) {
   return std::filesystem::exists(file.parent_path() / "checkpoint.json");
 }
 
-Bytes FolderTensors::carried_bytes() const {
-  Bytes sum(0);
-  for (const auto& [name, tensor] : carried) sum += tensor.bytes();
-  return sum;
-}
-
 FolderTensors open_tensors(const std::vector<std::filesystem::path>& files,
                            const planner::ModelShape& shape) {
   check(!files.empty(), "weights lie in files");

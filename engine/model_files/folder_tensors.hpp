@@ -11,7 +11,6 @@
 #include "engine/model_files/stored_tensor.hpp"
 #include "engine/model_files/text_names.hpp"
 #include "planner/models/shape.hpp"
-#include "sim/units.hpp"
 
 namespace sluice::engine {
 
@@ -26,8 +25,6 @@ struct FolderTensors {
   std::vector<std::string> unread;
   /// The lm_head of a tied model, which is not read.
   std::optional<StoredTensor> tied_head;
-
-  [[nodiscard]] Bytes carried_bytes() const;
 };
 
 /// Maps the files and sorts their tensors. Throws BadRequest `model: FILE: tensor NAME: ...` for a

@@ -20,7 +20,9 @@ void spell_rope_twice(ordered_json& json, const planner::ModelShape& shape) {
     for (const char* key : {"rope_theta", "rope_local_base_freq", "rope_scaling"}) {
       if (!json.contains(key) && own.contains(key)) json[key] = own[key];
     }
-    json["rope_parameters"] = planner::rope_parameters_json(shape);
+    json["rope_parameters"] = own.contains("rope_parameters")
+                                  ? own["rope_parameters"]
+                                  : planner::rope_parameters_json(shape);
     return;
   }
   const planner::RopeScaling& rope = shape.rotary.front().scaling;
@@ -33,6 +35,7 @@ void spell_rope_twice(ordered_json& json, const planner::ModelShape& shape) {
         rope.original_max_positions == shape.max_positions) {
       scaling.erase(kOriginal);
     }
+    if (!scaling.is_null()) planner::add_scale_keys(shape, scaling);
     json["rope_scaling"] = std::move(scaling);
   }
   json["rope_parameters"] = planner::rope_parameters_json(shape);

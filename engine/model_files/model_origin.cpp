@@ -6,7 +6,6 @@
 #include "engine/model_files/model_folder.hpp"
 #include "planner/files/whole_file.hpp"
 #include "sim/error.hpp"
-#include "sim/units_text.hpp"
 
 namespace sluice::engine {
 namespace {
@@ -28,13 +27,25 @@ std::optional<path> first_folder(std::optional<path> folder) {
   return folder;
 }
 
-std::string text_of(const CarriedRecord& carried) {
-  return std::to_string(carried.tensors) + " tensors (" + planner::format_bytes(carried.bytes) +
-         ")";
-}
-
-CarriedRecord record_of(const FolderTensors& tensors) {
-  return {static_cast<std::int64_t>(tensors.carried.size()), tensors.carried_bytes()};
+/// Refuses tensors of `folder` that are not those of the record, the first of them by name.
+void require_as_recorded(const path& folder, const StoredTensors& carried,
+                         const CarriedRecord& wanted, const std::string& fix) {
+  const CarriedRecord found = size_carried(carried);
+  if (found.tensors != wanted.tensors || found.bytes != wanted.bytes) {
+    throw BadRequest("model: " + folder.string() + " holds " + text_of(found) +
+                     " beside its text model" + fix + " as it was");
+  }
+  for (const auto& [name, sha256] : wanted.sha256) {
+    const auto at = carried.find(name);
+    if (at == carried.end()) {
+      throw BadRequest("model: " + folder.string() + ": tensor " + name + " is missing" + fix +
+                       " as it was");
+    }
+    if (carried_hash(at->second) != sha256) {
+      throw BadRequest("model: " + at->second.file->path().string() + ": tensor " + name +
+                       " has changed since the run began" + fix + " as it was");
+    }
+  }
 }
 
 }  // namespace
@@ -57,17 +68,14 @@ std::optional<FolderTensors> open_origin(const Checkpoint& checkpoint) {
   const auto files = weight_files(*folder);
   if (files.empty()) throw BadRequest("model: " + folder->string() + " holds no weights" + fix);
   FolderTensors tensors = open_tensors(files, checkpoint.shape());
-  if (record_of(tensors) != wanted) {
-    throw BadRequest("model: " + folder->string() + " holds " + text_of(record_of(tensors)) +
-                     " beside its text model" + fix + " as it was");
-  }
+  require_as_recorded(*folder, tensors.carried, wanted, fix);
   return tensors;
 }
 
 std::optional<CarriedRecord> carried_from(const path& folder, const FolderTensors& tensors) {
   if (std::filesystem::exists(folder / "checkpoint.json")) return facts_in(folder).carried;
   if (tensors.carried.empty()) return std::nullopt;
-  return record_of(tensors);
+  return record_carried(tensors.carried);
 }
 
 }  // namespace sluice::engine

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/model_files/carried_record.hpp"
 #include "engine/model_files/model_folder.hpp"
 #include "engine/model_files/published_tensors.hpp"
 #include "sim/error.hpp"
@@ -120,15 +121,11 @@ std::optional<std::string> ModelWeights::unused_head() const {
 
 std::optional<std::string> ModelWeights::not_trained() const {
   if (tensors_.carried.empty()) return std::nullopt;
-  std::set<std::string> parts;
-  for (const auto& [name, tensor] : tensors_.carried) {
-    const std::size_t dot = name.find('.', name.starts_with("model.") ? 6 : 0);
-    parts.insert(name.substr(0, dot));
-  }
   std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+  for (const std::string& part : parts_of(tensors_.carried))
+    text += (text.empty() ? "" : ", ") + part;
   return "model: " + std::to_string(tensors_.carried.size()) + " tensors (" +
-         planner::format_bytes(tensors_.carried_bytes()) + ": " + text +
+         planner::format_bytes(size_carried(tensors_.carried).bytes) + ": " + text +
          ") are no part of the text model: they are not trained, and sluice export copies them "
          "unchanged";
 }

@@ -48,16 +48,6 @@ void encode_numbers(const OutTensor& tensor, std::span<const float> values, std:
   }
 }
 
-void send_copy(const StoredTensor& stored, const ByteSink& sink) {
-  const auto all = stored.file->bytes(*stored.entry);
-  constexpr std::size_t kPiece = std::size_t{4} << 20;
-  for (std::size_t first = 0; first < all.size(); first += kPiece) {
-    const auto piece = all.subspan(first, std::min(kPiece, all.size() - first));
-    sink(piece);
-    stored.file->file().release(piece);
-  }
-}
-
 }  // namespace
 
 OutTensor numbers_out(const PublishedTensor& tensor, ElementType type) {
@@ -104,7 +94,7 @@ RoundingError send(const OutTensor& tensor, StatePart part, const StateSource& s
                    const ByteSink& sink, const std::function<void(std::int64_t)>& progress) {
   RoundingError lost;
   if (tensor.content == OutContent::copy) {
-    send_copy(tensor.copied, sink);
+    for_each_piece(tensor.copied, sink);
     return lost;
   }
   const std::int64_t all = numbers_of(tensor);

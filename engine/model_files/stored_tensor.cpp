@@ -1,5 +1,6 @@
 #include "engine/model_files/stored_tensor.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <optional>
 
@@ -192,6 +193,18 @@ void StoredTensor::decode(std::int64_t first, std::span<float> out) const {
                         .block_cols = block.cols},
                        first, out);
       return release(first, last);
+  }
+}
+
+void for_each_piece(const StoredTensor& stored,
+                    const std::function<void(std::span<const std::byte>)>& sink) {
+  check(stored.encoding == Encoding::plain, "other numbers have their bytes in two tensors");
+  const auto all = stored.file->bytes(*stored.entry);
+  constexpr std::size_t kPiece = std::size_t{4} << 20;
+  for (std::size_t first = 0; first < all.size(); first += kPiece) {
+    const auto piece = all.subspan(first, std::min(kPiece, all.size() - first));
+    sink(piece);
+    stored.file->file().release(piece);
   }
 }
 

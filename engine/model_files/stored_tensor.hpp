@@ -2,6 +2,8 @@
 // them.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -45,6 +47,11 @@ struct StoredTensor {
   void decode(std::int64_t first, std::span<float> out) const;
 };
 using StoredTensors = std::map<std::string, StoredTensor>;
+
+/// Passes the bytes of a tensor of plain numbers to `sink` in order, a few MiB at a time. Pages
+/// leave memory once `sink` returns.
+void for_each_piece(const StoredTensor& stored,
+                    const std::function<void(std::span<const std::byte> piece)>& sink);
 
 /// A tensor of plain numbers.
 [[nodiscard]] StoredTensor plain_tensor(const std::string& name, const SafetensorsFile& file,

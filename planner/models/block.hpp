@@ -36,7 +36,7 @@ struct NormSlots {
   friend bool operator==(const NormSlots&, const NormSlots&) = default;
 };
 
-/// RMS norm of queries and keys before they are rotated.
+/// RMS norm of queries and keys, before they are rotated unless ModelShape::norm_behind_rotation.
 enum class HeadNorm {
   none,
   per_head,             ///< Over each head's elements, with a weight of head_dim elements (qwen3).

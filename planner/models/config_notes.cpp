@@ -28,6 +28,7 @@ ordered_json values_of(const ModelShape& shape) {
   const ordered_json written = ordered_json::parse(config_from_shape(shape));
   // Windows that are asked for by a key of their own have no default that counts.
   if (written.contains("use_sliding_window")) values.erase("sliding_window");
+  if (shape.latent) values.erase("head_dim");  // It is qk_rope_head_dim.
   if (shape.experts && written.contains("moe_intermediate_size")) values.erase("intermediate_size");
   values["max_position_embeddings"] = shape.max_positions.value_or(0);
   return values;
@@ -75,10 +76,12 @@ Pairs defaulted_keys(const std::string& json_text, const ModelShape& shape) {
   }
   if (!states_theta(config))
     keys.emplace_back("rope_theta", ordered_json(shape.rotary.back().theta).dump());
-  if (shape.experts && !config.contains("num_experts") && !config.contains("num_local_experts")) {
-    const bool local = config_from_shape(shape).find("num_local_experts") != std::string::npos;
-    keys.emplace_back(local ? "num_local_experts" : "num_experts",
-                      std::to_string(shape.experts->count));
+  if (config.contains("num_experts") || config.contains("num_local_experts")) return keys;
+  const ordered_json written = ordered_json::parse(config_from_shape(shape));
+  for (const char* key : {"num_local_experts", "num_experts"}) {
+    if (!written.contains(key)) continue;
+    keys.emplace_back(key, written.at(key).dump());
+    break;
   }
   return keys;
 }

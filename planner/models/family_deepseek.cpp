@@ -61,12 +61,7 @@ void write_latent(const ModelShape& shape, ordered_json& json) {
   json["v_head_dim"] = latent.value;
   json["attention_bias"] = shape.o_bias;
   json["rope_interleave"] = shape.rotary.front().interleaved;
-  if (shape.scales.attention) {
-    const double factor =
-        std::sqrt(*shape.scales.attention * std::sqrt(static_cast<double>(shape.head_dim)));
-    json["rope_scaling"]["mscale_all_dim"] =
-        (factor - 1) / (0.1 * std::log(shape.rotary.front().scaling.factor));
-  }
+  if (shape.scales.attention) add_scale_keys(shape, json["rope_scaling"]);
 }
 
 void write_latent_and_routed(const ModelShape& shape, ordered_json& json) {

@@ -62,8 +62,6 @@ void write_ministral(const ModelShape& shape, ordered_json& json) {
   json["layer_types"] = layer_types_json(shape);
 }
 
-constexpr const char* kGrowth = "llama_4_scaling_beta";
-
 /// Queries grow with the logarithm of how often the original positions fit in theirs.
 void read_ministral3(const JsonObject& config, ModelShape& shape) {
   if (!config.has("rope_scaling")) {
@@ -74,10 +72,10 @@ void read_ministral3(const JsonObject& config, ModelShape& shape) {
   const auto rope = config.find_object("rope_parameters");
   const RopeScaling& scaling = shape.rotary.front().scaling;
   const bool stated = rope || config.has("rope_scaling");
-  const double growth = rope ? rope->find_number(kGrowth).value_or(0) : stated ? 0.0 : 0.1;
+  const double growth = rope ? rope->find_number(kQueryGrowth).value_or(0) : stated ? 0.0 : 0.1;
   if (growth == 0) return;
   if (scaling.original_max_positions < 1) {
-    rope->fail(kGrowth, "needs original_max_position_embeddings, from which on queries grow");
+    rope->fail(kQueryGrowth, "needs original_max_position_embeddings, from which on queries grow");
   }
   shape.scales.query_growth = growth;
   shape.scales.query_growth_from = scaling.original_max_positions;
@@ -87,7 +85,6 @@ void write_ministral3(const ModelShape& shape, ordered_json& json) {
   write_mistral(shape, json);
   // The growth is read from here alone.
   json["rope_parameters"] = rope_parameters_json(shape);
-  if (shape.scales.query_growth != 0) json["rope_parameters"][kGrowth] = shape.scales.query_growth;
   json.erase("rope_scaling");
   json.erase("rope_theta");
 }

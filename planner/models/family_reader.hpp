@@ -68,5 +68,7 @@ struct FamilyReader {
 [[nodiscard]] const FamilyReader& deepseek_v3_reader();
 [[nodiscard]] const FamilyReader& glm4_moe_lite_reader();
 [[nodiscard]] const FamilyReader& gemma4_reader();
+[[nodiscard]] const FamilyReader& dots1_reader();
+[[nodiscard]] const FamilyReader& hunyuan_v1_dense_reader();
 
 }  // namespace sluice::planner

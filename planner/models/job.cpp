@@ -171,6 +171,7 @@ void add_block(CanonicalText& text, const ModelShape& shape) {
   if (shape.head_norm == HeadNorm::full_width || shape.head_norm == HeadNorm::per_head_weightless) {
     text.add("head_norm", to_string(shape.head_norm));
   }
+  if (shape.norm_behind_rotation) text.add("norm_behind_rotation", true);
   if (shape.norms != plain.norms) {
     text.add("norm_before_attention", shape.norms.before_attention)
         .add("norm_after_attention", shape.norms.after_attention)

@@ -250,12 +250,25 @@ double yarn_magnitude(double factor, double mscale) {
   return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1;
 }
 
+void add_scale_keys(const ModelShape& shape, nlohmann::ordered_json& json) {
+  const Scales& scales = shape.scales;
+  if (scales.query_growth != 0) json[kQueryGrowth] = scales.query_growth;
+  const RopeScaling& scaling = shape.rotary.front().scaling;
+  if (!shape.latent || !scales.attention || scaling.kind != RopeScaling::Kind::yarn) return;
+  // The scale of scores is magnitude^2 head_dim^-1/2, with yarn_magnitude(factor, mscale_all_dim).
+  const double magnitude =
+      std::sqrt(*scales.attention * std::sqrt(static_cast<double>(shape.head_dim)));
+  json["mscale_all_dim"] = (magnitude - 1) / (0.1 * std::log(scaling.factor));
+}
+
 nlohmann::ordered_json rope_parameters_json(const ModelShape& shape) {
   const auto of_table = [&shape](const RotaryTable& table) {
     nlohmann::ordered_json json = rope_json(table.scaling);
     if (json.is_null()) json = {{"rope_type", "default"}};
     json["rope_theta"] = table.theta;
-    if (table.rotated) {
+    add_scale_keys(shape, json);
+    // In latent attention a head of its own turns, whole.
+    if (table.rotated && !shape.latent) {
       json["partial_rotary_factor"] =
           static_cast<double>(*table.rotated) / static_cast<double>(shape.head_dim);
     }

@@ -40,6 +40,13 @@ void read_rope(const sim::JsonObject& config, ModelShape& shape);
 /// The value of rope_scaling that reads back as `scaling`; null for no scaling.
 [[nodiscard]] nlohmann::ordered_json rope_json(const RopeScaling& scaling);
 
+/// Key of the growth of queries with their position, beside the scaling.
+inline constexpr const char* kQueryGrowth = "llama_4_scaling_beta";
+
+/// Adds to `json`, the scaling of RoPE, what it states of the scale of scores: the growth of
+/// queries (ministral3), and mscale_all_dim of yarn in latent attention.
+void add_scale_keys(const ModelShape& shape, nlohmann::ordered_json& json);
+
 /// The value of rope_parameters, as transformers 5 writes it, that reads back as the tables of
 /// `shape`: keyed by layer type where there are several.
 [[nodiscard]] nlohmann::ordered_json rope_parameters_json(const ModelShape& shape);

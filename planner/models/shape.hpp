@@ -57,6 +57,8 @@ struct ModelShape {
   /// by element, before the o projection (qwen3_next).
   bool attention_gate = false;
   HeadNorm head_norm = HeadNorm::none;
+  /// Whether that norm is of queries and keys that are rotated already (hunyuan_v1_dense).
+  bool norm_behind_rotation = false;
   double rms_eps = 1e-6;
   NormSlots norms;
   Activation activation = Activation::silu;

@@ -18,6 +18,7 @@ struct ComputedParts {
   bool one_plus_weight = false;     ///< Norms that multiply by 1 + weight.
   bool full_width_norm = false;     ///< Norms of q and k over all heads together.
   bool weightless_norm = false;     ///< Norms of q and k without weights.
+  bool rotated_norm = false;        ///< Norms of q and k behind their rotation.
   bool activations = false;         ///< Activations other than silu.
   bool sinks = false;               ///< Extra logits of attention's softmax.
   bool attention_gate = false;      ///< Attention's output times a sigmoid.
@@ -103,6 +104,8 @@ std::optional<std::string> first_missing(const ModelShape& shape, const Computed
            "norms of q and k over all heads"},
       Part{shape.head_norm == HeadNorm::per_head_weightless && !computed.weightless_norm,
            "norms of q and k without weights"},
+      Part{shape.norm_behind_rotation && !computed.rotated_norm,
+           "norms of q and k behind their rotation"},
       Part{shape.activation != Activation::silu && !computed.activations,
            "an activation other than silu"},
       Part{shape.attention_gate && !computed.attention_gate, "gates on attention's output"},

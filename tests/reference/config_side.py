@@ -19,7 +19,8 @@ CLASSES = {"llama": "Llama", "mistral": "Mistral", "mixtral": "Mixtral", "qwen2"
            "ministral3": "Ministral3", "phi3": "Phi3", "glm": "Glm", "glm4": "Glm4", "glm4_moe": "Glm4Moe",
            "granite": "Granite", "seed_oss": "SeedOss", "ernie4_5": "Ernie4_5", "arcee": "Arcee", "helium": "Helium",
            "cwm": "Cwm", "exaone4": "Exaone4", "qwen2_moe": "Qwen2Moe", "minimax_m2": "MiniMaxM2",
-           "qwen3_next": "Qwen3Next", "qwen3_5_text": "Qwen3_5Text", "ernie4_5_moe": "Ernie4_5_Moe"}  # fmt: skip
+           "qwen3_next": "Qwen3Next", "qwen3_5_text": "Qwen3_5Text", "ernie4_5_moe": "Ernie4_5_Moe",
+           "dots1": "Dots1", "hunyuan_v1_dense": "HunYuanDenseV1"}  # fmt: skip
 # Keys of a family's own, as its models read them.
 BIASES = ["attention_bias", "mlp_bias"]
 GEMMA = ["attention_bias", "query_pre_attn_scalar", "attn_logit_softcapping", "final_logit_softcapping"]
@@ -37,6 +38,9 @@ OWN = {
     "cwm": ["mlp_bias"], "qwen2_moe": [*EXPERTS, "shared_expert_intermediate_size"],
     "minimax_m2": ["num_local_experts", "num_experts_per_tok"],
     "qwen3_5_text": HYBRID, "qwen3_next": [*HYBRID, *EXPERTS, "shared_expert_intermediate_size"],
+    "dots1": ["attention_bias", "first_k_dense_replace", "n_routed_experts", "num_experts_per_tok", "moe_intermediate_size",
+              "norm_topk_prob", "n_group", "topk_group", "routed_scaling_factor", "n_shared_experts"],
+    "hunyuan_v1_dense": ["attention_bias"],
     "ernie4_5_moe": ["moe_num_experts", "moe_k", "moe_intermediate_size", "moe_num_shared_experts"],
 }  # fmt: skip
 
@@ -101,7 +105,9 @@ def resolved(given):
     found["windows"] = windows(config, family)
     for key in OWN.get(family, []):
         found[key] = getattr(config, key)
-    if family in ("qwen2_moe", "qwen3_next"):
+    if family == "dots1":  # The class leaves numbers of experts to config.json.
+        found = {key: value for key, value in found.items() if value is not None}
+    if family in ("qwen2_moe", "qwen3_next") or (family == "dots1" and config.first_k_dense_replace == 0):
         del found["intermediate_size"]
     if family in ("llama", "qwen3", "qwen3_moe", "gpt_oss"):
         found["attention_bias"] = bool(config.attention_bias)

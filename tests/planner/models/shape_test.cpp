@@ -63,7 +63,9 @@ TEST(ParameterCount, EqualsThePublishedTotals) {
       {"qwen3.5-27b", 26895998464},     {"qwen3-next-80b-a3b", 79674391296},
       {"qwen3.5-35b-a3b", 34660610688}, {"ernie-4.5-21b-a3b", 21825437888},
       {"glm-4.7-flash", 29943393920},   {"deepseek-v2-lite", 15706484224},
-      {"deepseek-v3", 671026419200},    {"gemma-4-31b", 30697345340}};
+      {"deepseek-v3", 671026419200},    {"gemma-4-31b", 30697345340},
+      {"glm-4.5-air", 106852251264},    {"glm-4.5", 352797829024},
+      {"minimax-m2", 228689764864},     {"kimi-k2", 1026408232448}};
   for (const auto& [name, count] : built) {
     EXPECT_EQ(parameter_count(find_model(name)), count) << name;
   }

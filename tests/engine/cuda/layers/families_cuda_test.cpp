@@ -48,6 +48,10 @@ const std::string kGlmMixture =
     std::string(kMixture) +
     R"(, "n_routed_experts": 8, "n_group": 4, "topk_group": 2, "routed_scaling_factor": 1.5,
        "use_qk_norm": true, "attention_bias": true)";
+const std::string kDotsMixture =
+    std::string(kMixture) +
+    R"(, "n_routed_experts": 8, "n_shared_experts": 1, "routed_scaling_factor": 1.5,
+       "first_k_dense_replace": 1, "sliding_window": 40, "max_window_layers": 1)";
 const std::string kQwenMixture =
     std::string(kMixture) +
     R"(, "num_experts": 8, "shared_expert_intermediate_size": 416, "mlp_only_layers": [1])";
@@ -109,6 +113,7 @@ const std::vector<SmallModel>& small_models() {
       {"ernie4_5", "ernie4_5", 1, ""},
       {"qwen2_moe", "qwen2_moe", 2, kQwenMixture.c_str()},
       {"glm4_moe", "glm4_moe", 2, kGlmMixture.c_str()},
+      {"dots1", "dots1", 2, kDotsMixture.c_str()},
       {"ernie4_5_moe", "ernie4_5_moe", 2, kErnieMixture.c_str()},
       {"qwen3_5", "qwen3_5_text", 2, kHybrid.c_str()},
       {"qwen3_next", "qwen3_next", 2, kHybridMixture.c_str()},
