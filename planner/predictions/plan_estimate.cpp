@@ -107,7 +107,7 @@ PlanEstimator::Amounts PlanEstimator::amounts(const Plan& plan) const {
     } else {
       Work work;
       work.parameters = slices_[unit];
-      work.streamed = Bytes(28 * slices_[unit]);
+      work.streamed = job.update_bytes(slices_[unit]);
       work.kernels = 1;
       const TaskCost cost =
           costs.compute(CostKey{"update/device/" + std::to_string(work.parameters)}, work);
