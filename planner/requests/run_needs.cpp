@@ -3,6 +3,7 @@
 #include "planner/catalogue/several_gpus.hpp"
 #include "planner/catalogue/validated_case.hpp"
 #include "planner/plans/disk_state.hpp"
+#include "planner/runs/several_hosts.hpp"
 
 namespace sluice::planner {
 
@@ -26,7 +27,8 @@ RunNeeds run_needs(const Prediction& prediction, const Predictor& predictor,
   const SsdPart& ssd = find_ssd(parts->ssd.kind);
   needs.gpus = find_gpu(parts->gpu).node_gpus;
   needs.wear = ssd_wear(job, prediction.plan,
-                        static_cast<double>(parts->ssd.count * ssd.size.count()) * ssd.endurance);
+                        static_cast<double>(hosts_of(config) * parts->ssd.count * ssd.size.count()) *
+                            ssd.endurance);
   return needs;
 }
 

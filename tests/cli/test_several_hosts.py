@@ -28,11 +28,11 @@ SILENCE = 5
 class Ranks:
     """The ranks of a run, `local` on each of `hosts`, in order."""
 
-    def __init__(self, hosts, local, folder, home, words, before, patience):
+    def __init__(self, hosts, local, folder, home, words, before, patience, host_of):
         self.hosts = hosts
         self.processes = []
         for rank in range(hosts.count * local):
-            host = rank // local
+            host = host_of(rank) if host_of else rank // local
             told = {
                 "SLUICE_RANK": str(rank), "SLUICE_SIZE": str(hosts.count * local), "SLUICE_HOST": f"host{host}",
                 "SLUICE_ADDRESS": f"{hosts.address(0)}:{PORT}", "SLUICE_PATIENCE": str(patience), "SLUICE_HOME": str(home),
@@ -49,6 +49,7 @@ class Ranks:
     def ends(self, timeout=240):
         """Code, output and last line of errors of each."""
         outputs = [each.communicate(timeout=timeout) for each in self.processes]
+        self.errors = [errors for _, errors in outputs]
         return [
             (each.returncode, output, (errors.strip().splitlines() or [""])[-1])
             for each, (output, errors) in zip(self.processes, outputs)
@@ -69,11 +70,12 @@ class Ranks:
 
 @pytest.fixture
 def start(sluice_home, tmp_path):
-    """Starts ranks on hosts. `before` are shell commands that go before those of a host, by its number."""
+    """Starts ranks on hosts. `before` are shell commands that go before those of a host, by its number.
+    Consecutive ranks share a host, unless `host_of` deals them otherwise."""
     started = []
 
-    def begin(hosts, local, *words, before=None, patience=600):
-        started.append(Ranks(hosts, local, tmp_path, sluice_home, words, before or {}, patience))
+    def begin(hosts, local, *words, before=None, patience=600, host_of=None):
+        started.append(Ranks(hosts, local, tmp_path, sluice_home, words, before or {}, patience, host_of))
         return started[-1]
 
     yield begin
@@ -114,6 +116,52 @@ def test_four_hosts_have_the_bits_of_one_process(run_sluice, start, flags, tmp_p
     assert {key: found[key] for key in SAME} == {key: one[key] for key in SAME}
     assert bits(tmp_path / "run") == bits(tmp_path / "one")
     assert json.loads((tmp_path / "run" / "plan.json").read_text())["hosts"] == 4
+
+
+def rate_found(ranks):
+    """The first rank's GB/s between hosts, and what it rests on."""
+    found = re.search(r"launch: plan and predictions take ([\d.e-]+) GB/s between hosts, (.*); machine.nic", ranks.errors[0])
+    assert found and not any("GB/s" in errors for errors in ranks.errors[1:]), ranks.errors
+    return float(found.group(1)), found.group(2)
+
+
+def test_a_launch_finds_hosts_and_network_and_sums_inside_hosts(run_sluice, start, words, tmp_path):
+    one = run_sluice("train", *words, "steps=2", "out=one", "--json").json()
+    with HostSpaces(2) as hosts:
+        hosts.slow(megabits=80)
+        ranks = start(hosts, 2, *words, "steps=2")
+        found = ranks.result()
+    rate, basis = rate_found(ranks)
+    assert basis == "measured before the plan"
+    assert 0 < rate < 0.02  # The cables carry 0.01 GB/s, and a burst of them more.
+    assert {key: found[key] for key in SAME} == {key: one[key] for key in SAME}
+    assert bits(tmp_path / "run") == bits(tmp_path / "one")
+    assert json.loads((tmp_path / "run" / "plan.json").read_text())["hosts"] == 2
+    assert "machine.hosts" not in (tmp_path / "run" / "run.yaml").read_text()
+
+
+def test_ranks_dealt_in_turn_exchange_among_all(run_sluice, start, words, tmp_path):
+    one = run_sluice("train", *words, "steps=2", "out=one", "--json").json()
+    with HostSpaces(2) as hosts:
+        hosts.slow(megabits=80)
+        ranks = start(hosts, 2, *words, "steps=2", host_of=lambda rank: rank % 2)
+        found = ranks.result()
+    assert "launch: ranks are dealt to the hosts in turn" in ranks.errors[0]
+    assert rate_found(ranks)[1] == "measured before the plan"
+    assert {key: found[key] for key in SAME} == {key: one[key] for key in SAME}
+    assert json.loads((tmp_path / "run" / "plan.json").read_text()).get("hosts", 1) == 1
+
+
+def test_a_stated_network_is_not_measured_and_other_hosts_are_refused(start, words):
+    with HostSpaces(2) as hosts:
+        ranks = start(hosts, 1, *words, "steps=1", "machine.nic=100 MB/s")
+        ranks.result()
+        assert "GB/s between hosts" not in ranks.errors[0]
+        ends = start(hosts, 1, *words, "steps=1", "machine.hosts=4", "machine.nic=100 MB/s").ends()
+    assert ends[0][0] == 2
+    assert ends[0][2] == (
+        "sluice: error: machine.hosts: is 4, and the launch has ranks on 2 hosts: leave machine.hosts out, for a launch knows its hosts"
+    )
 
 
 @pytest.mark.slow
