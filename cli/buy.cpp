@@ -75,7 +75,8 @@ BuyRequest request_of(const planner::RunArguments& asked, std::vector<double>& b
     for (const std::string& number : split(*numbers, "--hosts")) {
       request.hosts.push_back(planner::parse_count(number, "--hosts"));
       if (request.hosts.back() < 2) {
-        throw BadRequest("--hosts: \"" + number + "\" must be at least 2; one host is a row anyway");
+        throw BadRequest("--hosts: \"" + number +
+                         "\" must be at least 2; one host is a row anyway");
       }
     }
   }
@@ -167,7 +168,8 @@ int run_buy(const Arguments& arguments) {
       arguments, "sluice buy RUN [flags]",
       {{"--machines", Takes::value, "names, separated by commas (the whole catalogue)"},
        {"--hosts", Takes::value,
-        "numbers of hosts, such as 2,4: so many of each machine named and each instance too, joined "
+        "numbers of hosts, such as 2,4: so many of each machine named and each instance too, "
+        "joined "
         "by --nic"},
        {"--tokens", Takes::value, "number of tokens to train on, such as 10B (billion)"},
        {"--days", Takes::value, "days in which to train"},

@@ -54,7 +54,8 @@ std::vector<std::int64_t> scaled_hosts(planner::RunArguments& request) {
   if (!text) return hosts;
   planner::RunConfig& config = request.config;
   if (config.plan || config.policy) {
-    throw BadRequest("--scaling: searches a plan for each number of hosts: leave plan and policy out");
+    throw BadRequest(
+        "--scaling: searches a plan for each number of hosts: leave plan and policy out");
   }
   std::istringstream words(*text);
   for (std::string word; std::getline(words, word, ',');) {
@@ -114,7 +115,8 @@ int run_predict(const Arguments& arguments) {
         "simulate every GPU of the plan at its speed over the machine's, such as 1,1,0.9,1, and "
         "say how long they wait for each other"},
        {"--scaling", Takes::value,
-        "numbers of hosts, such as 1,2,4,8: steps on each with the run's batch and with it for each "
+        "numbers of hosts, such as 1,2,4,8: steps on each with the run's batch and with it for "
+        "each "
         "host, from how many tokens a second host pays, and which NICs would do"},
        {"--effort", Takes::value, "search this many times as long (1)"},
        {"--fresh", Takes::nothing, "search even where an equal search was kept"},

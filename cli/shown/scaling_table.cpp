@@ -10,8 +10,8 @@ namespace {
 std::string points_table(const std::vector<planner::HostsPoint>& points, std::int64_t seq_len) {
   std::string text = "  hosts  GPUs   tokens a step        step   tokens/s  efficiency  busiest\n";
   for (const planner::HostsPoint& each : points) {
-    text += fmt::format("  {:>5} {:>5} {:>15}", each.hosts, each.devices,
-                        each.batch_size * seq_len);
+    text +=
+        fmt::format("  {:>5} {:>5} {:>15}", each.hosts, each.devices, each.batch_size * seq_len);
     if (!each.step) {
       text += "           -  these hosts cannot share such steps, or do not hold the run\n";
       continue;
@@ -37,8 +37,8 @@ std::string nic_text(const planner::NicPoint* nic) {
 
 std::string scaling_table(const planner::HostsScaling& scaling) {
   const std::int64_t hosts = scaling.hosts;
-  std::string text = fmt::format("scaling      hosts of {}, joined by {}\n", scaling.machine,
-                                 scaling.nic);
+  std::string text =
+      fmt::format("scaling      hosts of {}, joined by {}\n", scaling.machine, scaling.nic);
   text += "strong, the run's batch on all hosts\n" + points_table(scaling.strong, scaling.seq_len);
   text += "weak, the run's batch for each host\n" + points_table(scaling.weak, scaling.seq_len);
   if (scaling.most_tried == 0) return text;

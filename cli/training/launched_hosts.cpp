@@ -59,6 +59,8 @@ std::string basis_of(engine::NetworkRate::From from) {
   return "a guess, since ranks did not reach each other to measure";
 }
 
+}  // namespace
+
 void require_stated_hosts(const planner::RunConfig& config, const engine::Gathering& ranks) {
   const auto stated = config.machine_overrides.find("hosts");
   if (stated == config.machine_overrides.end()) return;
@@ -70,10 +72,7 @@ void require_stated_hosts(const planner::RunConfig& config, const engine::Gather
       stated->second, ranks.host_count(), ranks.host_count() == 1 ? "" : "s"));
 }
 
-}  // namespace
-
 void join_hosts(planner::RunConfig& config, const engine::Gathering& ranks) {
-  require_stated_hosts(config, ranks);
   auto& values = config.machine_overrides;
   const int hosts = ranks.host_count();
   values.erase("hosts");

@@ -102,7 +102,9 @@ class LaunchedRun {
         shows_(shows),
         settings_(gathering_settings(engine::own_variables())),
         config_(config_of(words, launch)),
-        gathering_(launch, settings_) {}
+        gathering_(launch, settings_) {
+    require_stated_hosts(config_, gathering_);
+  }
   ~LaunchedRun() { sim::set_message_listener(nullptr); }
   LaunchedRun(const LaunchedRun&) = delete;  // The listener of messages points back at it.
   LaunchedRun& operator=(const LaunchedRun&) = delete;

@@ -11,7 +11,6 @@
 #include "planner/buying/upgrades.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/cluster.hpp"
-#include "planner/catalogue/cluster.hpp"
 #include "planner/catalogue/machine_list.hpp"
 #include "planner/catalogue/memory_kits.hpp"
 #include "planner/effort/parallel_for.hpp"

@@ -69,9 +69,8 @@ MachineProfile machine_of_cluster(const Cluster& cluster, std::optional<DeviceKi
   MachineProfile one = find_machine(cluster.machine, backend);
   if (cluster.hosts == 1) return one;
   if (cluster.nic.empty()) {
-    throw BadRequest("machine: \"" + to_text(cluster) +
-                     "\": states no NICs: write for example \"" + to_text(cluster) +
-                     " + 8x400GbE\"");
+    throw BadRequest("machine: \"" + to_text(cluster) + "\": states no NICs: write for example \"" +
+                     to_text(cluster) + " + 8x400GbE\"");
   }
   const std::int64_t gpus = one.devices.value_or(1);
   return profile_of_hosts(std::move(one), cluster.hosts, parse_nic(cluster.nic, "machine"), gpus);

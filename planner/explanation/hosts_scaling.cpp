@@ -16,12 +16,12 @@ namespace sluice::planner {
 namespace {
 
 /// NICs of hosts that are rented and sold, slowest first.
-constexpr std::array kNics = {"10GbE",   "25GbE",    "100GbE",   "200GbE",
-                              "400GbE",  "2x400GbE", "4x400GbE", "8x400GbE"};
+constexpr std::array kNics = {"10GbE",  "25GbE",    "100GbE",   "200GbE",
+                              "400GbE", "2x400GbE", "4x400GbE", "8x400GbE"};
 /// Share of their number times one host's tokens/s from which hosts are said to scale.
 constexpr double kScales = 0.9;
 /// Largest batch that is tried, over that of a micro-batch on every device.
-constexpr std::int64_t kMostTimesLeast = 512;
+constexpr std::int64_t kMostTimesLeast = 64;
 
 /// Steps of a run on any number of hosts, with any batch; each is searched for once.
 class Steps {
@@ -50,15 +50,20 @@ class Steps {
     return config;
   }
 
-  /// None where the hosts cannot share such steps, or do not hold the run.
+  /// The best of a search and of the plan of one host with its part of the batch. None where the
+  /// hosts cannot share such steps, or do not hold the run.
   const std::optional<PredictedStep>& at(std::int64_t hosts, std::int64_t batch) {
-    auto [found, is_new] = found_.try_emplace({hosts, batch});
-    if (is_new) {
+    if (!found_.contains({hosts, batch})) {
       options_.progress(std::to_string(hosts) + (hosts == 1 ? " host, " : " hosts, ") +
                         std::to_string(batch) + " sequences a step");
-      found->second = step_of_changed(run_, config(hosts, batch), options_.deadline);
+      auto step = step_of_changed(run_, config(hosts, batch), options_.deadline);
+      if (hosts > 1 && batch % hosts == 0) {
+        auto other = as_one_host(hosts, batch);
+        if (other && (!step || other->prediction.step < step->prediction.step)) step = other;
+      }
+      found_[{hosts, batch}] = std::move(step);
     }
-    return found->second;
+    return found_[{hosts, batch}];
   }
 
   [[nodiscard]] double tokens_per_s(std::int64_t hosts, std::int64_t batch) {
@@ -90,6 +95,25 @@ class Steps {
   }
 
  private:
+  /// The step by one host's plan for its part of the batch, which each of the hosts then follows;
+  /// none where it is no plan for all of them, or does not fit.
+  std::optional<PredictedStep> as_one_host(std::int64_t hosts, std::int64_t batch) {
+    const std::optional<PredictedStep>& one = at(1, batch / hosts);
+    if (!one) return std::nullopt;
+    try {
+      const Request there = run_.with(config(hosts, batch));
+      Plan plan = one->prediction.plan;
+      plan.ranks = there.predictor.ranks();
+      plan.hosts = hosts_that_sum(there.machine().profile, plan.ranks);
+      if (plan.ranks == 1 || !is_valid(plan, there.job())) return std::nullopt;
+      PredictedStep step = there.predictor.predict(plan);
+      if (!step.prediction.fits) return std::nullopt;
+      return step;
+    } catch (const BadRequest&) {
+      return std::nullopt;
+    }
+  }
+
   const Request& run_;
   const ScalingOptions& options_;
   std::int64_t local_, groups_;
@@ -97,7 +121,8 @@ class Steps {
 };
 
 void set_efficiencies(std::vector<HostsPoint>& points) {
-  const auto first = std::ranges::find_if(points, [](const HostsPoint& each) { return each.step.has_value(); });
+  const auto first =
+      std::ranges::find_if(points, [](const HostsPoint& each) { return each.step.has_value(); });
   if (first == points.end()) return;
   const double one = first->tokens_per_s / static_cast<double>(first->hosts);
   for (HostsPoint& each : points) {
@@ -164,7 +189,9 @@ HostsScaling hosts_scaling(const Request& run, const ScalingOptions& options) {
   for (const char* each : kNics) {
     const auto step = steps.step_with(each, scaling.hosts, batch);
     if (!step) break;
-    scaling.nics.push_back({.nic = each, .speed = to_seconds(one->prediction.step) / to_seconds(*step), .step = *step});
+    scaling.nics.push_back({.nic = each,
+                            .speed = to_seconds(one->prediction.step) / to_seconds(*step),
+                            .step = *step});
   }
   return scaling;
 }

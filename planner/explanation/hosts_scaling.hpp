@@ -44,13 +44,14 @@ struct HostsScaling {
   /// The fewest tokens a step, of those tried, at which they do more than one host, and nine tenths
   /// of their number times as much; none where they do not at any.
   std::optional<std::int64_t> pays_from = {}, scales_from = {};
-  std::int64_t most_tried = 0;  ///< The most tokens a step that were tried.
+  std::int64_t most_tried = 0;      ///< The most tokens a step that were tried.
   std::vector<NicPoint> nics = {};  ///< With the run's batch, slowest NICs first.
 };
 
 /// What is varied, and how long.
 struct ScalingOptions {
-  std::vector<std::int64_t> hosts = {1, 2, 4};  ///< Ascending numbers of hosts; the first is the base.
+  std::vector<std::int64_t> hosts = {1, 2,
+                                     4};  ///< Ascending numbers of hosts; the first is the base.
   Deadline deadline = {};
   std::function<void(const std::string& what)> progress = [](const std::string&) {};
 };

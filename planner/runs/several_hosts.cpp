@@ -52,7 +52,8 @@ std::optional<SeveralHosts> stated_hosts(const std::map<std::string, std::string
   if (count == 1) return std::nullopt;
   if (nic == machine_values.end()) {
     throw BadRequest("machine.nic: is missing beside machine.hosts " + hosts->second +
-                     ": set it to a host's NICs, such as \"8x400GbE\", or to the bytes/s that they reach together, such as \"47 GB/s\"");
+                     ": set it to a host's NICs, such as \"8x400GbE\", or to the bytes/s that they "
+                     "reach together, such as \"47 GB/s\"");
   }
   return SeveralHosts{.count = count, .nic = nic_rate(nic->second)};
 }
@@ -97,8 +98,7 @@ void join_hosts(ResolvedMachine& machine, const SeveralHosts& hosts, std::int64_
     throw BadRequest("devices: " + std::to_string(devices) + " of " + std::to_string(count) +
                      " hosts in all: set devices to a multiple of machine.hosts");
   }
-  machine.profile =
-      profile_of_hosts(std::move(machine.profile), count, hosts.nic, devices / count);
+  machine.profile = profile_of_hosts(std::move(machine.profile), count, hosts.nic, devices / count);
   machine.host = Bytes(machine.host.count() * count);
   machine.disk = Bytes(machine.disk.count() * count);
 }

@@ -164,6 +164,47 @@ def test_a_stated_network_is_not_measured_and_other_hosts_are_refused(start, wor
     )
 
 
+def torchrun_agents(hosts, command, folder):
+    """An agent of torchrun on each host, with two ranks."""
+    where = ["--master_addr", hosts.address(0), "--master_port", str(PORT)]
+    # Versions before 2 fail in Python 3.11 unless both outputs are said for each rank.
+    quiet = ["-r", "7:1", "-t", "7:1", "--log_dir", folder / "log"]
+    words = ["--nnodes", "2", "--nproc_per_node", "2", *where, *quiet, "--no_python"]
+    return [hosts.on(host, ["env", f"SLUICE_HOST=host{host}", "torchrun", "--node_rank", host, *words, *command]) for host in range(2)]
+
+
+def mpirun_of_both(hosts, command, folder):
+    """One mpirun that starts two ranks on each host."""
+    parts = [["-n", "2", "env", f"SLUICE_HOST=host{host}", *hosts.on(host, command)] for host in range(2)]
+    meet = ["-x", f"SLUICE_ADDRESS={hosts.address(0)}:{PORT}"]
+    return [["mpirun", "--allow-run-as-root", "--oversubscribe", *meet, *parts[0], ":", *meet, *parts[1]]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("program_name", "starts", "by"), [("torchrun", torchrun_agents, "torchrun"), ("mpirun", mpirun_of_both, "Open MPI")])
+def test_launchers_of_two_hosts_sum_inside_them(run_sluice, words, sluice_home, tmp_path, program_name, starts, by):
+    if shutil.which(program_name) is None:
+        pytest.skip(f"{program_name} is not installed")
+    one = run_sluice("train", *words, "steps=2", "out=one", "--json").json()
+    command = [program(), "train", *map(str, words), "steps=2", "out=run", "--json"]
+    with HostSpaces(2) as hosts:
+        hosts.slow(megabits=80)
+        started = [
+            subprocess.Popen(
+                list(map(str, each)), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                env=os.environ | {"SLUICE_HOME": str(sluice_home), "OPENBLAS_NUM_THREADS": "1"},
+            )
+            for each in starts(hosts, command, tmp_path)
+        ]  # fmt: skip
+        ends = [each.communicate(timeout=240) for each in started]
+    said = "".join(output + errors for output, errors in ends)
+    assert f"launch: 4 ranks on 2 hosts (host0, host1), by {by}" in said, said
+    assert re.search(r"launch: plan and predictions take 0.0\d+ GB/s between hosts, measured before the plan", said), said
+    found = json.JSONDecoder().raw_decode(said[said.index("{") :])[0]
+    assert {key: found[key] for key in SAME} == {key: one[key] for key in SAME}
+    assert json.loads((tmp_path / "run" / "plan.json").read_text())["hosts"] == 2
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("count", "local"), [(2, 2), (4, 2), (2, 4)])
 def test_bytes_between_hosts_are_those_of_the_plan(start, flags, tmp_path, count, local):

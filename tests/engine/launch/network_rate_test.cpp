@@ -26,12 +26,11 @@ std::vector<NetworkRate> found_by(const std::vector<std::string>& hosts) {
   std::vector<std::future<std::unique_ptr<Gathering>>> coming;
   for (int rank = 0; rank < size; ++rank) {
     coming.push_back(std::async(std::launch::async, [=] {
-      return std::make_unique<Gathering>(
-          Launch{.by = Launcher::variables,
-                 .world = {rank, size},
-                 .place = place,
-                 .host = hosts[static_cast<std::size_t>(rank)]},
-          GatheringSettings{.patience = std::chrono::seconds(20)});
+      return std::make_unique<Gathering>(Launch{.by = Launcher::variables,
+                                                .world = {rank, size},
+                                                .place = place,
+                                                .host = hosts[static_cast<std::size_t>(rank)]},
+                                         GatheringSettings{.patience = std::chrono::seconds(20)});
     }));
   }
   std::vector<std::unique_ptr<Gathering>> ranks;
@@ -50,9 +49,9 @@ std::vector<NetworkRate> found_by(const std::vector<std::string>& hosts) {
 }
 
 TEST(NetworkRate, IsMeasuredAndTheSameOnAllRanks) {
-  for (const auto& hosts : {std::vector<std::string>{"a", "b"},
-                            std::vector<std::string>{"a", "a", "b", "b", "c", "c"},
-                            std::vector<std::string>{"a", "b", "a", "b"}}) {
+  for (const auto& hosts :
+       {std::vector<std::string>{"a", "b"}, std::vector<std::string>{"a", "a", "b", "b", "c", "c"},
+        std::vector<std::string>{"a", "b", "a", "b"}}) {
     const std::vector<NetworkRate> found = found_by(hosts);
     for (const NetworkRate& each : found) {
       EXPECT_EQ(each.from, NetworkRate::From::measurement);
