@@ -70,8 +70,8 @@ int next_rank(const Gathering& ranks) {
 
 /// The connections of a rank while the network is measured.
 struct Neighbours {
-  std::optional<TcpStream> next;    ///< To the rank with this place on the next host.
-  std::optional<TcpStream> before;  ///< From that of the host before.
+  std::optional<TcpStream> next;    ///< Connection to the rank with this place on the next host.
+  std::optional<TcpStream> before;  ///< Connection from that of the previous host.
 };
 
 /// A connection to where another rank says that it listens ("ADDRESS PORT TOKEN"); none if that is
