@@ -8,6 +8,7 @@
 
 #include "planner/costs/fabric_rates.hpp"
 #include "planner/predictions/limited_by.hpp"
+#include "planner/requests/run_devices.hpp"
 #include "planner/requests/run_step.hpp"
 #include "planner/runs/several_hosts.hpp"
 #include "sim/error.hpp"
@@ -23,6 +24,17 @@ constexpr double kScales = 0.9;
 /// Largest batch that is tried, over that of a micro-batch on every device.
 constexpr std::int64_t kMostTimesLeast = 64;
 
+/// Groups of a run that states none: the devices of the most hosts that can share its steps so.
+std::int64_t common_groups(const Request& run, const ScalingOptions& options, std::int64_t local) {
+  RunConfig config = run.config;
+  std::int64_t groups = run.config.devices;
+  for (const std::int64_t hosts : options.hosts) {
+    config.groups = local * hosts;
+    if (!why_not_shared(config, local * hosts)) groups = std::max(groups, local * hosts);
+  }
+  return groups;
+}
+
 /// Steps of a run on any number of hosts, with any batch; each is searched for once.
 class Steps {
  public:
@@ -30,7 +42,7 @@ class Steps {
       : run_(run),
         options_(options),
         local_(run.config.devices / hosts_of(run.config)),
-        groups_(run.config.groups.value_or(local_ * options.hosts.back())) {}
+        groups_(run.config.groups.value_or(common_groups(run, options, local_))) {}
 
   [[nodiscard]] std::int64_t local() const { return local_; }
 
@@ -138,7 +150,8 @@ std::optional<std::int64_t> first_above(double times, Steps& steps, std::int64_t
   while (low < high && !deadline.is_late()) {
     const std::size_t middle = (low + high) / 2;
     const std::int64_t batch = batches[middle];
-    if (steps.tokens_per_s(hosts, batch) > times * steps.tokens_per_s(1, batch)) {
+    const double all = steps.tokens_per_s(hosts, batch);
+    if (all > 0 && all > times * steps.tokens_per_s(1, batch)) {
       high = middle;
     } else {
       low = middle + 1;

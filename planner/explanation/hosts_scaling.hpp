@@ -57,10 +57,11 @@ struct ScalingOptions {
 };
 
 /// Scales `run`, whose config states the NICs (machine.nic) and as many devices as its hosts have.
-/// All points have the job's groups or, where the run states none, as many as the most hosts have
-/// devices, so that they compute the same bits. Steps are those of searches with little effort
-/// (kCompareEffort); on other NICs, those of the plans found on the run's own. The speed is taken
-/// to grow with the tokens of a step. Throws BadRequest where no NIC is stated.
+/// All points have the job's groups or, where the run states none, as many as the most hosts that
+/// can share its steps have devices, so that they compute the same bits. Steps are those of
+/// searches with little effort (kCompareEffort); on other NICs, those of the plans found on the
+/// run's own. The speed is taken to grow with the tokens of a step. Throws BadRequest where no NIC
+/// is stated.
 [[nodiscard]] HostsScaling hosts_scaling(const Request& run, const ScalingOptions& options);
 
 /// The scaling as JSON text (docs/schemas/predict.schema.json, "scaling").

@@ -284,5 +284,5 @@ def test_scaling_has_strong_and_weak_points_and_says_which_nic_would_do(run_slui
             assert each["efficiency"] == pytest.approx(each["tokens_per_s"] / each["hosts"] / points[0]["tokens_per_s"])
     steps = [each["step_s"] for each in scaling["nics"]]
     assert all(faster <= slower * 1.001 for slower, faster in zip(steps, steps[1:]))
-    table = run_sluice(*words, "--scaling", "1,2,4", "--nic", "100GbE").stdout
+    table = run_sluice(*words, "--scaling", "1,2,4", "--nic", "100GbE").out
     assert "scaling      hosts of 2x-h100-sxm, joined by 100GbE" in table and "NIC          to be faster than one host: " in table

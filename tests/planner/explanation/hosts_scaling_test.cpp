@@ -10,7 +10,7 @@ namespace sluice::planner {
 namespace {
 
 Request run_of(const std::string& nic) {
-  RunConfig config = parse_run({"--model", "qwen2.5-1.5b", "--seq-len", "1024", "--batch-size",
+  RunConfig config = parse_run({"--model", "qwen2.5-0.5b", "--seq-len", "1024", "--batch-size",
                                 "32", "--machine", "2x-h100-sxm", "--devices", "2"})
                          .config;
   if (!nic.empty()) config.machine_overrides["nic"] = nic;
