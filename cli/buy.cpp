@@ -21,6 +21,7 @@
 #include "planner/buying/page.hpp"
 #include "planner/files/whole_file.hpp"
 #include "planner/requests/kept_answer.hpp"
+#include "planner/runs/several_hosts.hpp"
 #include "sim/error.hpp"
 #include "sim/message_line.hpp"
 #include "sim/units_text.hpp"
@@ -57,10 +58,30 @@ void show_progress(std::size_t done, std::size_t of, const std::string& machine)
   std::fflush(stderr);
 }
 
+/// Lets the run's machine be named with its hosts, as rows are.
+void name_cluster(planner::RunConfig& config) {
+  if (planner::hosts_of(config) == 1) return;
+  const std::string name = planner::machine_name(config);
+  config = planner::on_one_host(std::move(config));
+  config.machine = name;
+  if (!config.stated.contains("devices")) config.devices = 1;
+}
+
 /// The request that the verb's flags state, and its budgets.
 BuyRequest request_of(const planner::RunArguments& asked, std::vector<double>& budgets) {
   BuyRequest request;
   if (const auto names = asked.value("--machines")) request.machines = split(*names, "--machines");
+  if (const auto numbers = asked.value("--hosts")) {
+    for (const std::string& number : split(*numbers, "--hosts")) {
+      request.hosts.push_back(planner::parse_count(number, "--hosts"));
+      if (request.hosts.back() < 2) {
+        throw BadRequest("--hosts: \"" + number +
+                         "\" must be at least 2; one host is a row anyway");
+      }
+    }
+  }
+  const auto nic = asked.config.machine_overrides.find("nic");
+  if (nic != asked.config.machine_overrides.end()) request.nic = nic->second;
   request.tokens = token_count(asked);
   request.days = positive_number(asked, "--days");
   if (const auto list = asked.value("--budget")) {
@@ -143,9 +164,13 @@ std::optional<std::string> key_of(const Arguments& arguments, const planner::Run
 
 int run_buy(const Arguments& arguments) {
   using Takes = planner::VerbFlag::Takes;
-  const planner::RunArguments asked = parse_run(
+  planner::RunArguments asked = parse_run(
       arguments, "sluice buy RUN [flags]",
       {{"--machines", Takes::value, "names, separated by commas (the whole catalogue)"},
+       {"--hosts", Takes::value,
+        "numbers of hosts, such as 2,4: so many of each machine named and each instance too, "
+        "joined "
+        "by --nic"},
        {"--tokens", Takes::value, "number of tokens to train on, such as 10B (billion)"},
        {"--days", Takes::value, "days in which to train"},
        {"--budget", Takes::value,
@@ -162,6 +187,7 @@ int run_buy(const Arguments& arguments) {
        {"--own", Takes::nothing, "the run's machine is yours: only orders for it cost"},
        {"--html", Takes::value, "also write the advice on the first budget to FILE, as one page"},
        {"--json", Takes::nothing, "one JSON object (docs/schemas/buy.schema.json)"}});
+  name_cluster(asked.config);
   if (asked.config.devices > 1) {
     throw BadRequest(
         "devices: sluice buy plans machines of 1, 2, 4 and 8 GPUs by itself: leave it out, and "

@@ -8,8 +8,12 @@
 #include "cli/shown/basis_table.hpp"
 #include "cli/shown/needs_table.hpp"
 #include "cli/shown/prediction_table.hpp"
+#include "cli/shown/progress_line.hpp"
+#include "cli/shown/scaling_table.hpp"
 #include "cli/words/money_flags.hpp"
 #include "cli/words/parse_run.hpp"
+#include "planner/catalogue/cluster.hpp"
+#include "planner/explanation/hosts_scaling.hpp"
 #include "planner/files/whole_file.hpp"
 #include "planner/graph/every_rank.hpp"
 #include "planner/models/support.hpp"
@@ -17,6 +21,7 @@
 #include "planner/requests/basis_json.hpp"
 #include "planner/requests/larger_micro_batch.hpp"
 #include "planner/requests/run_prediction.hpp"
+#include "planner/runs/several_hosts.hpp"
 #include "sim/error.hpp"
 #include "sim/graph_file.hpp"
 #include "sim/units_text.hpp"
@@ -39,6 +44,36 @@ std::vector<double> speeds_of(const planner::RunArguments& request) {
     if (!(speeds.back() > 0)) throw BadRequest("--every-rank: \"" + word + "\" must be above 0");
   }
   return speeds;
+}
+
+/// Numbers of hosts that --scaling states; empty without it. Where the run states no devices, they
+/// become all that its machine's name states.
+std::vector<std::int64_t> scaled_hosts(planner::RunArguments& request) {
+  std::vector<std::int64_t> hosts;
+  const auto text = request.value("--scaling");
+  if (!text) return hosts;
+  planner::RunConfig& config = request.config;
+  if (config.plan || config.policy) {
+    throw BadRequest(
+        "--scaling: searches a plan for each number of hosts: leave plan and policy out");
+  }
+  std::istringstream words(*text);
+  for (std::string word; std::getline(words, word, ',');) {
+    const std::int64_t count = planner::parse_count(word, "--scaling");
+    if (count < 1 || (!hosts.empty() && count <= hosts.back())) {
+      throw BadRequest("--scaling: \"" + *text + "\" must be ascending numbers, such as 1,2,4");
+    }
+    hosts.push_back(count);
+  }
+  if (hosts.empty()) throw BadRequest("--scaling: names no number of hosts: write 1,2,4");
+  if (!config.machine_overrides.contains("nic")) {
+    throw BadRequest(
+        "machine.nic: is missing, and --scaling joins hosts by it: give --nic, such as 8x400GbE");
+  }
+  if (!config.stated.contains("devices")) {
+    config.devices = planner::hosts_of(config) * planner::gpus_named(config.machine);
+  }
+  return hosts;
 }
 
 /// The step with all ranks simulated together, each at its speed.
@@ -67,7 +102,7 @@ std::string every_rank_line(const planner::Prediction& prediction, const planner
 
 int run_predict(const Arguments& arguments) {
   using Takes = planner::VerbFlag::Takes;
-  const planner::RunArguments request = parse_run(
+  planner::RunArguments request = parse_run(
       arguments, "sluice predict RUN [--json] [--graph-out G.json] [run flags]",
       {{"--json", Takes::nothing, "one JSON object (docs/schemas/predict.schema.json)"},
        {"--tokens", Takes::value,
@@ -79,6 +114,10 @@ int run_predict(const Arguments& arguments) {
        {"--every-rank", Takes::value,
         "simulate every GPU of the plan at its speed over the machine's, such as 1,1,0.9,1, and "
         "say how long they wait for each other"},
+       {"--scaling", Takes::value,
+        "numbers of hosts, such as 1,2,4,8: steps on each with the run's batch and with it for "
+        "each "
+        "host, from how many tokens a second host pays, and which NICs would do"},
        {"--effort", Takes::value, "search this many times as long (1)"},
        {"--fresh", Takes::nothing, "search even where an equal search was kept"},
        {"--graph-out", Takes::value, "write the step graph, for sluice sim"}},
@@ -87,6 +126,7 @@ int run_predict(const Arguments& arguments) {
   std::optional<planner::StepErrors> other;
   if (const auto file = request.value("--beside")) other = planner::read_basis_errors(*file);
   const std::vector<double> speeds = speeds_of(request);
+  const std::vector<std::int64_t> hosts = scaled_hosts(request);
   const std::optional<double> tokens = token_count(request);
   planner::PriceList prices;
   if (const auto file = request.value("--prices")) prices = planner::read_prices(*file);
@@ -112,8 +152,16 @@ int run_predict(const Arguments& arguments) {
   }
   const planner::RunNeeds needs = run_needs(prediction, resolved.predictor, request.config);
   const planner::RunMoney money =
-      planner::money_of(prediction, request.config.machine, tokens, prices);
+      planner::money_of(prediction, planner::machine_name(request.config), tokens, prices);
   const auto padding = planner::try_padded_vocabulary(resolved, step);
+  std::optional<planner::HostsScaling> scaling;
+  if (!hosts.empty()) {
+    const ProgressLine progress;
+    const auto show = [&](const std::string& what) { progress.show(what); };
+    scaling = planner::hosts_scaling(resolved, {.hosts = hosts, .progress = show});
+    progress.show("");
+    explained.scaling = to_json_text(*scaling);
+  }
   if (other) explained.beside = ratio_interval(prediction.errors, *other);
   if (request.has("--json")) {
     print(to_json_text(prediction, remedies, needs, money, padding, explained));
@@ -139,6 +187,7 @@ int run_predict(const Arguments& arguments) {
     print(needs_table(needs, money));
     print(plan_table(prediction.plan, job));
     if (explained.basis) print(basis_table(prediction));
+    if (scaling) print(scaling_table(*scaling));
     for (const std::string& change : planner::policy_changes(request.config, job)) {
       print("policy       states " + change + "\n");
     }

@@ -12,6 +12,7 @@
 #include "planner/policies/policy.hpp"
 #include "planner/requests/run_arguments.hpp"
 #include "planner/requests/run_prediction.hpp"
+#include "planner/runs/several_hosts.hpp"
 #include "sim/error.hpp"
 #include "sim/json_tree.hpp"
 
@@ -58,7 +59,7 @@ std::shared_ptr<const Answers::Predicted> Answers::predicted(const Query& query)
     }
     const planner::RunNeeds needs = run_needs(step.prediction, resolved.predictor, request.config);
     const planner::RunMoney money =
-        planner::money_of(step.prediction, request.config.machine, tokens, prices);
+        planner::money_of(step.prediction, planner::machine_name(request.config), tokens, prices);
     result->prediction = to_json_text(step.prediction, remedies, needs, money,
                                       planner::try_padded_vocabulary(resolved, step));
     result->timeline = step_timeline(step);

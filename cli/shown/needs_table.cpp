@@ -48,7 +48,9 @@ std::string needs_table(const planner::RunNeeds& needs, const planner::RunMoney&
   text += fmt::format("checkpoint   {}, {:.3g} bytes a parameter\n",
                       planner::format_bytes(needs.checkpoint), needs.checkpoint_a_parameter);
   if (needs.wear) text += "SSD          " + wear_text(*needs.wear) + "\n";
-  if (needs.gpus > 1) text += fmt::format("GPUs         uses 1 of the host's {}\n", needs.gpus);
+  if (needs.gpus > needs.devices) {
+    text += fmt::format("GPUs         uses {} of the host's {}\n", needs.devices, needs.gpus);
+  }
   if (money.days) text += fmt::format("tokens       {:.2f} days\n", *money.days);
   if (money.buy_usd) {
     text += fmt::format("to buy       {:.0f} USD ({})\n", *money.buy_usd, money.price_date);

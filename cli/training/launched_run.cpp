@@ -9,10 +9,10 @@
 #include <set>
 #include <thread>
 
+#include "cli/training/launched_hosts.hpp"
 #include "cli/training/shown_run.hpp"
 #include "cli/training/train_words.hpp"
 #include "engine/launch/gathering.hpp"
-#include "engine/launch/nic_speed.hpp"
 #include "engine/ranks/gloo_rank.hpp"
 #include "engine/ranks/posted_failure.hpp"
 #include "planner/plans/plan_file.hpp"
@@ -91,31 +91,6 @@ planner::RunConfig config_of(const planner::RunArguments& words, const engine::L
   return config;
 }
 
-/// Lets the run's machine be that of as many hosts as the ranks are on, if each has as many ranks;
-/// says so on the first rank where the rate of the network is not the run's own.
-void join_hosts(planner::RunConfig& config, const engine::Gathering& ranks) {
-  auto& values = config.machine_overrides;
-  const int hosts = ranks.host_count();
-  const bool even = ranks.local_size() * hosts == ranks.world().size;
-  if (hosts == 1 || !even) {
-    values.erase("hosts");
-    return;
-  }
-  values["hosts"] = std::to_string(hosts);
-  if (values.contains("nic")) return;
-  constexpr double kUsual = 10e9, kBitsOfAByte = 8;
-  const auto known = engine::nic_bits_per_second(ranks.address());
-  const double rate = known.value_or(kUsual) / kBitsOfAByte;
-  values["nic"] = fmt::format("{} B/s", rate);
-  if (ranks.world().rank != 0) return;
-  sim::note(
-      fmt::format("launch: predictions take {:g} GB/s between hosts, {}: set machine.nic to "
-                  "what a host's NICs reach together",
-                  rate / 1e9,
-                  known ? "as the system says of " + ranks.address()
-                        : "since the system knows no speed of " + ranks.address()));
-}
-
 /// One process of a run of several.
 class LaunchedRun {
  public:
@@ -128,7 +103,7 @@ class LaunchedRun {
         settings_(gathering_settings(engine::own_variables())),
         config_(config_of(words, launch)),
         gathering_(launch, settings_) {
-    join_hosts(config_, gathering_);
+    require_stated_hosts(config_, gathering_);
   }
   ~LaunchedRun() { sim::set_message_listener(nullptr); }
   LaunchedRun(const LaunchedRun&) = delete;  // The listener of messages points back at it.
@@ -137,6 +112,7 @@ class LaunchedRun {
   int run() {
     engine::Board& board = gathering_.board();
     try {
+      join_hosts(config_, gathering_);
       return is_first() ? run_as_first() : run_as_other();
     } catch (const engine::RankFailure&) {
       throw;
@@ -215,6 +191,7 @@ class LaunchedRun {
     TrainRequest request = read_train_request(config_, std::move(options), observer, words_.policy);
     request.config.machine_overrides = words_.config.machine_overrides;
     request.config.machine_overrides.erase("hosts");
+    request.config.plan_overrides = words_.config.plan_overrides;
     return request;
   }
 

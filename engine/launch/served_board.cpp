@@ -1,9 +1,6 @@
 #include "engine/launch/served_board.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <pthread.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,7 +13,7 @@
 #include <thread>
 
 #include "engine/launch/board_words.hpp"
-#include "engine/launch/tcp_stream.hpp"
+#include "engine/launch/tcp_listener.hpp"
 #include "engine/ranks/posted_failure.hpp"
 #include "sim/error.hpp"
 
@@ -29,48 +26,29 @@ void leave_all_signals() {
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
 }
 
-TcpStream listening_at(int port) {
-  TcpStream listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const int yes = 1;
-  setsockopt(listener.socket(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_ANY);
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  const int bound =
-      ::bind(listener.socket(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  if (bound == 0 && ::listen(listener.socket(), SOMAXCONN) == 0) return listener;
+TcpListener listening_at(int port) {
+  if (auto listener = TcpListener::at(port)) return *std::move(listener);
   throw EnvironmentError("launch: rank 0 cannot listen at port " + std::to_string(port) + ": " +
                          std::strerror(errno) +
                          ": set SLUICE_ADDRESS to HOST:PORT with a free port");
-}
-
-int port_of(const TcpStream& listener) {
-  sockaddr_in address{};
-  socklen_t size = sizeof address;
-  getsockname(listener.socket(), reinterpret_cast<sockaddr*>(&address), &size);
-  return ntohs(address.sin_port);
 }
 
 }  // namespace
 
 struct ServedBoard::Shared {
   Shared(int at, const BoardSettings& given)
-      : settings(given), listener(listening_at(at)), port(port_of(listener)) {
+      : settings(given), listener(listening_at(at)), port(listener.port()) {
     board.post(host_key(0), given.host);
   }
 
   /// Accepts connections until the listener is shut.
   void accept_all() {
     for (;;) {
-      const int socket = ::accept4(listener.socket(), nullptr, nullptr, SOCK_CLOEXEC);
+      auto stream = listener.accept();
       const std::lock_guard lock(mutex);
-      if (ends) {
-        const TcpStream late(socket);
-        return;
-      }
-      if (socket < 0) continue;
-      streams.emplace_back(socket);
+      if (ends) return;
+      if (!stream) continue;
+      streams.push_back(*std::move(stream));
       threads.emplace_back([this, &stream = streams.back()] {
         pthread_setname_np(pthread_self(), "board");
         leave_all_signals();
@@ -137,7 +115,7 @@ struct ServedBoard::Shared {
 
   BoardSettings settings;
   MemoryBoard board;
-  TcpStream listener;
+  TcpListener listener;
   int port;
   std::mutex mutex;  ///< Guards everything below.
   std::condition_variable left;

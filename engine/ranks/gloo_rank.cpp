@@ -271,10 +271,11 @@ class GlooRank::Mesh {
   static std::string report_of(int rank) { return "report-" + std::to_string(rank); }
 
   /// Waits until `known` returns true or the board has a failure, which is returned; at most for
-  /// the time in which a living rank says so.
+  /// `longest`, the time in which a living rank says so.
   template <class Known>
-  std::optional<RankFailure> look(const Known& known) const {
-    const auto end = Clock::now() + std::min<std::chrono::milliseconds>(patience_, kSayWithin);
+  std::optional<RankFailure> look(const Known& known,
+                                  std::chrono::milliseconds longest = kSayWithin) const {
+    const auto end = Clock::now() + std::min(patience_, longest);
     for (;;) {
       if (auto failure = posted_failure(board_)) return failure;
       if (known() || Clock::now() > end) return std::nullopt;
@@ -303,6 +304,10 @@ class GlooRank::Mesh {
     const auto alive = [this](int rank) { return reported(rank); };
     if (auto failure = look([&] { return std::ranges::all_of(missing, alive); })) return *failure;
     const auto hangs = std::ranges::find_if_not(missing, alive);
+    if (hangs == missing.end()) {
+      // They wait for another rank, and name it once they have looked for its report.
+      if (auto failure = look([] { return false; }, 2 * kSayWithin)) return *failure;
+    }
     const int silent = hangs == missing.end() ? peer : *hangs;
     return rank_silent(silent, patience_, host_of(board_, silent));
   }

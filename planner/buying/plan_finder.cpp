@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <iterator>
 
+#include "planner/costs/fabric_rates.hpp"
 #include "planner/files/hash.hpp"
 #include "planner/guided/usual_values.hpp"
 #include "planner/plans/disk_state.hpp"
 #include "planner/predictions/plan_estimate.hpp"
 #include "planner/requests/kept_search.hpp"
 #include "planner/requests/run_step.hpp"
+#include "planner/runs/several_hosts.hpp"
 #include "planner/search/disk_search.hpp"
 #include "planner/search/disk_shares.hpp"
 #include "planner/search/memory_search.hpp"
@@ -44,6 +46,7 @@ struct Contender {
 };
 
 Plan adapted(Plan plan, bool all_cores, const Predictor& predictor) {
+  plan.hosts = hosts_that_sum(predictor.costs().profile(), plan.ranks);
   if (plan.threads > 1) plan.threads = all_cores ? cores_of(predictor) : usual_threads(predictor);
   return plan;
 }
@@ -54,7 +57,7 @@ double ratio_of(const Request& request, Duration step) {
 
 /// Text by which what several threads found is put in order.
 std::string order_of(const Request& request) {
-  return request.config.machine + (request.machine().state_on_disk ? " with drives" : "");
+  return machine_name(request.config) + (request.machine().state_on_disk ? " with drives" : "");
 }
 
 double peak_of(const Request& request) { return request.machine().profile.peak_bf16.value; }

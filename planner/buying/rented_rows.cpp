@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "planner/catalogue/cluster.hpp"
 #include "planner/catalogue/counted_machine.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "planner/requests/run_devices.hpp"
@@ -15,6 +16,37 @@ std::optional<std::string> why_one(const RunConfig& config, const Instance& inst
   if (instance.gpus > kMost) return "no plan is for more than 8 GPUs";
   if (find_gpu(instance.gpu).fabric.empty()) return "nothing is known of what connects them";
   return why_not_shared(config, instance.gpus);
+}
+
+/// The row of `hosts` instances that share the run's steps with all of their GPUs.
+BuyRow instances_row(const RunConfig& config, const BuyRequest& request, PlanFinder& finder,
+                     const Cluster& instances, const Instance& instance) {
+  const std::string one = counted_name({.gpus = instance.gpus, .machine = instance.gpu});
+  const std::string nic = instance.nic.empty() ? request.nic : instance.nic;
+  const std::string all = to_text(Cluster{instances.hosts, one, nic});
+  const RentedHost host = host_of(instance);
+  BuyRow row;
+  if (const auto refused = why_not_shared(config, gpus_named(all))) {
+    row.limit = "steps that " + std::to_string(gpus_named(all)) + " GPUs cannot share";
+    row.remedy = *refused;
+  } else if (nic.empty()) {
+    row.limit = "nothing is known of what joins them";
+    row.remedy = "--nic, or nic of the instance in the price file";
+  } else if (request.end.is_late()) {
+    row.limit = "not planned: time was over";
+    row.remedy = "--seconds gives more";
+  } else {
+    row = make_rented_row(config, request, finder, all, host).row;
+    if (!row.fits) row.remedy = "an instance with more, or more of them";
+  }
+  row.rented = host;
+  row.kind = RowKind::instance;
+  row.like = all;
+  row.machine = to_text(instances);
+  row.gpus = gpus_named(all);
+  if (!row.fits) row.devices = row.gpus;
+  add_money(row, request);
+  return row;
 }
 
 /// The row of an instance with a plan for all of its GPUs; with one for one of them where they
@@ -73,9 +105,16 @@ std::vector<BuyRow> instance_rows(const RunConfig& config, const BuyRequest& req
                                   PlanFinder& finder) {
   std::vector<std::pair<std::string, Instance>> all(request.prices.instances.begin(),
                                                     request.prices.instances.end());
-  std::vector<BuyRow> rows(all.size());
-  parallel_for(all.size(), request.threads, [&](std::size_t i) {
-    rows[i] = instance_row(config, request, finder, all[i].first, all[i].second);
+  const std::size_t kinds = request.hosts.size() + 1;
+  std::vector<BuyRow> rows(all.size() * kinds);
+  parallel_for(rows.size(), request.threads, [&](std::size_t i) {
+    const auto& [name, instance] = all[i / kinds];
+    if (i % kinds == 0) {
+      rows[i] = instance_row(config, request, finder, name, instance);
+    } else {
+      const Cluster several{.hosts = request.hosts[i % kinds - 1], .machine = name, .nic = {}};
+      rows[i] = instances_row(config, request, finder, several, instance);
+    }
   });
   finder.settle();
   return rows;

@@ -36,6 +36,10 @@ struct MachineUse {
 struct BuyRequest {
   /// Machines to compare, by name or file; empty for the whole catalogue.
   std::vector<std::string> machines;
+  /// Numbers of hosts, above 1, of which each machine named and each instance is a row too.
+  std::vector<std::int64_t> hosts = {};
+  /// NICs that join them, where an instance does not state its own; empty where nothing does.
+  std::string nic = {};
   /// Number of tokens to train on; none where the request does not say.
   std::optional<double> tokens;
   /// Number of days within which to train on `tokens`; none for no limit.

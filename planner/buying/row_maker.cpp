@@ -11,6 +11,7 @@
 #include "planner/requests/request.hpp"
 #include "planner/requests/run_needs.hpp"
 #include "planner/requests/run_step.hpp"
+#include "planner/runs/several_hosts.hpp"
 #include "sim/units_text.hpp"
 
 namespace sluice::planner {
@@ -129,6 +130,7 @@ Request run_on(const RunConfig& config, const BuyRequest& request, const std::st
   RunConfig there = config;
   there.machine = machine;
   if (!config.stated.contains("devices")) there.devices = counted_machine(machine).gpus;
+  spread_cluster(there);
   if (disk) there.limits.disk = disk;
   Request run = resolve(there);
   run.search.effort = kAdviceEffort;
@@ -139,7 +141,7 @@ Request run_on(const RunConfig& config, const BuyRequest& request, const std::st
 
 BuyRow make_row_of(const Request& run, const BuyRequest& request, const Plan& plan, RowKind kind,
                    bool owned) {
-  const std::string& machine = run.config.machine;
+  const std::string machine = machine_name(run.config);
   BuyRow row{.machine = machine, .kind = kind};
   row.owned = owned;
   if (kind == RowKind::build) row.disk_lent = run.config.limits.disk;

@@ -10,7 +10,7 @@
 #include "planner/buying/several_rows.hpp"
 #include "planner/buying/upgrades.hpp"
 #include "planner/catalogue/catalogue.hpp"
-#include "planner/catalogue/counted_machine.hpp"
+#include "planner/catalogue/cluster.hpp"
 #include "planner/catalogue/machine_list.hpp"
 #include "planner/catalogue/memory_kits.hpp"
 #include "planner/effort/parallel_for.hpp"
@@ -32,7 +32,7 @@ class RowMaker {
   /// smallest sufficient kit.
   [[nodiscard]] std::vector<BuyRow> rows_of(const std::string& machine) const {
     std::vector<BuyRow> rows;
-    if (counted_machine(machine).gpus > 1) {
+    if (gpus_named(machine) > 1) {
       return {row_of_several(config_, request_, finder_, machine)};
     }
     if (const auto share = rented_share(config_, request_, machine)) {
@@ -69,6 +69,18 @@ class RowMaker {
   bool builds_are_searched_;
 };
 
+/// Adds the request's numbers of hosts of each machine that is named.
+void add_clusters(std::vector<std::string>& machines, const BuyRequest& request) {
+  const std::size_t named = request.machines.size();
+  for (std::size_t i = 0; i < named; ++i) {
+    if (cluster_named(request.machines[i])) continue;
+    for (const std::int64_t hosts : request.hosts) {
+      machines.push_back(
+          to_text(Cluster{.hosts = hosts, .machine = request.machines[i], .nic = request.nic}));
+    }
+  }
+}
+
 }  // namespace
 
 ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request, PlanFinder& finder) {
@@ -93,6 +105,7 @@ ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request, PlanFi
   if (named && std::ranges::find(machines, config.machine) == machines.end()) {
     machines.push_back(config.machine);
   }
+  add_clusters(machines, request);
   for (const std::string& machine : machines) {
     (void)find_machine(machine, config.backend);
   }

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "planner/buying/rented_rows.hpp"
-#include "planner/catalogue/counted_machine.hpp"
+#include "planner/catalogue/cluster.hpp"
 #include "planner/requests/run_devices.hpp"
 
 namespace sluice::planner {
@@ -19,7 +19,7 @@ std::vector<std::int64_t> shared_counts(const RunConfig& config) {
 
 BuyRow row_of_several(const RunConfig& config, const BuyRequest& request, PlanFinder& finder,
                       const std::string& machine) {
-  const std::int64_t gpus = counted_machine(machine).gpus;
+  const std::int64_t gpus = gpus_named(machine);
   const auto refused = why_not_shared(config, gpus);
   const bool is_late = request.end.is_late();
   if (!refused && !is_late) {
@@ -38,7 +38,7 @@ BuyRow row_of_several(const RunConfig& config, const BuyRequest& request, PlanFi
 std::vector<std::string> priced_nodes(const PriceList& prices) {
   std::vector<std::string> names;
   for (const auto& [name, price] : prices.machines) {
-    if (counted_machine(name).gpus > 1) names.push_back(name);
+    if (gpus_named(name) > 1) names.push_back(name);
   }
   return names;
 }

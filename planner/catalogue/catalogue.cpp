@@ -5,8 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "planner/catalogue/catalogue_files.hpp"
+#include "planner/catalogue/cluster.hpp"
 #include "planner/catalogue/composed_machine.hpp"
 #include "planner/catalogue/counted_machine.hpp"
+#include "planner/catalogue/joined_hosts.hpp"
 #include "planner/catalogue/model_source.hpp"
 #include "planner/catalogue/replaced_parts.hpp"
 #include "planner/catalogue/several_gpus.hpp"
@@ -63,6 +65,17 @@ MachineProfile machine_of_several(const CountedMachine& many) {
   return with_several_gpus(std::move(one), *parts, many.gpus);
 }
 
+MachineProfile machine_of_cluster(const Cluster& cluster, std::optional<DeviceKind> backend) {
+  MachineProfile one = find_machine(cluster.machine, backend);
+  if (cluster.hosts == 1) return one;
+  if (cluster.nic.empty()) {
+    throw BadRequest("machine: \"" + to_text(cluster) + "\": states no NICs: write for example \"" +
+                     to_text(cluster) + " + 8x400GbE\"");
+  }
+  const std::int64_t gpus = one.devices.value_or(1);
+  return profile_of_hosts(std::move(one), cluster.hosts, parse_nic(cluster.nic, "machine"), gpus);
+}
+
 bool looks_like_path(const std::string& name) {
   return name.ends_with(".json") || name.starts_with("/") || name.starts_with("./") ||
          name.starts_with("../") || name.starts_with("~");
@@ -95,6 +108,7 @@ MachineProfile find_machine(const std::string& name, std::optional<DeviceKind> b
     return here_estimate();
   }
   if (const Build* build = find_build(name)) return machine_of(*build);
+  if (const auto cluster = cluster_named(name)) return machine_of_cluster(*cluster, backend);
   if (std::filesystem::is_regular_file(name)) return read_profile(name);
   if (const CountedMachine many = counted_machine(name); many.gpus > 1) {
     return machine_of_several(many);

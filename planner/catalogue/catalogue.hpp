@@ -30,9 +30,9 @@ struct CatalogueMachine {
 
 /// The profile of a machine, `name` being a catalogue name, a name with parts replaced ("rtx-4090 +
 /// 4x64 GiB DDR5-5600", find_composition), either with a number of GPUs before it ("4x-h100-sxm",
-/// with_several_gpus), a profile file, or "here": the newest probe in the
-/// user's store (for `backend`, where given), else estimates from what the operating system states
-/// (here_estimate). Throws BadRequest.
+/// with_several_gpus), hosts of such ("2 hosts of 4x-h100-sxm + 8x400GbE", whose GPUs are all
+/// used), a profile file, or "here": the newest probe in the user's store (for `backend`, where
+/// given), else estimates from what the operating system states (here_estimate). Throws BadRequest.
 [[nodiscard]] MachineProfile find_machine(const std::string& name,
                                           std::optional<DeviceKind> backend = std::nullopt);
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "planner/requests/run_step.hpp"
+#include "planner/runs/several_hosts.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -24,7 +25,7 @@ RunConfig with_batch(RunConfig config, const Job& job, std::int64_t batch_size) 
 RunConfig on_one_device(RunConfig config) {
   if (config.threads) *config.threads *= config.devices;
   config.devices = 1;
-  return config;
+  return on_one_host(std::move(config));
 }
 
 /// Times of one device over those of the run's devices, at a batch size.

@@ -24,7 +24,7 @@ struct DevicesPay {
 };
 
 /// Compares the run's devices, whose step takes `step`, with one: the same job on the same machine,
-/// of which one device has all host memory and as many threads as all have. Steps are those of
+/// of which one device has all memory of a host and as many threads as all have. Steps are those of
 /// searches with little effort (kCompareEffort). The speed is taken to grow with the tokens of a
 /// step, so that halving finds from how many on they pay.
 [[nodiscard]] DevicesPay devices_pay(const Request& run, Duration step, const Deadline& deadline);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/catalogue/cluster.hpp"
 #include "planner/catalogue/several_gpus.hpp"
 
 namespace sluice::planner {
@@ -35,7 +36,8 @@ RunConfig on_rented(RunConfig run, const std::string& machine, const RentedHost&
         Bytes(static_cast<std::int64_t>(kUsable * static_cast<double>(host.memory.count())));
   }
   std::int64_t cores = host.cores;
-  if (const auto whole = find_counted_parts(machine)) {
+  const auto cluster = cluster_named(machine);
+  if (const auto whole = find_counted_parts(cluster ? cluster->machine : machine)) {
     const CpuPart& cpu = find_cpu(whole->parts.cpu);
     cores = std::min(cores, cpu.cores * sockets_of(cpu, whole->gpus));
   }

@@ -21,6 +21,8 @@ struct Instance {
   std::string address;      ///< Page of the rent.
   /// Page of GPUs, memory and virtual CPUs, where it is another than `address`; else empty.
   std::string specification = {};
+  /// NICs by which several of them are joined (parse_nic), as their page states them; else empty.
+  std::string nic = {};
 };
 
 /// Host memory and cores that come with a rented GPU.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/cluster.hpp"
 #include "planner/catalogue/counted_machine.hpp"
 #include "planner/files/hash.hpp"
 #include "planner/files/whole_file.hpp"
@@ -18,6 +19,12 @@ namespace {
 std::filesystem::path answer_file(const Store& store, const std::string& key) {
   constexpr std::size_t kDigits = 24;
   return store.root() / "advice" / ("answer-" + key.substr(0, kDigits) + ".txt");
+}
+
+/// Name of the machine with one GPU, of one host, of those that `machine` has.
+std::string one_host(const std::string& machine) {
+  const auto cluster = cluster_named(machine);
+  return counted_machine(cluster ? cluster->machine : machine).machine;
 }
 
 /// Adds the contents of the store's calibrations, in the order of their names.
@@ -48,7 +55,7 @@ std::optional<std::string> answer_key(const std::vector<std::string>& words, con
     for (const std::string& word : words) text.add("word", word);
     text.add("job", job_hash(to_job(run)));
     for (const std::string& machine : machines) {
-      text.add("row", profile_hash(find_machine(counted_machine(machine).machine, run.backend)));
+      text.add("row", profile_hash(find_machine(one_host(machine), run.backend)));
     }
     for (const auto& file : files) text.add("file", sha256_hex(read_whole_file(file)));
     add_calibrations(text, store);

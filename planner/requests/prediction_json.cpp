@@ -152,6 +152,7 @@ std::string to_json_text(const Prediction& prediction, const std::vector<Remedy>
   }
   if (explained.basis) json["basis"] = basis_json(prediction);
   if (explained.beside) json["beside"] = ratio_json(*explained.beside);
+  if (!explained.scaling.empty()) json["scaling"] = Json::parse(explained.scaling);
   return json.dump(kIndent) + "\n";
 }
 

@@ -24,12 +24,13 @@ struct RunMoney {
   std::optional<double> buy_usd = {}, rent_usd_per_hour = {}, rent_usd = {};
   std::string price_date = {}, rent_date = {};
 };
-/// What the flags --explain and --beside of `predict` add to a prediction's JSON.
+/// What the flags --explain, --beside and --scaling of `predict` add to a prediction's JSON.
 struct Explained {
   bool basis = false;  ///< Whether the numbers on which the step rests are added (basis_json).
   /// Ratio of the step to that of another prediction, with its interval; none where it is not
   /// added.
   std::optional<RatioInterval> beside = {};
+  std::string scaling = {};  ///< JSON text of a scaling over hosts; empty where it is not added.
 };
 /// A prediction as above, with what the run needs beside its steps, what it costs, a padded
 /// vocabulary and what was asked to be explained.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/cluster.hpp"
 #include "planner/catalogue/counted_machine.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/files/whole_file.hpp"
@@ -155,6 +156,7 @@ std::optional<double> PriceList::buy(const std::string& part, std::int64_t count
 }
 
 Price PriceList::of(const std::string& machine) const {
+  if (const auto cluster = cluster_named(machine)) return of_hosts(*cluster);
   if (const auto found = instances.find(machine); found != instances.end()) {
     const Instance& one = found->second;
     return {.buy_usd = {},
@@ -180,6 +182,16 @@ Price PriceList::of(const std::string& machine) const {
   price.buy_usd = sum;
   price.date = oldest;
   price.source += price.source.empty() ? "sum of its parts" : "; to buy, the sum of its parts";
+  return price;
+}
+
+/// So many times the price of one host; what joins hosts has no price here.
+Price PriceList::of_hosts(const Cluster& cluster) const {
+  Price price = of(cluster.machine);
+  const auto hosts = static_cast<double>(cluster.hosts);
+  if (price.rent_usd_per_hour) *price.rent_usd_per_hour *= hosts;
+  if (price.buy_usd) *price.buy_usd *= hosts;
+  if (price.buy_usd) price.source += price.source.empty() ? "without network" : "; without network";
   return price;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "planner/catalogue/cluster.hpp"
 #include "planner/catalogue/several_gpus.hpp"
 #include "planner/requests/instance.hpp"
 
@@ -28,7 +29,8 @@ struct Price {
 ///   parts:                        # a CPU with board, case and power supply; one module; one drive
 ///     gpu rtx-4090: {buy_usd: 1599, date: 2022-10-12}
 ///     "32 GiB DDR5-5600": {buy_usd: 110, date: 2026-01-31}
-///   instances:                    # by the cloud's name; all fields but `specification` are needed
+///   instances:                    # by the cloud's name; all but `specification` and `nic` are
+///   needed
 ///     aws p5.48xlarge: {gpu: h100-sxm, gpus: 8, gib: 2048, vcpus: 192, usd_per_hour: 55.04,
 ///                       date: 2026-11-09, address: "https://...", specification: "https://..."}
 struct PriceList {
@@ -39,7 +41,8 @@ struct PriceList {
   /// The price of a machine: its own entry; where that has no price to buy, the sum of its parts if
   /// the list has every one of them (dated by the oldest), with CPU and memory for each socket;
   /// else, of several GPUs on one socket, the price of the machine with one and of the further
-  /// cards. Fields for which nothing is known are none.
+  /// cards; of a cluster, that of its hosts without their network. Fields for which nothing is
+  /// known are none.
   [[nodiscard]] Price of(const std::string& machine) const;
   /// Price in USD of `count` pieces of one part; none where it is not known.
   [[nodiscard]] std::optional<double> buy(const std::string& part, std::int64_t count = 1) const;
@@ -49,6 +52,7 @@ struct PriceList {
                                              const CountedParts& to) const;
 
  private:
+  [[nodiscard]] Price of_hosts(const Cluster& cluster) const;
   [[nodiscard]] Price with_further_cards(Price price, const std::string& machine,
                                          const CountedParts& parts) const;
 };

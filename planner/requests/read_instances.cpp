@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "planner/catalogue/cluster.hpp"
 #include "planner/catalogue/parts.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
@@ -55,9 +56,12 @@ void set_field(Instance& instance, const std::string& key, const YAML::Node& val
     instance.address = value.as<std::string>();
   } else if (key == "specification") {
     instance.specification = value.as<std::string>();
+  } else if (key == "nic") {
+    instance.nic = value.as<std::string>();
+    (void)parse_nic(instance.nic, field);
   } else {
     std::vector<std::string> keys = needed_keys();
-    keys.emplace_back("specification");
+    keys.insert(keys.end(), {"specification", "nic"});
     refuse(field, "unknown key" + sim::did_you_mean(key, keys));
   }
 }

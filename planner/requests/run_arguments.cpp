@@ -13,6 +13,7 @@
 #include "planner/runs/adapter_keys.hpp"
 #include "planner/runs/foreign_keys.hpp"
 #include "planner/runs/paths.hpp"
+#include "planner/runs/several_hosts.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
 
@@ -47,6 +48,9 @@ constexpr std::array kRunFlags = {
             "its CPU and board; each part else the machine's or GPU's usual"},
     RunFlag{"--ram", "part.ram", "KIT", "its memory, \"4x32 GiB DDR5-5600\""},
     RunFlag{"--ssd", "part.ssd", "SET", "its drives, \"1x gen4\""},
+    RunFlag{"--hosts", "machine.hosts", "N", "equal hosts of this machine, joined by --nic (1)"},
+    RunFlag{"--nic", "machine.nic", "NICS",
+            "NICs of a host, \"8x400GbE\", or what they reach, \"47 GB/s\""},
     RunFlag{"--kernels", "machine.kernels", "FILE",
             "what sluice fit wrote of the machine's products and attention"},
     RunFlag{"--hbm", "limits.hbm", "SIZE", "device memory to use, such as \"24 GiB\""},
@@ -95,6 +99,7 @@ class Reader {
     refuse_all();
     if (parts_.any()) put_together();
     settle(result_.config);
+    spread_cluster(result_.config);
     if (auto note = default_sizes_note(result_.config.model)) {
       result_.config.notes.push_back(std::move(*note));
     }

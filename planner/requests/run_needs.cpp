@@ -3,6 +3,7 @@
 #include "planner/catalogue/several_gpus.hpp"
 #include "planner/catalogue/validated_case.hpp"
 #include "planner/plans/disk_state.hpp"
+#include "planner/runs/several_hosts.hpp"
 
 namespace sluice::planner {
 
@@ -16,6 +17,7 @@ RunNeeds run_needs(const Prediction& prediction, const Predictor& predictor,
                  .checkpoint_a_parameter = static_cast<double>(checkpoint_bytes(job).count()) /
                                            static_cast<double>(parameter_count(job.model)),
                  .nearest_case = to_text(nearest_case(job, predictor.machine().profile))};
+  needs.devices = prediction.plan.ranks;
   const auto counted = find_counted_parts(machine);
   if (!counted) {
     const double rated = predictor.machine().profile.disk_endurance.value;
@@ -25,8 +27,9 @@ RunNeeds run_needs(const Prediction& prediction, const Predictor& predictor,
   const Composition* parts = &counted->parts;
   const SsdPart& ssd = find_ssd(parts->ssd.kind);
   needs.gpus = find_gpu(parts->gpu).node_gpus;
-  needs.wear = ssd_wear(job, prediction.plan,
-                        static_cast<double>(parts->ssd.count * ssd.size.count()) * ssd.endurance);
+  needs.wear = ssd_wear(
+      job, prediction.plan,
+      static_cast<double>(hosts_of(config) * parts->ssd.count * ssd.size.count()) * ssd.endurance);
   return needs;
 }
 

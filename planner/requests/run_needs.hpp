@@ -18,6 +18,7 @@ struct RunNeeds {
   double checkpoint_a_parameter = 0;  ///< Bytes that a checkpoint takes per parameter.
   /// Wear of the SSDs; none where no rating is known and no step writes to the disk.
   std::optional<SsdWear> wear = {};
+  std::int64_t devices = 1;       ///< Number of GPUs that share each step.
   std::int64_t gpus = 1;          ///< Number of GPUs of the smallest host that the GPU is sold in.
   std::string nearest_case = {};  ///< The validated case nearest to the run, in words.
 };

@@ -1,11 +1,13 @@
 // Several equal hosts as one machine whose GPUs share steps.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 
 #include "planner/machines/resolved_machine.hpp"
+#include "planner/runs/run_config.hpp"
 
 namespace sluice::planner {
 
@@ -25,13 +27,21 @@ void check_host_setting(const std::string& name, const std::string& value);
 [[nodiscard]] std::optional<SeveralHosts> stated_hosts(
     const std::map<std::string, std::string>& machine_values);
 
+/// Takes a cluster that the run's machine names ("2 hosts of 4x-h100-sxm + 8x400GbE") apart: the
+/// machine becomes one host, and hosts and NICs values of it, where the run does not state these
+/// itself. Where the run states no devices, they become the GPUs of all hosts.
+void spread_cluster(RunConfig& config);
+
+/// The name of the run's machine with all its hosts: what spread_cluster() takes apart.
+[[nodiscard]] std::string machine_name(const RunConfig& config);
+/// The run on one host of those that it states.
+[[nodiscard]] RunConfig on_one_host(RunConfig config);
+/// Number of hosts that the run states.
+[[nodiscard]] std::int64_t hosts_of(const RunConfig& config);
+
 /// Makes `machine`, one host with its limits, the machine of `hosts` whose GPUs are `devices` in
-/// all: memory, cores and drives are those of all hosts, of which each rank takes its part, and
-/// collectives also cross the network. Between hosts, every run of a gather enters a host once, and
-/// of an exchange once for each of its ranks; both follow what moves inside the hosts (a rule).
-/// Where it is faster, gradients are summed inside hosts before they are exchanged (FabricLevels).
-/// Throws BadRequest if the devices are not dealt evenly, or nothing is known of collectives inside
-/// a host.
+/// all (profile_of_hosts). Throws BadRequest if the devices are not dealt evenly, or nothing is
+/// known of collectives inside a host.
 void join_hosts(ResolvedMachine& machine, const SeveralHosts& hosts, std::int64_t devices);
 
 }  // namespace sluice::planner

@@ -24,6 +24,7 @@
 #include "planner/requests/run_arguments.hpp"
 #include "planner/requests/run_needs.hpp"
 #include "planner/requests/run_prediction.hpp"
+#include "planner/runs/several_hosts.hpp"
 #include "python/core/bindings.hpp"
 #include "python/core/interruptible.hpp"
 #include "python/core/step_columns.hpp"
@@ -63,7 +64,7 @@ StepOutcome predict(const Words& words, std::optional<double> tokens,
     const planner::Prediction& prediction = step.prediction;
     std::string json =
         to_json_text(prediction, remedies, run_needs(prediction, request.predictor, config),
-                     money_of(prediction, config.machine, tokens, prices));
+                     money_of(prediction, planner::machine_name(config), tokens, prices));
     const bool fits = prediction.fits;
     return StepOutcome{std::move(json),
                        std::make_shared<const planner::PredictedStep>(std::move(step)),

@@ -71,6 +71,12 @@ class HostSpaces:
         """Bytes that have come to the host by its cable."""
         return int(ip("netns", "exec", self.name(host), "cat", "/sys/class/net/cable/statistics/rx_bytes"))
 
+    def slow(self, megabits):
+        """Lets each host send so many Mbit/s at most."""
+        for host in range(self.count):
+            shaped = ("tbf", "rate", f"{megabits}mbit", "burst", "64kb", "latency", "50ms")
+            subprocess.run(self.on(host, ["tc", "qdisc", "replace", "dev", "cable", "root", *shaped]), check=True)
+
     def cut(self, host):
         """Takes the host's cable out of the switch."""
         ip("-n", self.switch, "link", "set", f"port{host}", "down")

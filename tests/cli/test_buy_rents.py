@@ -142,3 +142,30 @@ def test_state_on_drives_that_one_has_comes_before_hardware(run_sluice, tmp_path
     said = [sentence for sentence in advice["verdict"] if sentence.startswith("Before hardware: with state on its drives")]
     assert len(said) == 1 and "--disk " in said[0]
     assert "qwen2.5-7b" in advice["question"]
+
+
+def test_hosts_of_a_machine_are_rows_with_their_rents(run_sluice, validate, refuses, job, tmp_path):
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("prices:\n  2x-h100-sxm: {rent_usd_per_hour: 5, date: 2026-01-01}\n")
+    words = ["buy", *job, "--batch-size", "64", "--machines", "2x-h100-sxm", "--hosts", "2"]
+    refuses(words, "states no NICs")
+    refuses([*words, "--hosts", "1", "--nic", "100GbE"], "--hosts: ")
+    document = run_sluice(*words, "--nic", "100GbE", "--json").json()
+    validate(document, "buy")
+    two = {row["machine"]: row for row in document["rows"]}["2 hosts of 2x-h100-sxm + 100GbE"]
+    assert two["fits"] and two["devices"] == 4 and two["rent_usd_per_hour"] == 10
+    # A cluster's name is a machine's too.
+    named = run_sluice("buy", *job, "--batch-size", "64", "--machines", "2 hosts of 2x-h100-sxm + 100GbE", "--json").json()
+    assert {row["machine"]: row["step_s"] for row in named["rows"]}["2 hosts of 2x-h100-sxm + 100GbE"] == two["step_s"]
+
+
+@pytest.mark.slow
+def test_hosts_of_instances_are_rows_with_their_rents(run_sluice, job, tmp_path):
+    node = "{gpu: h100-sxm, gpus: 2, gib: 512, vcpus: 48, usd_per_hour: 6, date: 2026-02-01, address: 'https://rents.example'"
+    (tmp_path / "prices.yaml").write_text(f"instances:\n  fast: {node}, nic: 8x400GbE}}\n  lone: {node}}}\n")
+    everywhere = run_sluice("buy", *job, "--batch-size", "64", "--hosts", "2", "--nic", "100GbE", "--json").json()
+    rows = {row["machine"]: row for row in everywhere["rows"]}
+    for name, nic in (("2 hosts of fast", "8x400GbE"), ("2 hosts of lone", "100GbE")):
+        assert rows[name]["like"] == f"2 hosts of 2x-h100-sxm + {nic}"
+        assert rows[name]["devices"] == 4 and rows[name]["rent_usd_per_hour"] == 12
+    assert rows["2 hosts of fast"]["step_s"] <= rows["2 hosts of lone"]["step_s"]

@@ -266,3 +266,23 @@ def test_wrong_requests_are_refused(refuses, tmp_path, tiny):
     bad = tmp_path / "bad.yaml"
     bad.write_text("prices: {h200: {buy_usd: 1}}")
     refuses(["buy", *tiny, "--prices", bad], "date")
+
+
+def test_scaling_has_strong_and_weak_points_and_says_which_nic_would_do(run_sluice, validate, refuses, tiny):
+    words = ["predict", *tiny, "--machine", "2x-h100-sxm", "--batch-size", "16"]
+    refuses([*words, "--scaling", "1,2"], "machine.nic: is missing")
+    refuses([*words, "--scaling", "2,1", "--nic", "100GbE"], "--scaling: \"2,1\" must be ascending")
+    refuses([*words, "--hosts", "2", "--nic", "8y400GbE"], "machine.nic: ")
+    p = run_sluice(*words, "--scaling", "1,2,4", "--nic", "100GbE", "--json").json()
+    validate(p, "predict")
+    scaling = p["scaling"]
+    assert [(each["hosts"], each["devices"], each["batch_size"]) for each in scaling["strong"]] == [(1, 2, 16), (2, 4, 16), (4, 8, 16)]
+    assert [each["batch_size"] for each in scaling["weak"]] == [16, 32, 64]
+    for points in (scaling["strong"], scaling["weak"]):
+        for each in points:
+            assert each["tokens_per_s"] == pytest.approx(each["tokens"] / each["step_s"])
+            assert each["efficiency"] == pytest.approx(each["tokens_per_s"] / each["hosts"] / points[0]["tokens_per_s"])
+    steps = [each["step_s"] for each in scaling["nics"]]
+    assert all(faster <= slower * 1.001 for slower, faster in zip(steps, steps[1:]))
+    table = run_sluice(*words, "--scaling", "1,2,4", "--nic", "100GbE").out
+    assert "scaling      hosts of 2x-h100-sxm, joined by 100GbE" in table and "NIC          to be faster than one host: " in table

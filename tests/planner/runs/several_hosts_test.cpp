@@ -107,8 +107,8 @@ TEST(SeveralHosts, MultiplyTheRunsLimit) {
 
 TEST(SeveralHosts, AreRefusedInALine) {
   EXPECT_EQ(refused_line(hosts_config("4x-h100-sxm", 8, {{"hosts", "2"}})),
-            "machine.nic: is missing beside machine.hosts 2: set it to the bytes/s of a host's "
-            "NICs together, such as \"47 GB/s\"");
+            "machine.nic: is missing beside machine.hosts 2: set it to a host's NICs, such as "
+            "\"8x400GbE\", or to the bytes/s that they reach together, such as \"47 GB/s\"");
   EXPECT_EQ(refused_line(hosts_config("4x-h100-sxm", 3, {{"hosts", "2"}, {"nic", "1 GB/s"}})),
             "devices: 3 of 2 hosts in all: set devices to a multiple of machine.hosts");
   for (const char* bad : {"", "0", "-1", "1.5", "99999999999999999999"}) {
