@@ -23,7 +23,8 @@ struct BuildTrial {
   std::optional<Bytes> needed = {};
 };
 
-enum class BuildState { open, planned, ruled_out };
+/// What is to become of a build; `poor` is left out unplanned, by a guess of its step.
+enum class BuildState { open, planned, ruled_out, poor };
 
 struct BuildCandidate {
   const BuildOffer* offer;
@@ -83,7 +84,8 @@ class BuildCandidates {
   struct Known {
     Bytes needed{0};
     Bytes enough{std::numeric_limits<std::int64_t>::max()};
-    /// Builds that lacked something else than host memory, on whichever board.
+    /// Builds that lacked something else than host memory, or lent drives in vain, on whichever
+    /// board.
     std::vector<const BuildOffer*> failed = {};
     std::optional<double> ratio = {};  ///< Least ratio of a step to its group's bound.
   };
