@@ -170,8 +170,8 @@ void say_what_was_searched(std::vector<std::string>& said, const BuildCounts& bu
   if (builds.left_out.empty()) return;
   const LeftOutBuild& one = builds.left_out.front();
   const std::size_t others = builds.left_out.size() - 1;
-  text = "Cheaper, but left out unplanned, since by a guess another is twice as fast for at most "
-         "half again its price: " +
+  text = "Left out, since by a guess another is twice as fast for at most half again "
+         "its price (not tried, nor whether the job fits there): " +
          one.machine + (one.lends_drives ? ", with state on its drives," : "") + " for " +
          dollars(one.usd);
   if (others == 1) text += "; and a build of another GPU";

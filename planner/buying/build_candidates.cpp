@@ -154,6 +154,14 @@ bool BuildCandidates::lacks_more(const std::string& gpu, const BuildOffer& offer
   });
 }
 
+Bytes BuildCandidates::least_needed() const {
+  std::optional<Bytes> least;
+  for (const auto& [gpu, known] : known_) {
+    if (known.needed > Bytes(0)) least = std::min(least.value_or(known.needed), known.needed);
+  }
+  return least.value_or(Bytes(0));
+}
+
 bool BuildCandidates::is_no_use(const CandidateGroup& group, const BuildCandidate& one) const {
   const auto lacking = is_short(group.gpu, one.offer->memory);
   const bool is_other_kind = lacking.has_value() && one.offer->lends_drives != *lacking;

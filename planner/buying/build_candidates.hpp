@@ -69,6 +69,8 @@ class BuildCandidates {
   void learn(const BuildPlace& place, const BuildTrial& trial);
   /// Whether host memory is known to be short on the build, or known to be enough.
   [[nodiscard]] std::optional<bool> is_short(const std::string& gpu, Bytes memory) const;
+  /// The least host memory that is known to be needed beside any GPU; 0 where none is known.
+  [[nodiscard]] Bytes least_needed() const;
   /// Whether the build is known not to fit, or to lend drives for nothing.
   [[nodiscard]] bool is_no_use(const CandidateGroup& group, const BuildCandidate& one) const;
   /// A guess of the candidate's step, by which builds are put in order: as far above its bound as

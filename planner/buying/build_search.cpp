@@ -209,12 +209,16 @@ class Search {
     }
   }
 
+  /// Notes the cheapest poor builds (FoundBuilds::left_out).
   void note_left_out() {
+    const Bytes least_needed = all_.least_needed();
     std::map<std::string, const BuildOffer*> cheapest;
     for (const CandidateGroup& group : all_.groups()) {
       for (const BuildCandidate& one : group.candidates) {
         if (one.state != BuildState::poor || one.offer->usd > most_usd_) continue;
-        if (all_.is_no_use(group, one)) continue;
+        // What every GPU known needs more than is not taken to fit.
+        const bool is_short = !one.offer->lends_drives && one.offer->memory < least_needed;
+        if (is_short || all_.is_no_use(group, one)) continue;
         const BuildOffer*& least = cheapest.try_emplace(one.offer->parts.gpu).first->second;
         if (least == nullptr || one.offer->usd < least->usd) least = one.offer;
       }

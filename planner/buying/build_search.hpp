@@ -52,7 +52,8 @@ struct FoundBuilds {
   std::size_t ruled_out = 0;       ///< Builds that a bound, a better build or a guess rules out.
   std::size_t open = 0;            ///< Builds that were neither planned nor ruled out in time.
   /// For each kind of GPU whose cheapest build that may fit was left out as poor: this build, where
-  /// it costs less than all builds found. Cheapest first.
+  /// it costs less than all builds found. Builds with less memory than any GPU is known to need are
+  /// taken not to fit. Cheapest first.
   std::vector<BuildOffer> left_out = {};
 };
 
