@@ -9,8 +9,8 @@
 namespace sluice::planner {
 
 /// The advice as one HTML page that loads nothing else: the verdict; up to four builds (cheap,
-/// balanced, fast, advised) with parts, prices, watts, time, break-even, what binds and what to add next; a
-/// plot of cost against time with intervals; rented machines beside them; all rows.
+/// balanced, fast, advised) with parts, prices, watts, time, break-even, what binds and what to add
+/// next; a plot of cost against time with intervals; rented machines beside them; all rows.
 [[nodiscard]] std::string advice_page(const BuyReport& report, const BuyRequest& request);
 
 /// SVG of cost against time on logarithmic axes: of machines to buy their price, of rented ones the

@@ -127,8 +127,8 @@ std::string build_html(const ShownBuild& build, const BuyReport& report,
   line("watts", watts_text(row));
   line("pays", pays_text(row, report, request));
   if (row.disk_lent) {
-    line("state", "in part on its drives: --disk " +
-                      std::to_string(row.disk_lent->count() >> 30) + "GiB");
+    line("state",
+         "in part on its drives: --disk " + std::to_string(row.disk_lent->count() >> 30) + "GiB");
   }
   line("what binds", row.limit + " at " + decimal(100 * row.limit_share, 0) + " % of the step" +
                          (row.next_limit.empty() ? "" : ", next " + row.next_limit));

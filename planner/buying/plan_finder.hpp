@@ -77,8 +77,8 @@ class PlanFinder {
     [[nodiscard]] std::optional<TimedPlan> best_for(const Request& request) const;
     [[nodiscard]] bool is_enough(const Request& request, const TimedPlan& best,
                                  SearchDepth depth) const;
-    /// Whether a plan with the disk that was not searched for is so slow beside those that were that
-    /// a search is worth its time.
+    /// Whether a plan with the disk that was not searched for is so slow beside those that were
+    /// that a search is worth its time.
     [[nodiscard]] bool is_far(const Request& request, const TimedPlan& found) const;
     /// What plans without the disk are known to lack on the request's machine; none where that is
     /// not known.
