@@ -143,6 +143,18 @@ class BuildPlanner {
     });
   }
 
+  /// The cheapest build, where it lends drives and a brief search found it so slow beside the next
+  /// of the front that a longer one may find much; else null.
+  static FoundBuild* doubtful_cheapest(std::vector<FoundBuild>& builds) {
+    constexpr double kDoubtful = 1.4;
+    if (builds.empty() || !builds.front().offer.lends_drives) return nullptr;
+    for (const FoundBuild& one : builds) {
+      if (&one == &builds.front() || !one.on_front) continue;
+      return builds.front().step > kDoubtful * one.step ? &builds.front() : nullptr;
+    }
+    return nullptr;
+  }
+
   static std::vector<FoundBuild*> to_deepen(std::vector<FoundBuild>& builds,
                                             std::vector<double> budgets) {
     if (budgets.empty()) budgets.push_back(std::numeric_limits<double>::infinity());
@@ -176,10 +188,11 @@ class BuildPlanner {
       if (one->on_front) add(&*one);
     }
     std::vector<FoundBuild*> chosen;
+    if (FoundBuild* cheapest = doubtful_cheapest(builds)) chosen.push_back(cheapest);
     int left = kDeepSearches;
     for (FoundBuild* one : order) {
       const int counts = one->offer.lends_drives ? kDeepDiskCounts : 1;
-      if (counts > left) continue;
+      if (counts > left || std::ranges::find(chosen, one) != chosen.end()) continue;
       left -= counts;
       chosen.push_back(one);
     }

@@ -19,7 +19,7 @@ namespace {
 
 /// Numbers of known plans that are simulated on a machine: without the disk, and with it, where
 /// each takes several simulations.
-constexpr std::size_t kTriedInMemory = 3, kTriedOnDisk = 2;
+constexpr std::size_t kTriedInMemory = 3, kTriedOnDisk = 3;
 /// Step over the bound below which no search can find much.
 constexpr double kNearBound = 1.01;
 /// Most that a search for the same GPU with the same memory, or with more, is taken to gain over
