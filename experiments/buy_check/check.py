@@ -84,22 +84,37 @@ def drawn_catalogue(sluice, parts, priced, question, most, rng):
             return drawn[0], builds
 
 
-def step_of(sluice, job, build, effort, disk=None):
-    """The build's predicted step by a search of its own, and its processor seconds; None where nothing fits."""
-    words = ["--machine", build["machine"], "--devices", str(build["devices"]), "--effort", effort, "--json"]
-    text = output([sluice, "predict", *job, *words, *(["--disk", disk] if disk else [])])
-    return json.loads(text)["step_s"] if text else None
+class KnownSteps:
+    """Predicted steps by what was asked, kept as lines of a file where one is given: a later call goes on there."""
+
+    def __init__(self, path):
+        self.path = path
+        lines = path.read_text().splitlines() if path and path.exists() else []
+        self.steps = {key: step for key, step in map(json.loads, lines)}
+
+    def step_of(self, sluice, job, build, effort, disk=None):
+        """The build's predicted step by a search of its own; None where nothing fits."""
+        asked = [*job, "--machine", build["machine"], "--devices", str(build["devices"]), "--effort", effort]
+        asked += ["--disk", disk] if disk else []
+        key = " ".join(asked)
+        if key not in self.steps:
+            text = output([sluice, "predict", *asked, "--json"])
+            self.steps[key] = json.loads(text)["step_s"] if text else None
+            if self.path:
+                with self.path.open("a") as file:
+                    file.write(json.dumps([key, self.steps[key]]) + "\n")
+        return self.steps[key]
 
 
-def predict_all(sluice, job, builds, lent, effort, jobs):
+def predict_all(known, sluice, job, builds, lent, effort, jobs):
     """Gives builds their predicted step, `jobs` at a time; drives of one GPU's builds lend `lent(drives)` bytes where memory is short."""
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         first = {build["kit"]: build for build in builds}
-        in_memory = dict(zip(first, pool.map(lambda build: step_of(sluice, job, build, effort), first.values()), strict=True))
+        in_memory = dict(zip(first, pool.map(lambda build: known.step_of(sluice, job, build, effort), first.values()), strict=True))
         for build in builds:
             build["step_s"] = in_memory[build["kit"]]
         short = [b for b in builds if b["step_s"] is None and b["devices"] == 1 and lent(b["drives"]) > 0]
-        steps = pool.map(lambda build: step_of(sluice, job, build, effort, f"{lent(build['drives']) >> 20}MiB"), short)
+        steps = pool.map(lambda build: known.step_of(sluice, job, build, effort, f"{lent(build['drives']) >> 20}MiB"), short)
         for build, step in zip(short, steps, strict=True):
             build["step_s"] = step
 
@@ -150,7 +165,7 @@ def checked(asked, number, parts, listed):
     job, advice, seconds = answered(asked.sluice, question, names, listed["parts"], listed["prices"], asked.seconds)
     parameters = json.loads(output([asked.sluice, "models", "show", question["model"], "--json"]))["parameters"]
     size = next(p["size_bytes"] for p in parts["ssds"] if f"ssd {p['name']}" in names)
-    predict_all(asked.sluice, job, builds, lambda drives: drives * size - 26 * parameters, asked.effort, asked.jobs)
+    predict_all(KnownSteps(asked.steps), asked.sluice, job, builds, lambda drives: drives * size - 26 * parameters, asked.effort, asked.jobs)
     now = os.times()
     return {"seed": asked.seed, "most": asked.builds, "effort": asked.effort, "question": number, **question, "drawn": names,
             "builds": len(builds), "several": sum(build["devices"] > 1 for build in builds), "buy_s": round(seconds, 1),
@@ -168,6 +183,7 @@ def main():
     parser.add_argument("--seconds", help="for each advice; without it the advice depends on no clock")
     parser.add_argument("--effort", default="0.2", help="of the search for each build; the advice's own searches have 0.2")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="builds predicted at the same time")
+    parser.add_argument("--steps", type=pathlib.Path, help="file that keeps each build's predicted step; those that it has already are not predicted again")
     parser.add_argument("--out", help="file of a line a finished question; questions that it has already are not asked again")
     asked = parser.parse_args()
     parts = json.loads(output([asked.sluice, "machines", "parts", "--json"]))

@@ -167,6 +167,17 @@ void say_what_was_searched(std::vector<std::string>& said, const BuildCounts& bu
             " are open, and a better one may be among them (--seconds searches for longer)";
   }
   said.push_back(text + ".");
+  if (builds.left_out.empty()) return;
+  const LeftOutBuild& one = builds.left_out.front();
+  const std::size_t others = builds.left_out.size() - 1;
+  text =
+      "Left out, since by a guess another is twice as fast for at most half again "
+      "its price (not tried, nor whether the job fits there): " +
+      one.machine + (one.lends_drives ? ", with state on its drives," : "") + " for " +
+      dollars(one.usd);
+  if (others == 1) text += "; and a build of another GPU";
+  if (others > 1) text += "; and builds of " + std::to_string(others) + " other GPUs";
+  said.push_back(text + ".");
 }
 
 }  // namespace

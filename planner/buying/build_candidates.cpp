@@ -101,7 +101,8 @@ void BuildCandidates::learn(const BuildPlace& place, const BuildTrial& trial) {
   }
   raise_lower(group.gpu, offer, trial);
   if (!trial.step) {
-    if (!trial.needed) known.failed.push_back(&offer);
+    // Where drives do not help, faster memory does not either.
+    if (!trial.needed || offer.lends_drives) known.failed.push_back(&offer);
     return;
   }
   if (!offer.lends_drives) known.enough = std::min(known.enough, offer.memory);
@@ -116,7 +117,7 @@ void BuildCandidates::raise_lower(const std::string& gpu, const BuildOffer& plan
   for (CandidateGroup& group : groups_) {
     if (group.gpu != gpu) continue;
     for (BuildCandidate& one : group.candidates) {
-      if (one.state != BuildState::open) continue;
+      if (one.state != BuildState::open && one.state != BuildState::poor) continue;
       // Drives help only where memory is short: a build with more memory that lends none is no
       // slower if the job fits on it.
       BuildOffer like = *one.offer;
@@ -151,6 +152,14 @@ bool BuildCandidates::lacks_more(const std::string& gpu, const BuildOffer& offer
     return failed->lends_drives == offer.lends_drives && failed->memory >= offer.memory &&
            failed->drives >= offer.drives;
   });
+}
+
+Bytes BuildCandidates::least_needed() const {
+  std::optional<Bytes> least;
+  for (const auto& [gpu, known] : known_) {
+    if (known.needed > Bytes(0)) least = std::min(least.value_or(known.needed), known.needed);
+  }
+  return least.value_or(Bytes(0));
 }
 
 bool BuildCandidates::is_no_use(const CandidateGroup& group, const BuildCandidate& one) const {

@@ -23,7 +23,8 @@ struct BuildTrial {
   std::optional<Bytes> needed = {};
 };
 
-enum class BuildState { open, planned, ruled_out };
+/// What is to become of a build; `poor` is left out unplanned, by a guess of its step.
+enum class BuildState { open, planned, ruled_out, poor };
 
 struct BuildCandidate {
   const BuildOffer* offer;
@@ -68,6 +69,8 @@ class BuildCandidates {
   void learn(const BuildPlace& place, const BuildTrial& trial);
   /// Whether host memory is known to be short on the build, or known to be enough.
   [[nodiscard]] std::optional<bool> is_short(const std::string& gpu, Bytes memory) const;
+  /// The least host memory that is known to be needed beside any GPU; 0 where none is known.
+  [[nodiscard]] Bytes least_needed() const;
   /// Whether the build is known not to fit, or to lend drives for nothing.
   [[nodiscard]] bool is_no_use(const CandidateGroup& group, const BuildCandidate& one) const;
   /// A guess of the candidate's step, by which builds are put in order: as far above its bound as
@@ -83,7 +86,8 @@ class BuildCandidates {
   struct Known {
     Bytes needed{0};
     Bytes enough{std::numeric_limits<std::int64_t>::max()};
-    /// Builds that lacked something else than host memory, on whichever board.
+    /// Builds that lacked something else than host memory, or lent drives in vain, on whichever
+    /// board.
     std::vector<const BuildOffer*> failed = {};
     std::optional<double> ratio = {};  ///< Least ratio of a step to its group's bound.
   };

@@ -76,7 +76,7 @@ class BuildPlanner {
   }
 
   /// Searches at the usual depth for the fastest build within each budget and then for the fastest
-  /// of the front, and gives them the steps that it finds.
+  /// of the front, thoroughly for the fastest, and gives them the steps that it finds.
   void deepen(std::vector<FoundBuild>& builds, const std::vector<double>& budgets) {
     const std::vector<FoundBuild*> chosen = to_deepen(builds, budgets);
     std::vector<BuildTrial> trials(chosen.size());
@@ -87,6 +87,7 @@ class BuildPlanner {
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       if (trials[i].step) chosen[i]->step = *trials[i].step;
     }
+    search_fastest(chosen, budgets);
     mark_front(builds);
   }
 
@@ -111,6 +112,47 @@ class BuildPlanner {
     if (plan.step < known->second.step) known->second = plan;
     trial.step = to_seconds(known->second.step);
     return trial;
+  }
+
+  /// Searches thoroughly for the fastest of the builds within each budget, since one search may
+  /// miss a few percent, and tries the plans that it finds on the others.
+  void search_fastest(const std::vector<FoundBuild*>& builds, std::vector<double> budgets) {
+    if (budgets.empty()) budgets.push_back(std::numeric_limits<double>::infinity());
+    std::vector<FoundBuild*> fastest;
+    for (const double budget : budgets) {
+      FoundBuild* best = nullptr;
+      for (FoundBuild* one : builds) {
+        if (one->offer.usd > budget) continue;
+        if (best == nullptr || one->step < best->step) best = one;
+      }
+      // Plans with the disk take a search too long.
+      if (best == nullptr || best->offer.lends_drives) continue;
+      if (std::ranges::find(fastest, best) == fastest.end()) fastest.push_back(best);
+    }
+    parallel_for(fastest.size(), request_.threads, [&](std::size_t i) {
+      const BuildOffer& offer = fastest[i]->offer;
+      learnt(offer, finder_.find(run_of(offer), SearchDepth::thorough));
+    });
+    finder_.settle();
+    parallel_for(fastest.empty() ? 0 : builds.size(), request_.threads, [&](std::size_t i) {
+      FoundBuild& one = *builds[i];
+      if (one.offer.lends_drives) return;
+      auto known = finder_.best_known(run_of(one.offer));
+      if (!known) return;
+      one.step = *learnt(one.offer, std::move(*known)).step;
+    });
+  }
+
+  /// The cheapest build, where it lends drives and a brief search found it so slow beside the next
+  /// of the front that a longer one may find much; else null.
+  static FoundBuild* doubtful_cheapest(std::vector<FoundBuild>& builds) {
+    constexpr double kDoubtful = 1.4;
+    if (builds.empty() || !builds.front().offer.lends_drives) return nullptr;
+    for (const FoundBuild& one : builds) {
+      if (&one == &builds.front() || !one.on_front) continue;
+      return builds.front().step > kDoubtful * one.step ? &builds.front() : nullptr;
+    }
+    return nullptr;
   }
 
   static std::vector<FoundBuild*> to_deepen(std::vector<FoundBuild>& builds,
@@ -146,10 +188,11 @@ class BuildPlanner {
       if (one->on_front) add(&*one);
     }
     std::vector<FoundBuild*> chosen;
+    if (FoundBuild* cheapest = doubtful_cheapest(builds)) chosen.push_back(cheapest);
     int left = kDeepSearches;
     for (FoundBuild* one : order) {
       const int counts = one->offer.lends_drives ? kDeepDiskCounts : 1;
-      if (counts > left) continue;
+      if (counts > left || std::ranges::find(chosen, one) != chosen.end()) continue;
       left -= counts;
       chosen.push_back(one);
     }
@@ -197,8 +240,12 @@ ComparedRows build_rows(const RunConfig& config, const BuyRequest& request, Plan
     rows[i] = make_row_of(planner.run_of(offer), request, planner.plan_of(offer), RowKind::build);
     rows[i].is_beaten = !shown[i].on_front;
   });
-  return {.rows = std::move(rows),
-          .builds = {.planned = found.planned, .ruled_out = found.ruled_out, .open = found.open}};
+  BuildCounts counts{.planned = found.planned, .ruled_out = found.ruled_out, .open = found.open};
+  for (const BuildOffer& one : found.left_out) {
+    counts.left_out.push_back(
+        {.machine = one.name(), .usd = one.usd, .lends_drives = one.lends_drives});
+  }
+  return {.rows = std::move(rows), .builds = std::move(counts)};
 }
 
 }  // namespace sluice::planner

@@ -4,6 +4,7 @@
 #include <deque>
 #include <future>
 #include <limits>
+#include <map>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -38,11 +39,13 @@ class Search {
     }
     for (const CandidateGroup& group : all_.groups()) {
       for (const BuildCandidate& one : group.candidates) {
-        found_.ruled_out += one.state == BuildState::ruled_out ? 1 : 0;
+        const bool is_out = one.state == BuildState::ruled_out || one.state == BuildState::poor;
+        found_.ruled_out += is_out ? 1 : 0;
         found_.open += is_open(one) ? 1 : 0;
       }
     }
     mark_front(found_.builds);
+    note_left_out();
     return std::move(found_);
   }
 
@@ -197,11 +200,36 @@ class Search {
       for (std::size_t i = 0; i < group.candidates.size(); ++i) {
         BuildCandidate& one = all_.at({g, i});
         if (one.state != BuildState::open) continue;
-        if (all_.is_no_use(group, one) || is_beaten(one) || is_poor(group, one)) {
+        if (all_.is_no_use(group, one) || is_beaten(one)) {
           one.state = BuildState::ruled_out;
+        } else if (is_poor(group, one)) {
+          one.state = BuildState::poor;
         }
       }
     }
+  }
+
+  /// Notes the cheapest poor builds (FoundBuilds::left_out).
+  void note_left_out() {
+    const Bytes least_needed = all_.least_needed();
+    std::map<std::string, const BuildOffer*> cheapest;
+    for (const CandidateGroup& group : all_.groups()) {
+      for (const BuildCandidate& one : group.candidates) {
+        if (one.state != BuildState::poor || one.offer->usd > most_usd_) continue;
+        // What every GPU known needs more than is not taken to fit.
+        const bool is_short = !one.offer->lends_drives && one.offer->memory < least_needed;
+        if (is_short || all_.is_no_use(group, one)) continue;
+        const BuildOffer*& least = cheapest.try_emplace(one.offer->parts.gpu).first->second;
+        if (least == nullptr || one.offer->usd < least->usd) least = one.offer;
+      }
+    }
+    for (const auto& [gpu, offer] : cheapest) {
+      const bool is_least = std::ranges::none_of(found_.builds, [&](const FoundBuild& one) {
+        return one.offer.parts.gpu == gpu && one.offer.usd <= offer->usd;
+      });
+      if (is_least) found_.left_out.push_back(*offer);
+    }
+    std::ranges::stable_sort(found_.left_out, {}, &BuildOffer::usd);
   }
 
   void report() const {

@@ -49,8 +49,12 @@ struct BuildGoal {
 struct FoundBuilds {
   std::vector<FoundBuild> builds;  ///< All builds planned on which the job fits, cheapest first.
   std::size_t planned = 0;         ///< Builds that were planned.
-  std::size_t ruled_out = 0;       ///< Builds that a bound or a better build rules out.
+  std::size_t ruled_out = 0;       ///< Builds that a bound, a better build or a guess rules out.
   std::size_t open = 0;            ///< Builds that were neither planned nor ruled out in time.
+  /// For each kind of GPU whose cheapest build that may fit was left out as poor: this build, where
+  /// it costs less than all builds found. Builds with less memory than any GPU is known to need are
+  /// taken not to fit. Cheapest first.
+  std::vector<BuildOffer> left_out = {};
 };
 
 /// Largest relative gain in the fastest step within a budget that the search leaves to builds that
@@ -78,7 +82,8 @@ inline constexpr double kPoorPrice = 1.5, kPoorSpeed = 2;
 ///
 /// lower_i is BuildCandidate::lower. Of a GPU with many builds the one with most of everything is
 /// planned first, whatever it costs, since its step bounds the others'.
-/// Poor builds are left unplanned, too, by a guess of their step (BuildCandidates::guess).
+/// Poor builds are left unplanned, too, by a guess of their step (BuildCandidates::guess): the
+/// result names the cheapest of them (FoundBuilds::left_out).
 /// Builds on which host memory is short by what another build of the GPU showed are ruled out
 /// where they lend no drives; those that lend drives are tried only there. Builds beyond the
 /// largest budget are tried only while nothing within it fits, and are no result otherwise. Without

@@ -127,7 +127,12 @@ std::string to_json_text(const BuyReport& report) {
   json["devices"] = report.devices ? to_json(*report.devices) : Json(nullptr);
   json["builds"] = {{"planned", report.builds.planned},
                     {"ruled_out", report.builds.ruled_out},
-                    {"open", report.builds.open}};
+                    {"open", report.builds.open},
+                    {"left_out", Json::array()}};
+  for (const LeftOutBuild& one : report.builds.left_out) {
+    json["builds"]["left_out"].push_back(
+        {{"machine", one.machine}, {"buy_usd", one.usd}, {"lends_drives", one.lends_drives}});
+  }
   json["verdict"] = report.verdict;
   return json.dump(1) + "\n";
 }

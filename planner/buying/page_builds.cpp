@@ -103,6 +103,14 @@ std::vector<ShownBuild> shown_builds(const BuyReport& report, const BuyRequest& 
   add("Cheap", cheapest_to_buy(report.rows, request));
   add("Balanced", best_for_the_money(within, request));
   add("Fast", fast);
+  // The verdict's machine to buy is among them, whatever makes it the best.
+  const BuyRow* best = best_to_buy(report.rows, request, true);
+  if (best == nullptr || !best->buy_usd) return shown;
+  const char* advised = best->machine == report.base ? "advised" : "advised if you buy";
+  add("Between them", best);
+  for (ShownBuild& one : shown) {
+    if (one.row->machine == best->machine) one.heading += std::string(", ") + advised;
+  }
   return shown;
 }
 
@@ -118,9 +126,15 @@ std::string build_html(const ShownBuild& build, const BuyReport& report,
   line("time of a run", time_text(row));
   line("watts", watts_text(row));
   line("pays", pays_text(row, report, request));
+  if (row.disk_lent) {
+    line("state",
+         "in part on its drives: --disk " + std::to_string(row.disk_lent->count() >> 30) + "GiB");
+  }
   line("what binds", row.limit + " at " + decimal(100 * row.limit_share, 0) + " % of the step" +
                          (row.next_limit.empty() ? "" : ", next " + row.next_limit));
   line("add next", next_text(row, report));
+  if (row.within_budget == false) line("mind", "beyond the budget");
+  if (row.within_days == false) line("mind", "takes longer than the days asked for");
   if (row.engine == EngineOnGpu::never_run) line("mind", "Sluice has never run on this GPU");
   return html + "</table></div>\n";
 }

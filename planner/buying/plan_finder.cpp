@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include "planner/costs/fabric_rates.hpp"
 #include "planner/files/hash.hpp"
@@ -20,7 +21,7 @@ namespace {
 
 /// Numbers of known plans that are simulated on a machine: without the disk, and with it, where
 /// each takes several simulations.
-constexpr std::size_t kTriedInMemory = 3, kTriedOnDisk = 2;
+constexpr std::size_t kTriedInMemory = 3, kTriedOnDisk = 3;
 /// Step over the bound below which no search can find much.
 constexpr double kNearBound = 1.01;
 /// Most that a search for the same GPU with the same memory, or with more, is taken to gain over
@@ -34,6 +35,11 @@ constexpr double kLikeBriefly = 1.02;
 constexpr std::size_t kBriefSearches = 16, kBriefSearchesOfSeveral = 4;
 /// Number of brief searches with the disk after which the first plan that fits is taken.
 constexpr std::size_t kBriefDiskSearches = 2;
+/// Ratio of a step to the bound over the least that a search with the disk found for such a GPU,
+/// from which on a plan that was not searched for is far from what a search finds; and number of
+/// brief searches with the disk after which it is taken all the same.
+constexpr double kFar = 1.4;
+constexpr std::size_t kMostBriefDiskSearches = 4;
 /// Ratio of host memories within which one search with the disk stands for others.
 constexpr double kLikeMemory = 1.6;
 
@@ -43,6 +49,9 @@ struct Contender {
   Bytes host{0};  ///< Host memory that it takes, without the disk where it is to be moved there.
   bool moves = false;
   Seconds expected{0};
+  /// Ratio of the host memory that the plan was found for to the machine's, or its inverse: at
+  /// least 1; none for plans found without the disk.
+  std::optional<double> unlike = {};
 };
 
 Plan adapted(Plan plan, bool all_cores, const Predictor& predictor) {
@@ -58,6 +67,19 @@ double ratio_of(const Request& request, Duration step) {
 /// Text by which what several threads found is put in order.
 std::string order_of(const Request& request) {
   return machine_name(request.config) + (request.machine().state_on_disk ? " with drives" : "");
+}
+
+/// Text that tells what searches of one depth keep from what others do.
+const char* suffix_of(SearchDepth depth) {
+  switch (depth) {
+    case SearchDepth::brief:
+      return " brief";
+    case SearchDepth::usual:
+      return "";
+    case SearchDepth::thorough:
+      return " thorough";
+  }
+  return "";
 }
 
 double peak_of(const Request& request) { return request.machine().profile.peak_bf16.value; }
@@ -90,7 +112,13 @@ std::optional<TimedPlan> PlanFinder::Knowledge::best_for(const Request& request)
     }
     if (!machine.state_on_disk || host <= machine.host) continue;
     const std::size_t count = shares.fewest(back, host - machine.host);
-    add(moved, {.plan = back, .host = host, .moves = true},
+    std::optional<double> unlike;
+    if (on_disk) {
+      const double ratio =
+          static_cast<double>(known.host.count()) / static_cast<double>(machine.host.count());
+      unlike = std::max(ratio, 1 / ratio);
+    }
+    add(moved, {.plan = back, .host = host, .moves = true, .unlike = unlike},
         shares.moved(back, count, DiskShares::Placement::last, 2));
   }
   std::ranges::stable_sort(in_memory, {}, &Contender::expected);
@@ -107,6 +135,11 @@ std::optional<TimedPlan> PlanFinder::Knowledge::best_for(const Request& request)
   }
   // A plan without the disk that fits leaves nothing to be moved there.
   if (best && !uses_disk(best->plan)) return best;
+  // Estimates know of no disk: the plan found with it for the most similar memory comes first.
+  const auto likest = std::ranges::min_element(moved, {}, [](const Contender& one) {
+    return one.unlike.value_or(std::numeric_limits<double>::infinity());
+  });
+  if (likest != moved.end()) std::rotate(moved.begin(), likest, likest + 1);
   if (moved.size() > kTriedOnDisk) moved.resize(kTriedOnDisk);
   for (const Contender& one : moved) {
     const auto found = moved_to_disk(predictor, request.search, one.plan, one.host);
@@ -118,20 +151,32 @@ std::optional<TimedPlan> PlanFinder::Knowledge::best_for(const Request& request)
   return best;
 }
 
+bool PlanFinder::Knowledge::is_far(const Request& request, const TimedPlan& found) const {
+  if (!uses_disk(found.plan) || brief_disk_searches_ >= kMostBriefDiskSearches) return false;
+  std::optional<double> least;
+  for (const Searched& one : searched_) {
+    if (!one.on_disk || one.ranks != request.predictor.ranks()) continue;
+    if (one.peak != peak_of(request) || one.hbm != request.machine().hbm) continue;
+    least = std::min(least.value_or(one.ratio), one.ratio);
+  }
+  return least && ratio_of(request, found.step) > kFar * *least;
+}
+
 bool PlanFinder::Knowledge::is_enough(const Request& request, const TimedPlan& best,
                                       SearchDepth depth) const {
   const double ratio = ratio_of(request, best.step);
   if (ratio <= kNearBound) return true;
   const bool on_disk = uses_disk(best.plan);
   const bool is_brief = depth == SearchDepth::brief;
+  if (is_brief && is_far(request, best)) return false;
   const std::int64_t ranks = request.predictor.ranks();
   const auto count = brief_searches_.find(ranks);
   const std::size_t most = ranks == 1 ? kBriefSearches : kBriefSearchesOfSeveral;
   if (is_brief && count != brief_searches_.end() && count->second >= most) return true;
   const Bytes host = request.machine().host;
   return std::ranges::any_of(searched_, [&](const Searched& one) {
-    if (!is_brief && one.depth == SearchDepth::brief) return false;
-    // Briefly one search with the disk is enough, whatever the GPU.
+    if (one.depth < depth) return false;
+    // Briefly one search with the disk is enough, whatever the GPU, for plans near what it found.
     if (is_brief && on_disk && one.on_disk) return true;
     if (one.ranks != ranks || one.on_disk != on_disk) return false;
     if (one.peak != peak_of(request) || one.hbm != request.machine().hbm) return false;
@@ -222,12 +267,15 @@ Trial PlanFinder::Knowledge::tried(const Request& asked, SearchDepth depth) cons
     if (first) {
       first->hbm = at(first->memory, Tier::hbm).peak;
       first->host = at(first->memory, Tier::host).peak;
-      return {.found = std::move(*first)};
+      if (!is_far(asked, *first)) return {.found = std::move(*first)};
+      best = std::move(first);
     }
   }
   Request request = asked;
   if (is_brief) {
     request.search.effort = std::min(kCompareEffort, request.search.effort);
+  } else if (depth == SearchDepth::thorough) {
+    request.search.effort *= kThoroughTimes;
   }
   std::optional<TimedPlan> searched;
   std::optional<Infeasible> lacking, shortage;
@@ -258,7 +306,7 @@ Trial PlanFinder::Knowledge::tried(const Request& asked, SearchDepth depth) cons
 
 PlanFinder::Finding PlanFinder::look(const Request& request, SearchDepth depth,
                                      const Knowledge& knowledge) {
-  const std::string before = knowledge.hash_ + (depth == SearchDepth::brief ? " brief" : "");
+  const std::string before = knowledge.hash_ + suffix_of(depth);
   auto kept = kept_trial(request, before);
   const Trial trial = kept ? std::move(*kept) : knowledge.tried(request, depth);
   if (!kept) keep_trial(request, before, trial);

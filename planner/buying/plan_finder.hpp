@@ -19,14 +19,18 @@
 
 namespace sluice::planner {
 
-/// How long a plan is searched for.
+/// How long a plan is searched for, shortest first.
 enum class SearchDepth {
   /// Briefly: with the disk only for the first few machines on which no known plan fits, of others
   /// the first plan that does; and no more once many machines of as many GPUs were searched. Enough
   /// to tell builds apart.
   brief,
-  usual  ///< With the request's settings.
+  usual,    ///< With the request's settings.
+  thorough  ///< With kThoroughTimes the request's effort.
 };
+
+/// Effort of a thorough search over the request's.
+inline constexpr std::int64_t kThoroughTimes = 3;
 
 /// Finds plans of one job on machines of one GPU and of several. find() may be called from several
 /// threads at a time; settle() only while none of them runs. What find() returns depends on what
@@ -73,6 +77,9 @@ class PlanFinder {
     [[nodiscard]] std::optional<TimedPlan> best_for(const Request& request) const;
     [[nodiscard]] bool is_enough(const Request& request, const TimedPlan& best,
                                  SearchDepth depth) const;
+    /// Whether a plan with the disk that was not searched for is so slow beside those that were
+    /// that a search is worth its time.
+    [[nodiscard]] bool is_far(const Request& request, const TimedPlan& found) const;
     /// What plans without the disk are known to lack on the request's machine; none where that is
     /// not known.
     [[nodiscard]] std::optional<Infeasible> shortage_of(const Request& request) const;

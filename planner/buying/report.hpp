@@ -208,11 +208,21 @@ struct Upgrade {
   std::optional<bool> within_budget = {};
 };
 
+/// A build that was left out unplanned, with its price.
+struct LeftOutBuild {
+  std::string machine;
+  double usd = 0;
+  bool lends_drives = false;  ///< Whether plans would keep state on its drives.
+};
+
 /// Numbers of builds that the search over builds dealt with; all 0 where there was none.
 struct BuildCounts {
   std::size_t planned = 0;
-  std::size_t ruled_out = 0;  ///< Ruled out by a bound or by a better build.
+  std::size_t ruled_out = 0;  ///< Ruled out by a bound, by a better build or by a guess.
   std::size_t open = 0;       ///< Neither planned nor ruled out in the time given.
+  /// The cheapest builds of kinds of GPUs that may fit and were left out as poor
+  /// (FoundBuilds::left_out), cheapest first.
+  std::vector<LeftOutBuild> left_out = {};
 };
 
 /// Rows of a comparison, and the numbers of builds that were searched for them.

@@ -84,6 +84,26 @@ def test_machines_that_people_ask_for_are_rows_that_say_what_runs_there(run_slui
     assert "Not advised, the engine does not run there" in verdict and document["base"] not in ("mi300x", "strix-halo", "m3-ultra", "v100")
 
 
+@pytest.mark.parametrize("name", ["gb10", "mi355x", "h800", "h20", "b300", "rtx-5070-ti", "2x-rtx-3090"])
+def test_more_machines_that_people_ask_for_are_known(run_sluice, name):
+    shown = {"gb10": "dgx-spark"}.get(name, name)
+    assert run_sluice("machines", "show", name).out.startswith(shown + ":")
+
+
+def test_more_memory_makes_the_cure_on_the_drive_faster(run_sluice, tmp_path):
+    config = tmp_path / "large.json"  # 2.8 G parameters: 32 GiB of state.
+    config.write_text(json.dumps({**TINY, "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 12,
+                                  "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 32000}))
+    run = ["--model", config, "--seq-len", "64", "--batch-size", "2", "--residency", "host"]
+    steps = []
+    for kit in ("1x16 GiB DDR5-5600", "2x16 GiB DDR5-5600"):
+        document = run_sluice("predict", *run, "--machine", f"rtx-4090 + {kit}", "--json", exit_code=3).json()
+        cures = {one["setting"].split()[0]: one for one in document["remedies"]}
+        assert all(setting in cures for setting in ("--disk", "--ram"))
+        steps.append(cures["--disk"]["step_s"])
+    assert steps[1] < steps[0]
+
+
 def test_the_plans_own_limit_is_named_beside_the_bound(run_sluice, job):
     """USERS 12: copies held to little are what limits the step, whatever bounds the best plan on a fast link."""
     run = [*job[:8], "--machine", "rtx-pro-6000-ws", "--policy", "zero-infinity", "--link", "20 MB/s"]

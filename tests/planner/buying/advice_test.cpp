@@ -39,6 +39,20 @@ TEST(Verdict, AddsNothingThatIsDearerThanTheBudget) {
   EXPECT_NE(said(report, request).find("within 5,000 USD"), std::string::npos);
 }
 
+TEST(Verdict, NamesTheCheapestBuildThatWasLeftOut) {
+  BuyReport report;
+  BuyRequest request;
+  report.builds = {.planned = 5, .ruled_out = 2};
+  EXPECT_EQ(said(report, request).find("left out"), std::string::npos);
+  report.builds.left_out = {{.machine = "cheap + 1x48 GiB", .usd = 3238, .lends_drives = true},
+                            {.machine = "other", .usd = 4000}};
+  const std::string text = said(report, request);
+  EXPECT_NE(text.find("cheap + 1x48 GiB, with state on its drives, for 3,238 USD"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("and a build of another GPU"), std::string::npos) << text;
+}
+
 TEST(Verdict, SaysWhatAnOrderCostsWithTheMachine) {
   BuyReport report = report_of_order("+2 DIMMs", 1.5, 200);
   report.upgrades.front().total = 3350;

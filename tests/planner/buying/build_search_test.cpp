@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <mutex>
 #include <optional>
 #include <random>
 
@@ -240,6 +241,61 @@ TEST(BuildSearch, DoesNotDependOnTheThreadsAndEndsAtItsDeadline) {
   const FoundBuilds late = search_builds(groups, job.trials(), {.until = Deadline::in(Seconds(0))});
   EXPECT_EQ(late.planned, 0u);
   EXPECT_GT(late.open, 0u);
+}
+
+// A card's cheapest build that fits is found, or named as left out, or another build costs no more
+// and is as fast.
+TEST(BuildSearch, TheCheapestThatFitsOfAGpuIsFoundOrNamedOrBeaten) {
+  std::vector<BuildGroup> groups = build_groups(some_prices());
+  bool names_any = false;
+  for (const std::int64_t gib : {1, 200, 400, 700, 2000}) {
+    const FakeJob job{.needed = Bytes(gib << 30)};
+    for (const double budget : {3600.0, 8000.0}) {
+      const FoundBuilds found = search_builds(groups, job.trials(), {.budgets_usd = {budget}});
+      names_any = names_any || !found.left_out.empty();
+      for (const BuildGroup& group : groups) {
+        for (const BuildOffer& offer : group.offers) {
+          const auto step = job.plan(offer).step;
+          if (!step || offer.usd > budget) continue;
+          const auto of_gpu = [&](const BuildOffer& other) {
+            return other.parts.gpu == offer.parts.gpu && other.usd <= offer.usd;
+          };
+          const bool is_known = std::ranges::any_of(found.builds, [&](const FoundBuild& one) {
+            const bool beats = one.offer.usd <= offer.usd && one.step <= *step * 1.02;
+            return beats || of_gpu(one.offer);
+          });
+          EXPECT_TRUE(is_known || std::ranges::any_of(found.left_out, of_gpu))
+              << offer.name() << ", " << gib << " GiB, " << budget << " USD";
+        }
+      }
+    }
+  }
+  EXPECT_TRUE(names_any);
+}
+
+// Drives that were lent in vain with so much memory are not tried with less of both, however fast
+// the memory is.
+TEST(BuildSearch, DrivesLentInVainAreNotTriedWithLess) {
+  const std::vector<BuildGroup> groups = build_groups(some_prices());
+  std::vector<const BuildOffer*> failed;
+  std::mutex guard;
+  BuildTrials trials = FakeJob{}.trials();
+  trials.begin = [&](const BuildOffer& offer) {
+    const std::lock_guard lock(guard);
+    for (const BuildOffer* other : failed) {
+      const bool is_less = offer.parts.gpu == other->parts.gpu && offer.memory <= other->memory &&
+                           offer.drives <= other->drives;
+      EXPECT_FALSE(offer.lends_drives && is_less) << offer.name();
+    }
+    return [&] { return BuildTrial{.step = std::nullopt, .needed = Bytes(8000ll << 30)}; };
+  };
+  trials.settle = [&](const BuildOffer& offer) {
+    const std::lock_guard lock(guard);
+    if (offer.lends_drives) failed.push_back(&offer);
+  };
+  const FoundBuilds found = search_builds(groups, trials, {.budgets_usd = {20000}});
+  EXPECT_TRUE(found.builds.empty());
+  EXPECT_FALSE(failed.empty());
 }
 
 TEST(BuildsToShow, HoldTheCheapestAndTheFastestOfEachGpu) {

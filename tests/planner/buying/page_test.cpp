@@ -36,9 +36,27 @@ TEST(Page, ShowsACheapABalancedAndAFastBuild) {
   EXPECT_EQ(shown[0].row->machine, "cheap");
   EXPECT_EQ(shown[1].row->machine, "middle");
   EXPECT_EQ(shown[2].row->machine, "fast");
+  EXPECT_EQ(shown[2].heading, "Fast, advised if you buy");  // The base is another.
   BuyRequest request;
   request.budget_usd = 1500;
   EXPECT_EQ(shown_builds(report, request).size(), 1u);  // One build is all three.
+}
+
+// 2,300 USD at 2.1 days: within 10 % of the fastest, and more for the money; beside it, a build of
+// 1,200 USD gives the most.
+TEST(Page, ShowsTheBuildThatIsAdvisedAndWhereItKeepsState) {
+  BuyReport report;
+  report.rows = {build("fast", 7000, 2), build("near", 2300, 2.1), build("middle", 1200, 3),
+                 build("cheap", 1000, 8)};
+  report.rows[1].disk_lent = Bytes(300ll << 30);
+  report.rows[3].within_days = false;
+  report.base = "near";
+  const std::vector<ShownBuild> shown = shown_builds(report, {});
+  ASSERT_EQ(shown.size(), 4u);
+  EXPECT_EQ(shown[3].heading, "Between them, advised");
+  const std::string page = advice_page(report, {});
+  EXPECT_THAT(page, testing::HasSubstr("on its drives: --disk 300GiB"));
+  EXPECT_THAT(page, testing::HasSubstr("takes longer than the days asked for"));
 }
 
 TEST(Page, EscapesWhatHtmlWouldRead) {

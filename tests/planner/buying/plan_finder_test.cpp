@@ -47,6 +47,21 @@ TEST_F(PlansFound, AreKeptInTheStore) {
   EXPECT_EQ(kept.step, searched.step);
 }
 
+// What a usual search found does not stand for a thorough one.
+TEST_F(PlansFound, AreSearchedForThoroughlyAfterAUsualSearch) {
+  const std::string only = machine("only");
+  Request thrice = run(only);
+  thrice.search.effort *= kThoroughTimes;
+  PlanFinder finder;
+  const auto usual = std::get<TimedPlan>(finder.find(run(only)));
+  finder.settle();
+  ASSERT_GT(to_seconds(usual.step), run(only).predictor.bound().time * 1.01);
+  EXPECT_FALSE(kept_plan(thrice));
+  const auto best = std::get<TimedPlan>(finder.find(run(only), SearchDepth::thorough));
+  EXPECT_TRUE(kept_plan(thrice));
+  EXPECT_LE(best.step, usual.step);
+}
+
 // A search that its deadline may have cut short would make the next run depend on the clock.
 TEST_F(PlansFound, AreNotKeptFromASearchWithADeadline) {
   Request hurried = run(machine("only"));
