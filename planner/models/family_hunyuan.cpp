@@ -20,7 +20,8 @@ std::optional<JsonObject> stretched(const JsonObject& config) {
   for (const char* key : {"rope_parameters", "rope_scaling"}) {
     const auto given = config.find_object(key);
     if (!given) continue;
-    const auto type = given->has("rope_type") ? given->find_text("rope_type") : given->find_text("type");
+    const auto type =
+        given->has("rope_type") ? given->find_text("rope_type") : given->find_text("type");
     if (type == "dynamic" && given->find_number(kStretch).value_or(0) != 0) return given;
   }
   return std::nullopt;
@@ -38,8 +39,8 @@ void read_hunyuan(const JsonObject& config, ModelShape& shape) {
   if (!(alpha > 0)) given->fail(kStretch, "must be positive");
   if (shape.head_dim < 4) config.fail("head_dim", "must be at least 4 where RoPE has an alpha");
   const auto size = static_cast<double>(shape.head_dim);
-  const double theta = given->find_number("rope_theta")
-                           .value_or(config.find_number("rope_theta").value_or(10000));
+  const double theta =
+      given->find_number("rope_theta").value_or(config.find_number("rope_theta").value_or(10000));
   shape.rotary = {RotaryTable{.theta = theta * std::pow(alpha, size / (size - 2))}};
 }
 
