@@ -135,8 +135,7 @@ std::string effect_text(const planner::Upgrade& upgrade) {
 
 std::string upgrades_table(const BuyReport& report) {
   if (report.upgrades.empty() && report.elasticity.empty()) return "";
-  std::string text = "\n" + in_columns("upgrades of " + report.base) + "\n";
-  std::string idle;
+  std::string text, idle;
   for (const planner::Upgrade& upgrade : report.upgrades) {
     if (upgrade.fits && upgrade.speedup && *upgrade.speedup < 1.005) {
       idle += (idle.empty() ? "" : "; ") + upgrade.what.substr(0, upgrade.what.find(':'));
@@ -146,6 +145,7 @@ std::string upgrades_table(const BuyReport& report) {
             upgrade.setting + "\n";
   }
   if (!idle.empty()) text += in_columns("  no effect: " + idle) + "\n";
+  if (!text.empty()) text = "\n" + in_columns("upgrades of " + report.base) + "\n" + text;
   if (report.elasticity.empty()) return text;
   std::string line = "step time of " + report.base + ", in % for 1 % more of";
   for (const auto& [resource, value] : report.elasticity) {

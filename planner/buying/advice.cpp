@@ -168,16 +168,34 @@ void say_what_was_searched(std::vector<std::string>& said, const BuildCounts& bu
   }
   said.push_back(text + ".");
   if (builds.left_out.empty()) return;
-  const LeftOutBuild& one = builds.left_out.front();
-  const std::size_t others = builds.left_out.size() - 1;
+  constexpr std::size_t kMostNamed = 4;
   text =
       "Left out, since by a guess another is twice as fast for at most half again "
-      "its price (not tried, nor whether the job fits there): " +
-      one.machine + (one.lends_drives ? ", with state on its drives," : "") + " for " +
-      dollars(one.usd);
-  if (others == 1) text += "; and a build of another GPU";
-  if (others > 1) text += "; and builds of " + std::to_string(others) + " other GPUs";
+      "its price (not tried, nor whether the job fits there): ";
+  const std::size_t named = std::min(builds.left_out.size(), kMostNamed);
+  for (std::size_t i = 0; i < named; ++i) {
+    const LeftOutBuild& one = builds.left_out[i];
+    text += (i == 0 ? "" : "; ") + one.machine +
+            (one.lends_drives ? ", with state on its drives," : "") + " for " + dollars(one.usd);
+  }
+  const std::size_t others = builds.left_out.size() - named;
+  if (others > 0) {
+    text += "; and a build each of " + std::to_string(others) + " more GPUs (--json names all)";
+  }
   said.push_back(text + ".");
+}
+
+/// Says for how many machines and clouds no plan was searched.
+void say_what_was_not_planned(std::vector<std::string>& said, const BuyReport& report) {
+  std::string names;
+  std::size_t count = 0;
+  for (const BuyRow& row : report.rows) {
+    if (row.limit != kNotPlanned) continue;
+    if (++count <= 3) names += (names.empty() ? "" : ", ") + row.machine;
+  }
+  if (count == 0) return;
+  if (count > 3) names += " and " + std::to_string(count - 3) + " more";
+  said.push_back("Not planned, time was over before (--seconds gives more): " + names + ".");
 }
 
 }  // namespace
@@ -195,6 +213,7 @@ std::vector<std::string> verdict(const BuyReport& report, const BuyRequest& requ
   }
   say_how_sure(said, report);
   say_what_was_searched(said, report.builds);
+  say_what_was_not_planned(said, report);
   if (request.prices.machines.empty() && request.prices.parts.empty()) {
     said.emplace_back("No prices were given (--prices FILE): nothing here weighs money.");
   }

@@ -146,6 +146,12 @@ void say_break_even(std::vector<std::string>& said, const BuyRow& bought, const 
   }
 }
 
+/// ", which pays after 12 months", or nothing where that cannot be said.
+std::string pays_text(const BuyRow& bought, const BuyRow& rent, const BuyRequest& request) {
+  const BreakEven pays = break_even(bought, rent, request);
+  return pays.months ? ", which pays after " + months_text(pays, request) : "";
+}
+
 /// Adds sentences that advise to rent, and under which conditions buying would pay.
 void say_rent(std::vector<std::string>& said, const BuyReport& report, const BuyRequest& request,
               const BuyRow& rent) {
@@ -169,8 +175,8 @@ void say_rent(std::vector<std::string>& said, const BuyReport& report, const Buy
   if (best != nullptr && best->buy_usd) {
     if (best != soonest) {
       said.push_back("The fastest to buy" + limits_text(request) +
-                     ", or within 10 % of it and better for its price, is " + buy_text(*best) +
-                     ".");
+                     ", or at most 10 % slower and better for its price, is " + buy_text(*best) +
+                     pays_text(*best, rent, request) + ".");
     }
     return;
   }

@@ -223,11 +223,12 @@ class Search {
         if (least == nullptr || one.offer->usd < least->usd) least = one.offer;
       }
     }
-    for (const auto& [gpu, offer] : cheapest) {
-      const bool is_least = std::ranges::none_of(found_.builds, [&](const FoundBuild& one) {
-        return one.offer.parts.gpu == gpu && one.offer.usd <= offer->usd;
+    for (const auto& entry : cheapest) {
+      const BuildOffer& offer = *entry.second;
+      const bool is_least = std::ranges::none_of(found_.builds, [&offer](const FoundBuild& one) {
+        return one.offer.parts.gpu == offer.parts.gpu && one.offer.usd <= offer.usd;
       });
-      if (is_least) found_.left_out.push_back(*offer);
+      if (is_least) found_.left_out.push_back(offer);
     }
     std::ranges::stable_sort(found_.left_out, {}, &BuildOffer::usd);
   }

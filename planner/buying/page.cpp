@@ -49,7 +49,8 @@ std::string clouds_html(const BuyReport& report, const BuyRequest& request) {
     } else if (row.phases) {
       host = "ask for " + std::to_string(host_gib(row)) + " GiB";
     }
-    std::string time = row.fits ? time_text(row) : "does not fit: " + row.limit;
+    std::string time = row.fits ? time_text(row) : row.limit;
+    if (!row.fits && row.limit != kNotPlanned) time = "does not fit: " + time;
     rows += "<tr>" + cell(row.machine) + cell(host) +
             cell(decimal(*row.rent_usd_per_hour, 2), true) + cell(time) +
             cell(or_dash(row.rent_usd), true) + "<td>" + source_html(row, request) + "</td></tr>";

@@ -33,7 +33,7 @@ BuyRow instances_row(const RunConfig& config, const BuyRequest& request, PlanFin
     row.limit = "nothing is known of what joins them";
     row.remedy = "--nic, or nic of the instance in the price file";
   } else if (request.end.is_late()) {
-    row.limit = "not planned: time was over";
+    row.limit = kNotPlanned;
     row.remedy = "--seconds gives more";
   } else {
     row = make_rented_row(config, request, finder, all, host).row;
@@ -58,9 +58,10 @@ BuyRow instance_row(const RunConfig& config, const BuyRequest& request, PlanFind
   std::string note;
   if (instance.gpus > 1) note = why_one(config, instance).value_or("");
   if (request.end.is_late()) {
-    row.limit = "not planned: time was over";
+    row.limit = kNotPlanned;
     row.remedy = "--seconds gives more";
     row.rented = host;
+    row.devices = instance.gpus;
   } else {
     row = make_rented_row(config, request, finder, instance.gpu, host).row;
     if (!row.fits) row.remedy = "an instance with more";

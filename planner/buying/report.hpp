@@ -123,6 +123,9 @@ struct BreakEven {
   std::optional<double> months = {}, months_low = {}, months_high = {};
 };
 
+/// BuyRow::limit of a row that no plan was searched for.
+inline constexpr const char* kNotPlanned = "not planned: time was over";
+
 struct BuyRow {
   std::string machine = {};
   RowKind kind = RowKind::machine;

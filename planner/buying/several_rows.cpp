@@ -28,8 +28,7 @@ BuyRow row_of_several(const RunConfig& config, const BuyRequest& request, PlanFi
   BuyRow row{.machine = machine};
   row.gpus = row.devices = gpus;
   row.owned = request.owned && machine == config.machine;
-  row.limit = refused ? "steps that " + std::to_string(gpus) + " GPUs cannot share"
-                      : "not planned: time was over";
+  row.limit = refused ? "steps that " + std::to_string(gpus) + " GPUs cannot share" : kNotPlanned;
   row.remedy = refused ? *refused : "--seconds gives more";
   add_money(row, request);
   return row;

@@ -56,7 +56,7 @@ void add_fp8(Work& work, const Job& job, Pass pass) {
   if (products.backward && !shape.mlp_bias) {
     // The gradients of gate and up, and the input of the down product, are quantized by the kernel
     // that computes them: bf16 copies (2 bytes an element) are neither written nor read.
-    a_token -= (has_gate(shape.activation) ? 3 : 2) * 4 * shape.intermediate;
+    a_token -= (has_gate(shape.activation) ? 12 : 8) * shape.intermediate;
     work.kernels -= 2;
   }
   // A block's weights are quantized once for its passes over all micro-batches.

@@ -18,7 +18,7 @@ constexpr const char* kStretch = "alpha";
 /// alpha^(d / (d - 2)) times as large, for heads of d elements. None for other scalings.
 std::optional<JsonObject> stretched(const JsonObject& config) {
   for (const char* key : {"rope_parameters", "rope_scaling"}) {
-    const auto given = config.find_object(key);
+    auto given = config.find_object(key);
     if (!given) continue;
     const auto type =
         given->has("rope_type") ? given->find_text("rope_type") : given->find_text("type");

@@ -39,18 +39,34 @@ TEST(Verdict, AddsNothingThatIsDearerThanTheBudget) {
   EXPECT_NE(said(report, request).find("within 5,000 USD"), std::string::npos);
 }
 
-TEST(Verdict, NamesTheCheapestBuildThatWasLeftOut) {
+TEST(Verdict, NamesTheCheapestBuildsThatWereLeftOut) {
   BuyReport report;
   BuyRequest request;
   report.builds = {.planned = 5, .ruled_out = 2};
   EXPECT_EQ(said(report, request).find("left out"), std::string::npos);
   report.builds.left_out = {{.machine = "cheap + 1x48 GiB", .usd = 3238, .lends_drives = true},
-                            {.machine = "other", .usd = 4000}};
+                            {.machine = "other", .usd = 4000},
+                            {.machine = "third", .usd = 4100},
+                            {.machine = "fourth", .usd = 4200},
+                            {.machine = "fifth", .usd = 4300}};
   const std::string text = said(report, request);
   EXPECT_NE(text.find("cheap + 1x48 GiB, with state on its drives, for 3,238 USD"),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("and a build of another GPU"), std::string::npos) << text;
+  EXPECT_NE(text.find("other for 4,000 USD"), std::string::npos) << text;
+  EXPECT_EQ(text.find("fifth"), std::string::npos) << text;
+  EXPECT_NE(text.find("a build each of 1 more GPUs"), std::string::npos) << text;
+}
+
+TEST(Verdict, NamesWhatNoPlanWasSearchedFor) {
+  BuyReport report;
+  BuyRequest request;
+  EXPECT_EQ(said(report, request).find("Not planned"), std::string::npos);
+  for (const char* name : {"one", "two", "three", "four", "five"}) {
+    report.rows.push_back({.machine = name});
+    report.rows.back().limit = kNotPlanned;
+  }
+  EXPECT_NE(said(report, request).find("one, two, three and 2 more"), std::string::npos);
 }
 
 TEST(Verdict, SaysWhatAnOrderCostsWithTheMachine) {
