@@ -48,6 +48,7 @@ class Tags(html.parser.HTMLParser):
         assert self.open.pop() == tag
 
 
+@pytest.mark.slow
 def test_a_rented_gpu_brings_its_share_and_an_instance_its_own_host(run_sluice, validate, job, tmp_path):
     page = tmp_path / "advice.html"
     document = run_sluice("buy", *job, "--html", page, "--json").json()
