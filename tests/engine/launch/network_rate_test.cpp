@@ -39,7 +39,7 @@ std::vector<NetworkRate> found_by(const std::vector<std::string>& hosts) {
   for (const auto& each : ranks) {
     measuring.push_back(std::async(std::launch::async, [&each] {
       return network_rate(*each,
-                          {.measured_for = milliseconds(50), .warmed_for = milliseconds(10)});
+                          {.measured_for = milliseconds(500), .warmed_for = milliseconds(50)});
     }));
   }
   std::vector<NetworkRate> found;
