@@ -10,7 +10,7 @@ namespace sluice::engine {
 
 /// Bytes/s that each host sends, and receives, while all do.
 struct NetworkRate {
-  /// What the number rests on.
+  /// Where the rate is known from.
   enum class From {
     cards,        ///< The hosts' InfiniBand cards, as the system states them.
     measurement,  ///< Bytes that ranks sent to each other for a moment.

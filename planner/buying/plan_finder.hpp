@@ -19,7 +19,7 @@
 
 namespace sluice::planner {
 
-/// How long a plan is searched for, shortest first.
+/// The effort of a search for a plan, least first.
 enum class SearchDepth {
   /// Briefly: with the disk only for the first few machines on which no known plan fits, of others
   /// the first plan that does; and no more once many machines of as many GPUs were searched. Enough

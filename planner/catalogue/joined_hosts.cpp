@@ -23,7 +23,7 @@ void times_hosts(Fact& fact, std::int64_t hosts) {
   fact.deviation *= static_cast<double>(hosts);
 }
 
-/// What a rank receives in a collective among `hosts` x `local` ranks.
+/// A collective among `local` ranks on each of `hosts` hosts.
 struct Reach {
   std::int64_t hosts, local;
   [[nodiscard]] double peers() const { return static_cast<double>(hosts * local - 1); }
