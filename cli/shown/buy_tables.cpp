@@ -9,6 +9,7 @@
 
 #include "cli/shown/needs_table.hpp"
 #include "planner/buying/advice_text.hpp"
+#include "planner/buying/build_search.hpp"
 #include "sim/units_text.hpp"
 
 namespace sluice::cli {
@@ -40,9 +41,32 @@ std::string evidence_text(const BuyRow& row, const std::vector<std::string>& cas
                      100 * row.evidence.fitted, 100 * row.evidence.datasheet, number);
 }
 
+/// The cheapest other row to buy that costs no more and is not slower; null where there is none.
+const BuyRow* better_for_no_more(const BuyRow& row, const BuyReport& report) {
+  const BuyRow* best = nullptr;
+  for (const BuyRow& one : report.rows) {
+    const bool is_other = &one != &row && one.fits && one.buy_usd && row.buy_usd;
+    if (!is_other || *one.buy_usd > *row.buy_usd || one.step > row.step * (1 + planner::kSameStep))
+      continue;
+    if (best == nullptr || *one.buy_usd < *best->buy_usd) best = &one;
+  }
+  return best;
+}
+
+/// What the interval of a rented row's time makes of its rent, and the date of the price.
+std::string rented_text(const BuyRow& row) {
+  if (!row.rent_usd || !row.days) return "";
+  const double a_day = *row.rent_usd / *row.days;
+  std::string text = fmt::format("; a run rents for {:.0f} to {:.0f} USD", a_day * *row.days_low,
+                                 a_day * *row.days_high);
+  if (!row.rent_date.empty()) text += ", price of " + row.rent_date;
+  return text;
+}
+
 /// A line below the row: the resource that sets its step, what the figures rest on, and notes on
 /// the machine.
-std::string limit_text(const BuyRow& row, const std::vector<std::string>& cases) {
+std::string limit_text(const BuyRow& row, const BuyReport& report,
+                       const std::vector<std::string>& cases) {
   std::string text = row.limit;
   if (row.fits) {
     text += row.devices > 1 ? ", busy" : " at";
@@ -61,7 +85,11 @@ std::string limit_text(const BuyRow& row, const std::vector<std::string>& cases)
                         row.rented->cores);
   }
   if (row.owned) text += "; yours";
-  if (row.is_beaten) text += "; another is as fast for no more";
+  if (row.is_beaten) {
+    const BuyRow* better = better_for_no_more(row, report);
+    text += "; as fast for no more: " + (better != nullptr ? better->machine : "another build");
+  }
+  text += rented_text(row);
   if (row.within_days == false) text += "; too slow";
   if (row.within_budget == false) text += "; too dear";
   return text;
@@ -97,7 +125,7 @@ std::string rows_table(const BuyReport& report) {
       "\n";
   for (const BuyRow& row : report.rows) {
     text += row.machine + "\n" + numbers_text(row) + "\n";
-    text += in_columns("    " + limit_text(row, cases) + beside_text(row), 2) + "\n";
+    text += in_columns("    " + limit_text(row, report, cases) + beside_text(row), 2) + "\n";
   }
   text += in_columns("base: " + report.base + "; what both steps rest on cancels in their ratio") +
           "\n";

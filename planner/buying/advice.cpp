@@ -137,6 +137,24 @@ void say_how_sure(std::vector<std::string>& said, const BuyReport& report) {
   }
 }
 
+/// Says how old the base machine's price is, where it is more than half a year.
+void say_how_old(std::vector<std::string>& said, const BuyReport& report,
+                 const BuyRequest& request) {
+  const BuyRow* row = find_row(report.rows, report.base);
+  if (row == nullptr || row->price_date.empty() || !request.use.today) return;
+  const auto then = *request.use.today - std::chrono::months(6);
+  const auto number = [](unsigned value) {
+    return (value < 10 ? "0" : "") + std::to_string(value);
+  };
+  const std::string oldest = std::to_string(static_cast<int>(then.year())) + "-" +
+                             number(static_cast<unsigned>(then.month())) + "-" +
+                             number(static_cast<unsigned>(then.day()));
+  if (row->price_date >= oldest) return;
+  said.push_back("The price of " + row->machine + " is of " + row->price_date +
+                 (row->kind == RowKind::build ? ", as its oldest part's" : "") +
+                 ": ask for today's before you order.");
+}
+
 /// Says that the engine has never run on the advised machine's GPU, and which machines it cannot
 /// run on and are therefore not advised.
 void say_how_tried(std::vector<std::string>& said, const BuyReport& report) {
@@ -212,6 +230,7 @@ std::vector<std::string> verdict(const BuyReport& report, const BuyRequest& requ
         "Time was over before it was tried what binds and what to add (--seconds gives more).");
   }
   say_how_sure(said, report);
+  say_how_old(said, report, request);
   say_what_was_searched(said, report.builds);
   say_what_was_not_planned(said, report);
   if (request.prices.machines.empty() && request.prices.parts.empty()) {

@@ -114,23 +114,31 @@ void say_sooner(std::vector<std::string>& said, const BuyReport& report, const B
   if (buy != nullptr && buy->buy_usd) said.push_back("Sooner, bought: " + buy_text(*buy) + ".");
 }
 
-/// Adds sentences on when `bought` pays against `rent`, what a run on it costs, and what would
-/// change the advice.
+/// Adds sentences on when `bought` pays against `rent`, and against `faster` where there is one, a
+/// dearer rent; what a run on it costs; and what would change the advice.
 void say_break_even(std::vector<std::string>& said, const BuyRow& bought, const BuyRow& rent,
-                    const BuyRequest& request) {
+                    const BuyRequest& request, const BuyRow* faster = nullptr) {
   const BreakEven pays = break_even(bought, rent, request);
   if (!pays.months) return;
-  std::string text = "Buying pays after " + months_text(pays, request);
+  std::string text =
+      "Buying pays, against renting " + rent.machine + ", after " + months_text(pays, request);
   const bool stated = request.use.runs_per_month || request.use.share;
   if (!stated) text += " of work without a pause";
   if (stated) text += " at " + decimal(pays.runs_per_month, 1) + " such runs a month";
   if (pays.is_capped) text += ", the most that it can do";
+  if (faster != nullptr) {
+    const BreakEven beside = break_even(bought, *faster, request);
+    text +=
+        beside.months ? " (" + decimal(*beside.months, 1) + " months against " : " (never against ";
+    text += faster->machine + ")";
+  }
   text += ": " + buy_text(bought);
   const RunCost& run = pays.run;
   if (run.energy_usd.usual > 0) {
     text += "; a run takes " + dollars(run.energy_usd.low) + " to " + dollars(run.energy_usd.high) +
             " of electricity (" + decimal(run.watts->low, 0) + " to " +
-            decimal(run.watts->high, 0) + " W of GPU and CPU, by a rule)";
+            decimal(run.watts->high, 0) + " W of GPU and CPU, by a rule; the months count " +
+            decimal(run.watts->usual, 0) + " W)";
   } else {
     text += request.use.usd_per_kwh ? "; its watts are not known, so electricity is left out"
                                     : "; electricity left out (--usd-per-kwh)";
@@ -161,7 +169,8 @@ void say_rent(std::vector<std::string>& said, const BuyReport& report, const Buy
                       : "Rent, do not buy, for " + decimal(*runs, 1) + " such runs a month (" +
                             dollars(*runs * *rent.rent_usd) + " a month): ") +
                  rent_text(rent) + ".");
-  if (const BuyRow* faster = faster_to_rent(report.rows, request, rent)) {
+  const BuyRow* faster = faster_to_rent(report.rows, request, rent);
+  if (faster != nullptr) {
     // The difference of the amounts as they are shown.
     const double more = std::round(*faster->rent_usd) - std::round(*rent.rent_usd);
     said.push_back("For " + dollars(more) + " more, " + days_text(*rent.days - *faster->days) +
@@ -170,7 +179,7 @@ void say_rent(std::vector<std::string>& said, const BuyReport& report, const Buy
   const BuyRow* cheapest = cheapest_to_buy(report.rows, request);
   if (cheapest == nullptr) return;
   const BuyRow* soonest = soonest_to_pay(report.rows, request, rent);
-  if (soonest != nullptr) say_break_even(said, *soonest, rent, request);
+  if (soonest != nullptr) say_break_even(said, *soonest, rent, request, faster);
   const BuyRow* best = best_to_buy(report.rows, request, true);
   if (best != nullptr && best->buy_usd) {
     if (best != soonest) {

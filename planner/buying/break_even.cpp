@@ -145,8 +145,14 @@ std::string unless_text(const BuyRow& bought, const BuyRow& rented, const BuyReq
   const double full = *break_even(bought, rented, always).months;
   const std::string kept = decimal(kMonthsKept / 12, 0) + " years";
   if (full <= kMonthsKept) {
+    std::string stated;
+    if (request.use.runs_per_month || request.use.share) {
+      const double share = pays.runs_per_month * *bought.days / kDaysPerMonth;
+      stated = "; as stated it works " + decimal(100 * share, share < 0.1 ? 1 : 0) + " % of it";
+    }
     return "unless " + bought.machine + " works more than " +
-           decimal(std::floor(100 * full / kMonthsKept), 0) + " %" + " of the time for " + kept;
+           decimal(std::floor(100 * full / kMonthsKept), 0) + " %" + " of the time for " + kept +
+           stated;
   }
   const double own = pays.run.energy_usd.usual + pays.run.drives_usd;
   return "also where " + bought.machine + " works without a pause for " + kept +

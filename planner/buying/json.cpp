@@ -71,6 +71,7 @@ Json to_json(const BuyRow& row) {
           {"buy_usd", or_null(row.buy_usd)},
           {"rent_usd_per_hour", or_null(row.rent_usd_per_hour)},
           {"rent_usd", or_null(row.rent_usd)},
+          {"rent_date", row.rent_date.empty() ? Json(nullptr) : Json(row.rent_date)},
           {"limit", row.limit},
           {"limit_share", row.limit_share},
           {"next_limit", row.next_limit},

@@ -38,6 +38,15 @@ std::string source_html(const BuyRow& row, const BuyRequest& request) {
   return text + ", " + html_text(one.date);
 }
 
+/// Rent of a run with what the interval of its time makes of it.
+std::string rent_range(const BuyRow& row) {
+  if (!row.rent_usd || !row.days) return "-";
+  const auto rent = [&](double days) { return dollars(*row.rent_usd * days / *row.days); };
+  const std::string low = rent(*row.days_low);
+  return dollars(*row.rent_usd) + " (" + low.substr(0, low.find(' ')) + " to " +
+         rent(*row.days_high) + ")";
+}
+
 std::string clouds_html(const BuyReport& report, const BuyRequest& request) {
   std::string rows;
   for (const BuyRow& row : report.rows) {
@@ -53,7 +62,7 @@ std::string clouds_html(const BuyReport& report, const BuyRequest& request) {
     if (!row.fits && row.limit != kNotPlanned) time = "does not fit: " + time;
     rows += "<tr>" + cell(row.machine) + cell(host) +
             cell(decimal(*row.rent_usd_per_hour, 2), true) + cell(time) +
-            cell(or_dash(row.rent_usd), true) + "<td>" + source_html(row, request) + "</td></tr>";
+            cell(rent_range(row), true) + "<td>" + source_html(row, request) + "</td></tr>";
   }
   if (rows.empty()) return "<p>The price file has no rents.</p>";
   return "<div class=\"s\"><table><tr><th>rented</th><th>host</th><th>USD an hour</th><th>time of "
@@ -104,8 +113,9 @@ std::string advice_page(const BuyReport& report, const BuyRequest& request) {
       "<h2>Rented</h2>\n" + clouds_html(report, request) + "\n<h2>All rows</h2>\n" +
       rows_html(report) +
       "\n<p class=\"small\">Times in brackets are 90 % intervals of predictions. Prices are the "
-      "price file's, with what it says that they include; what it does not name is not in a "
-      "sum. A resource's share of a step may pass 100 % together with another's: they work at "
+      "price file's, with what it says that they include, a CPU's with its board, case and power "
+      "supply; what it does not name is not in a sum. A resource's share of a step may pass 100 % "
+      "together with another's: they work at "
       "the same time. Machines whose parts are not all named have those of the catalogue "
       "(sluice machines show NAME).</p>\n"
       "</body></html>\n";

@@ -8,9 +8,10 @@
 
 namespace sluice::planner {
 
-/// The advice as one HTML page that loads nothing else: the verdict; up to four builds (cheap,
-/// balanced, fast, advised) with parts, prices, watts, time, break-even, what binds and what to add
-/// next; a plot of cost against time with intervals; rented machines beside them; all rows.
+/// The advice as one HTML page that loads nothing else: the verdict; up to five builds (cheap,
+/// balanced, fast, paying soonest, advised) with parts, prices, watts, time, break-even, what binds
+/// and what to add next; a plot of cost against time with intervals; rented machines beside them;
+/// all rows.
 [[nodiscard]] std::string advice_page(const BuyReport& report, const BuyRequest& request);
 
 /// SVG of cost against time on logarithmic axes: of machines to buy their price, of rented ones the
@@ -23,7 +24,8 @@ struct ShownBuild {
   const BuyRow* row = nullptr;
 };
 /// The cheapest build that fits, the one with the least price times step within the limits, the
-/// fastest within them, and the one that the verdict names to be bought, whose heading says so;
+/// fastest within them, the one that pays soonest, and the one that the verdict names to be bought,
+/// whose heading says so;
 /// each row once.
 [[nodiscard]] std::vector<ShownBuild> shown_builds(const BuyReport& report,
                                                    const BuyRequest& request);

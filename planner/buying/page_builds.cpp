@@ -69,7 +69,10 @@ std::string next_text(const BuyRow& row, const BuyReport& report) {
     if (is_faster && (next == nullptr || *other.buy_usd < *next->buy_usd)) next = &other;
   }
   if (next == nullptr || !row.buy_usd) return "no build found is faster";
-  return next->machine + " for " + dollars(*next->buy_usd - *row.buy_usd) +
+  const auto here = find_counted_parts(row.machine), there = find_counted_parts(next->machine);
+  const bool is_other = here && there && here->parts.gpu != there->parts.gpu;
+  return (is_other ? "nothing to this GPU; with another, " : "") + next->machine + " for " +
+         dollars(*next->buy_usd - *row.buy_usd) +
          " more: " + decimal(to_seconds(row.step) / to_seconds(next->step), 2) + " times as fast";
 }
 
@@ -103,7 +106,18 @@ std::vector<ShownBuild> shown_builds(const BuyReport& report, const BuyRequest& 
   add("Cheap", cheapest_to_buy(report.rows, request));
   add("Balanced", best_for_the_money(within, request));
   add("Fast", fast);
-  // The verdict's machine to buy is among them, whatever makes it the best.
+  // The verdict's machines to buy are among them, whatever makes them the best.
+  if (const BuyRow* rent = cheapest_to_rent(report.rows, request)) {
+    if (const BuyRow* soonest = soonest_to_pay(report.rows, request, *rent)) {
+      const auto same = std::ranges::find_if(
+          shown, [soonest](const ShownBuild& one) { return one.row == soonest; });
+      if (same != shown.end()) {
+        same->heading += ", pays soonest";
+      } else {
+        add("Pays soonest", soonest);
+      }
+    }
+  }
   const BuyRow* best = best_to_buy(report.rows, request, true);
   if (best == nullptr || !best->buy_usd) return shown;
   const char* advised = best->machine == report.base ? "advised" : "advised if you buy";

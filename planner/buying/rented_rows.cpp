@@ -95,8 +95,10 @@ MadeRow make_rented_row(const RunConfig& config, const BuyRequest& request, Plan
                         const std::string& machine, const RentedHost& host) {
   BuyRequest rented = request;
   rented.owned = false;  // What is rented is not the user's own, whatever that is.
-  MadeRow made =
-      make_row(on_rented(config, machine, host), rented, finder, machine, RowKind::machine);
+  // Where builds took their whole time, a brief search of each is better than none of the last.
+  const SearchDepth depth = request.until.is_late() ? SearchDepth::brief : SearchDepth::usual;
+  MadeRow made = make_row(on_rented(config, machine, host), rented, finder, machine,
+                          RowKind::machine, std::nullopt, depth);
   made.row.rented = host;
   if (!made.row.fits) made.row.remedy = "rent more of the node";
   return made;

@@ -19,7 +19,8 @@ namespace sluice::planner {
                                                      const BuyRequest& request,
                                                      const std::string& machine);
 
-/// The row of `machine` with no more host memory and cores than `host`.
+/// The row of `machine` with no more host memory and cores than `host`; planned briefly once the
+/// time for builds is over.
 [[nodiscard]] MadeRow make_rented_row(const RunConfig& config, const BuyRequest& request,
                                       PlanFinder& finder, const std::string& machine,
                                       const RentedHost& host);

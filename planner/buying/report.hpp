@@ -157,6 +157,7 @@ struct BuyRow {
   /// renting it by the hour.
   std::optional<double> price = {};
   std::string price_date = {}, price_source = {};
+  std::string rent_date = {};  ///< Date of `rent_usd_per_hour`; empty where there is none.
   /// Cost of the request's tokens in USD: the price to buy, or the rent for `days`.
   std::optional<double> cost = {};
   /// Name of the largest bound of the step, such as "compute", and of several devices the lane that

@@ -95,6 +95,7 @@ void add_money(BuyRow& row, const BuyRequest& request) {
   if (row.owned) return within_days(row, request);
   row.buy_usd = price.buy_usd;
   row.rent_usd_per_hour = price.rent_usd_per_hour;
+  if (price.rent_usd_per_hour) row.rent_date = price.rent_date;
   if (row.rent_usd_per_hour && row.days) {
     row.rent_usd = *row.rent_usd_per_hour * *row.days * kHoursPerDay;
   }
@@ -151,9 +152,10 @@ BuyRow make_row_of(const Request& run, const BuyRequest& request, const Plan& pl
 }
 
 MadeRow make_row(const RunConfig& config, const BuyRequest& request, PlanFinder& finder,
-                 const std::string& machine, RowKind kind, std::optional<Bytes> disk) {
+                 const std::string& machine, RowKind kind, std::optional<Bytes> disk,
+                 SearchDepth depth) {
   const Request run = run_on(config, request, machine, disk);
-  const auto found = finder.find(run);
+  const auto found = finder.find(run, depth);
   if (const auto* plan = std::get_if<TimedPlan>(&found)) {
     return {.row = make_row_of(run, request, plan->plan, kind,
                                request.owned && machine == config.machine)};

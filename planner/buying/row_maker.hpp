@@ -33,10 +33,12 @@ struct MadeRow {
 [[nodiscard]] Request run_on(const RunConfig& config, const BuyRequest& request,
                              const std::string& machine, std::optional<Bytes> disk = std::nullopt);
 
-/// The row of run_on(config, request, machine, disk), with the plan that `finder` finds.
+/// The row of run_on(config, request, machine, disk), with the plan that `finder` finds by
+/// searching at `depth`.
 [[nodiscard]] MadeRow make_row(const RunConfig& config, const BuyRequest& request,
                                PlanFinder& finder, const std::string& machine, RowKind kind,
-                               std::optional<Bytes> disk = std::nullopt);
+                               std::optional<Bytes> disk = std::nullopt,
+                               SearchDepth depth = SearchDepth::usual);
 
 /// The row of a run whose plan is known. `owned` is BuyRow::owned.
 [[nodiscard]] BuyRow make_row_of(const Request& run, const BuyRequest& request, const Plan& plan,

@@ -115,6 +115,10 @@ TEST(BreakEven, SaysWhatWouldChangeTheAdvice) {
   // Without a pause: 3,600 / (30.437 / 3 x 120) = 2.96 months, a twelfth of the time kept.
   EXPECT_EQ(unless_text(bought(), rented(), request),
             "unless rtx-4090 works more than 8 % of the time for 3 years");
+  request.use.runs_per_month = 0.5;  // 1.5 days in 30.4.
+  EXPECT_THAT(unless_text(bought(), rented(), request),
+              testing::HasSubstr("8 % of the time for 3 years; as stated it works 4.9 % of it"));
+  request.use.runs_per_month.reset();
   BuyRow dear = bought();
   dear.buy_usd = 2 * 36 * kDaysPerMonth / 3 * 120;
   EXPECT_THAT(unless_text(dear, rented(), request),
@@ -154,8 +158,38 @@ TEST(Advice, ExplainsTheMachineThatItAdvises) {
   const std::string said = test::said(report, request);
   EXPECT_THAT(said, testing::StartsWith("Rent, do not buy, for one such run: h100-sxm"));
   EXPECT_THAT(said, testing::HasSubstr("What binds on h100-sxm"));
-  EXPECT_THAT(said, testing::HasSubstr("Buying pays after 3.0 months"));
+  EXPECT_THAT(said, testing::HasSubstr("Buying pays, against renting h100-sxm, after 3.0 months"));
   EXPECT_THAT(said, testing::Not(testing::HasSubstr(" runs on")));
+}
+
+// A rent twice as dear for half the time is named; buying then pays sooner against it.
+TEST(Advice, WeighsBuyingAgainstTheFasterRentToo) {
+  BuyRow faster = rented();
+  faster.machine = "h200";
+  faster.days = 0.4 * *rented().days;
+  faster.rent_usd = 2 * *rented().rent_usd;
+  faster.rent_usd_per_hour = 5 * *rented().rent_usd_per_hour;
+  BuyReport report{.rows = {faster, rented(), bought()}};
+  BuyRequest request;
+  request.tokens = 1e9;
+  report.base = *advised_machine(report.rows, request);
+  EXPECT_THAT(test::said(report, request),
+              testing::HasSubstr("of work without a pause (1.5 months against h200)"));
+}
+
+TEST(Advice, SaysHowOldItsPricesAre) {
+  BuyReport report{.rows = {bought()}, .base = "rtx-4090"};
+  report.rows[0].price_date = "2022-10-12";
+  BuyRequest request;
+  const std::string old = "The price of rtx-4090 is of 2022-10-12";
+  EXPECT_THAT(test::said(report, request),
+              testing::Not(testing::HasSubstr(old)));  // No date known.
+  request.use.today = std::chrono::year_month_day(std::chrono::year(2023), std::chrono::January,
+                                                  std::chrono::day(10));
+  EXPECT_THAT(test::said(report, request), testing::Not(testing::HasSubstr(old)));
+  request.use.today = std::chrono::year_month_day(std::chrono::year(2026), std::chrono::November,
+                                                  std::chrono::day(27));
+  EXPECT_THAT(test::said(report, request), testing::HasSubstr(old));
 }
 
 TEST(Advice, SaysWhatTheEngineHasNeverDone) {

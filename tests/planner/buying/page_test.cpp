@@ -59,6 +59,25 @@ TEST(Page, ShowsTheBuildThatIsAdvisedAndWhereItKeepsState) {
   EXPECT_THAT(page, testing::HasSubstr("takes longer than the days asked for"));
 }
 
+// Each run saves a rent of 600 USD: 1,200 USD at 4 days a run are back after two runs, 8 days;
+// 1,000 USD at 8 days a run after 13 days; 7,000 USD at 2 days a run after 23.
+TEST(Page, ShowsTheBuildThatPaysSoonestAndWhatAnIntervalMakesOfARent) {
+  BuyReport report;
+  report.rows = {build("fast", 7000, 2), build("rent", 1, 3), build("middle", 1200, 4),
+                 build("cheap", 1000, 8)};
+  BuyRow& rent = report.rows[1];
+  rent.kind = RowKind::machine;
+  rent.buy_usd.reset();
+  rent.rent_usd = 600;
+  rent.rent_usd_per_hour = 600 / 72.0;
+  const std::vector<ShownBuild> shown = shown_builds(report, {});
+  const auto soonest = std::ranges::find(shown, std::string("middle"),
+                                         [](const ShownBuild& one) { return one.row->machine; });
+  ASSERT_NE(soonest, shown.end());
+  EXPECT_THAT(soonest->heading, testing::HasSubstr("pays soonest"));
+  EXPECT_THAT(advice_page(report, {}), testing::HasSubstr("600 USD (480 to 720 USD)"));
+}
+
 TEST(Page, EscapesWhatHtmlWouldRead) {
   EXPECT_EQ(html_text("<a href=\"x\"> & b"), "&lt;a href=&quot;x&quot;&gt; &amp; b");
   const std::string page = advice_page(three(), {});
