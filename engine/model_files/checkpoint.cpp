@@ -69,14 +69,17 @@ path write_checkpoint(const path& checkpoints, const CheckpointFacts& facts,
   file.files.push_back(config_file.finish());
   const planner::ModelShape shape = planner::shape_from_config(written, "config.json");
   for (const auto& [part, part_name] : kParts) {
-    const bool halves = part != StatePart::weights && facts.state == planner::StateType::bf16;
-    const auto records = write_state({.folder = folder.hidden(),
-                                      .name = part_name,
-                                      .part = part,
-                                      .type = halves ? ElementType::bf16 : ElementType::fp32,
-                                      .most = kFileBytes,
-                                      .threads = threads},
-                                     shape, state, progress);
+    const bool is_moment = part != StatePart::weights;
+    const bool halves = is_moment && facts.state == planner::StateType::bf16;
+    const bool codes = is_moment && facts.state == planner::StateType::int8;
+    const StateFiles wanted{.folder = folder.hidden(),
+                            .name = part_name,
+                            .part = part,
+                            .type = halves ? ElementType::bf16 : ElementType::fp32,
+                            .most = kFileBytes,
+                            .threads = threads};
+    const auto records = codes ? write_coded_moments(wanted, shape, state, progress)
+                               : write_state(wanted, shape, state, progress);
     file.files.insert(file.files.end(), records.begin(), records.end());
   }
   WrittenFile manifest(folder.hidden() / kManifest);
@@ -101,7 +104,11 @@ Checkpoint::Checkpoint(const path& folder) : folder_(folder) {
       if (is_safetensors_of(record.name, name)) parts.push_back(folder / record.name);
     }
     if (parts.empty()) throw BadRequest(manifest.string() + ": names no file of " + name);
-    parts_.push_back(std::make_unique<ModelWeights>(parts, shape_));
+    if (part != StatePart::weights && CodedMoments::are_in(parts[0])) {
+      coded_[part] = std::make_unique<CodedMoments>(part, parts, shape_);
+    } else {
+      tensors_[part] = std::make_unique<ModelWeights>(parts, shape_);
+    }
   }
 }
 
@@ -113,7 +120,10 @@ Bytes Checkpoint::bytes() const {
 
 void Checkpoint::read(StatePart part, std::size_t unit, const planner::TensorSpec& tensor,
                       std::int64_t first, std::span<float> out) const {
-  parts_.at(static_cast<std::size_t>(part))->read(StatePart::weights, unit, tensor, first, out);
+  if (const auto coded = coded_.find(part); coded != coded_.end()) {
+    return coded->second->read(unit, tensor.offset + first, out);
+  }
+  tensors_.at(part)->read(StatePart::weights, unit, tensor, first, out);
 }
 
 std::vector<std::int64_t> checkpoint_steps(const path& checkpoints) {

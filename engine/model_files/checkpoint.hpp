@@ -4,12 +4,14 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/model_files/carried_record.hpp"
+#include "engine/model_files/coded_moments.hpp"
 #include "engine/model_files/model_weights.hpp"
 #include "engine/model_files/state_source.hpp"
 #include "engine/model_files/written_file.hpp"
@@ -55,8 +57,8 @@ struct CheckpointFacts {
 /// Folder name of a step's checkpoint: "step-N".
 [[nodiscard]] std::string checkpoint_name(std::int64_t step);
 
-/// Writes `checkpoints`/step-N: fp32 weights, m and v as safetensors (m and v in bf16 where they
-/// are that, else in fp32, which holds those of int8 exactly), config.json with `config`, and
+/// Writes `checkpoints`/step-N: fp32 weights, m and v as safetensors (m and v in bf16, or as codes
+/// and scales, where they are that), config.json with `config`, and
 /// checkpoint.json with the SHA-256 of each file. The folder gets its name once everything is on
 /// the disk. `progress`, if any, receives numbers of elements as they are written, from any thread;
 /// an exception from it aborts the writing. At most `threads` threads write (0: one per core).
@@ -89,7 +91,8 @@ class Checkpoint : public StateSource {
   std::vector<FileRecord> files_;
   std::string config_;
   planner::ModelShape shape_;
-  std::vector<std::unique_ptr<ModelWeights>> parts_;  ///< The tensors' files, indexed by StatePart.
+  std::map<StatePart, std::unique_ptr<ModelWeights>> tensors_;  ///< Parts stored by tensor.
+  std::map<StatePart, std::unique_ptr<CodedMoments>> coded_;    ///< Parts stored as codes.
 };
 
 /// Steps that have a folder in `checkpoints`, newest first; empty if that folder does not exist.

@@ -1,10 +1,9 @@
 #include "engine/state/moment_values.hpp"
 
 #include <algorithm>
-#include <cmath>
 
+#include "engine/model_files/coded_moments.hpp"
 #include "engine/optimizer/master_weights.hpp"
-#include "engine/optimizer/moment_codes.hpp"
 
 namespace sluice::engine {
 namespace {
@@ -14,9 +13,6 @@ using planner::StateType;
 
 Plane plane_of(StatePart part) { return part == StatePart::m ? Plane::m : Plane::v; }
 Plane scales_of(StatePart part) { return part == StatePart::m ? Plane::m_scales : Plane::v_scales; }
-const MomentMap& map_of(StatePart part) {
-  return part == StatePart::m ? kFirstMomentMap : kSecondMomentMap;
-}
 
 void read_codes(StatePart part, std::int64_t first, std::span<float> out, const ReadBytes& read) {
   const std::int64_t block = first / kMomentBlock;
@@ -25,34 +21,14 @@ void read_codes(StatePart part, std::int64_t first, std::span<float> out, const 
   read(scales_of(part), kMomentScaleSize.bytes * block, std::as_writable_bytes(std::span(scales)));
   std::vector<std::byte> codes(out.size());
   read(plane_of(part), first, codes);
-  const MomentMap& map = map_of(part);
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const std::int64_t of = (first + static_cast<std::int64_t>(i)) / kMomentBlock - block;
-    out[i] = map.value[std::to_integer<int>(codes[i])] * scales[static_cast<std::size_t>(of)];
-  }
+  decode_moments(part, codes, scales, static_cast<std::size_t>(first % kMomentBlock), out);
 }
 
 void write_codes(StatePart part, std::int64_t first, std::span<const float> values,
                  const WriteBytes& write) {
-  const MomentMap& map = map_of(part);
   std::vector<std::byte> codes(values.size());
-  std::vector<float> scales;
-  for (std::size_t begin = 0; begin < values.size(); begin += kMomentBlock) {
-    const std::span block =
-        values.subspan(begin, std::min<std::size_t>(kMomentBlock, values.size() - begin));
-    float largest = 0;
-    for (const float value : block) {
-      // A NaN stays the largest.
-      if (!(std::fabs(value) <= largest) && !std::isnan(largest)) largest = std::fabs(value);
-    }
-    scales.push_back(moment_scale(largest));
-    const float inverse = inverse_scale(scales.back());
-    for (std::size_t i = 0; i < block.size(); ++i) {
-      const bool negative = part == StatePart::m && std::signbit(block[i]);
-      const int code = moment_code(map, std::fabs(block[i]) * inverse);
-      codes[begin + i] = static_cast<std::byte>(code | (negative ? 128 : 0));
-    }
-  }
+  std::vector<float> scales((values.size() + kMomentBlock - 1) / kMomentBlock);
+  code_moments(part, values, codes, scales);
   write(plane_of(part), first, codes);
   write(scales_of(part), kMomentScaleSize.before(first), std::as_bytes(std::span(scales)));
 }

@@ -30,12 +30,7 @@ Bytes state_on_device(const Job& job, const Plan& plan) {
 
 }  // namespace
 
-Bytes checkpoint_bytes(const Job& job) {
-  const std::int64_t parameters = parameter_count(job.model);
-  // Codes of 8 bits are stored as the fp32 values that they stand for.
-  if (job.optimizer.state == StateType::int8) return Bytes(12 * parameters);
-  return state_bytes(job, parameters);
-}
+Bytes checkpoint_bytes(const Job& job) { return state_bytes(job, parameter_count(job.model)); }
 
 SavingPlan plan_saving(const RunConfig& config, const Job& job, const Prediction& prediction,
                        const ResolvedMachine& machine, std::optional<Bytes> host_available) {

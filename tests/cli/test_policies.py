@@ -52,7 +52,7 @@ def test_what_a_policy_states_over_the_runs_own_is_said(run_sluice, tmp_path, ow
     assert err == (said if own else "")
 
 
-@pytest.mark.parametrize(("state", "saved_bytes", "checkpoint"), [("bf16", 4, 8), ("int8", 6 - 2 / 64, 12), ("bf16-weights", 8, 6)])
+@pytest.mark.parametrize(("state", "saved_bytes", "checkpoint"), [("bf16", 4, 8), ("int8", 6 - 2 / 64, 6 + 2 / 64), ("bf16-weights", 8, 6)])
 def test_smaller_state_takes_less_of_the_host_and_is_the_jobs_alone(run_sluice, state, saved_bytes, checkpoint):
     args = ["predict", *RUN, "--policy", "zero-infinity", "--json"]
     usual = run_sluice(*args).json()
@@ -60,7 +60,7 @@ def test_smaller_state_takes_less_of_the_host_and_is_the_jobs_alone(run_sluice, 
     assert run_sluice(*args, "--set", "optimizer.state=fp32").json() == usual
     saved = usual["memory"]["host"]["peak_bytes"] - small["memory"]["host"]["peak_bytes"]
     assert saved / usual["parameters"] == pytest.approx(saved_bytes, abs=0.05)
-    assert small["checkpoint_bytes"] == usual["checkpoint_bytes"] * checkpoint / 12
+    assert small["checkpoint_bytes"] == pytest.approx(usual["checkpoint_bytes"] * checkpoint / 12, abs=2 * 260)  # Whole blocks.
 
 
 @pytest.mark.parametrize(("state", "said"), [("bf16", "fp32 masters, m and v in bf16"), ("int8", "fp32 masters, m and v in 8 bits"), ("bf16-weights", "predicted only")])

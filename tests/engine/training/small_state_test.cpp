@@ -3,10 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "engine/model_files/checkpoint.hpp"
+#include "engine/model_files/coded_moments.hpp"
 #include "engine/state/state_snapshot.hpp"
+#include "sim/error.hpp"
 #include "tests/engine/disk_plans.hpp"
 #include "tests/engine/scratch_folder.hpp"
 #include "tests/engine/training/rank_jobs.hpp"
@@ -156,6 +161,55 @@ TEST_P(SmallState, LoadsOtherMomentsAsTheNearestThatItHas) {
       }
     }
   }
+}
+
+// A checkpoint of int8 holds codes and scales, 1.02 bytes a value, and one of an earlier version
+// the fp32 values that codes stand for: both give the state's bits back.
+TEST(CodedCheckpoint, IsAQuarterOfOneWithFp32ValuesAndLoadsAsItDoes) {
+  const planner::Job job = with(ranked_jobs(4)[0].job, StateType::int8);
+  const planner::Plan plan = plain_rank_plan(job, 1);
+  const planner::StepGraph graph = graph_of(job, plan);
+  const auto rate = [](std::int64_t) { return 1e-2; };
+  RunTokens tokens(job);
+  Session session(job, graph, rank_devices(job, graph, plan), tokens, rate, kRunSeed);
+  session.run_to(2);
+  std::map<StateType, std::uintmax_t> bytes;
+  for (const StateType written : {StateType::int8, StateType::fp32}) {
+    const ScratchFolder folder;
+    CheckpointFacts facts = facts_of_step(2);
+    facts.state = written;
+    const auto step = write_checkpoint(folder.path(), facts, config_of(job.model), session.state());
+    bytes[written] = std::filesystem::file_size(step / "m.safetensors") +
+                     std::filesystem::file_size(step / "v.safetensors");
+    EXPECT_EQ(CodedMoments::are_in(step / "m.safetensors"), written == StateType::int8);
+    const Checkpoint checkpoint(step);
+    RunTokens again(job);
+    Session loaded(job, graph, rank_devices(job, graph, plan), again, rate,
+                   LoadedState{.source = checkpoint, .moments = LoadedState::Moments::loaded});
+    EXPECT_EQ(loaded.state().state_sha256(), session.state().state_sha256());
+  }
+  EXPECT_LT(4 * bytes[StateType::int8], 1.1 * static_cast<double>(bytes[StateType::fp32]));
+}
+
+TEST(CodedCheckpoint, OfAnotherShapeIsRefused) {
+  const planner::Job job = with(small_jobs()[0].job, StateType::int8);
+  const planner::Plan plan = planner::uniform_plan(job, planner::UnitPlan{}, 1);
+  const planner::StepGraph graph = graph_of(job, plan);
+  RunTokens tokens(job);
+  const auto session = make_session(job, graph, plan, tokens);
+  const ScratchFolder folder;
+  const auto files = write_coded_moments(
+      {.folder = folder.path(), .name = "m", .part = StatePart::m, .most = Bytes(1), .threads = 1},
+      job.model, session->state(), nullptr);
+  EXPECT_EQ(files.size(), planner::unit_count(job.model));  // A file for each unit.
+  std::vector<std::filesystem::path> paths;
+  for (const FileRecord& file : files) paths.push_back(folder.path() / file.name);
+  EXPECT_NO_THROW(CodedMoments(StatePart::m, paths, job.model));
+  planner::ModelShape deeper = job.model;
+  deeper.layers += 1;
+  EXPECT_THROW(CodedMoments(StatePart::m, paths, deeper), BadRequest);
+  paths.pop_back();
+  EXPECT_THROW(CodedMoments(StatePart::m, paths, job.model), BadRequest);
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, SmallState, ::testing::Values(StateType::bf16, StateType::int8),
