@@ -60,6 +60,9 @@ std::string rented_text(const BuyRow& row) {
   std::string text = fmt::format("; a run rents for {:.0f} to {:.0f} USD", a_day * *row.days_low,
                                  a_day * *row.days_high);
   if (!row.rent_date.empty()) text += ", price of " + row.rent_date;
+  if (!row.rented && row.phases) {
+    text += fmt::format("; ask for {} GiB of host memory", planner::host_gib(row));
+  }
   return text;
 }
 
@@ -124,7 +127,9 @@ std::string rows_table(const BuyReport& report) {
       fmt::format(kNumbers, "step", "tokens/s", "time, 90 %", "buy USD", "USD/h", "rent USD") +
       "\n";
   for (const BuyRow& row : report.rows) {
-    text += row.machine + "\n" + numbers_text(row) + "\n";
+    text += row.machine;
+    if (row.kind == planner::RowKind::build) text += planner::sockets_text(row.machine);
+    text += "\n" + numbers_text(row) + "\n";
     text += in_columns("    " + limit_text(row, report, cases) + beside_text(row), 2) + "\n";
   }
   text += in_columns("base: " + report.base + "; what both steps rest on cancels in their ratio") +

@@ -41,8 +41,7 @@ std::string header_of(const planner::ModelShape& shape, std::size_t begin, std::
   std::int64_t at = 0;
   const auto add = [&](const std::string& name, const char* dtype, std::int64_t count,
                        std::int64_t size) {
-    json[name] = {
-        {"dtype", dtype}, {"shape", {count}}, {"data_offsets", {at, at + count * size}}};
+    json[name] = {{"dtype", dtype}, {"shape", {count}}, {"data_offsets", {at, at + count * size}}};
     at += count * size;
   };
   // Scales first: they are wider, and vectors are no whole number of them.
@@ -73,9 +72,9 @@ std::int64_t read_unit(const StateSource& source, StatePart part,
     const std::int64_t to = std::min(end, tensor.offset + tensor.size());
     if (from >= to) continue;
     read += to - from;
-    source.read(part, unit, tensor, from - tensor.offset,
-                out.subspan(static_cast<std::size_t>(from - first),
-                            static_cast<std::size_t>(to - from)));
+    source.read(
+        part, unit, tensor, from - tensor.offset,
+        out.subspan(static_cast<std::size_t>(from - first), static_cast<std::size_t>(to - from)));
   }
   return read;
 }
@@ -207,8 +206,7 @@ void CodedMoments::read(std::size_t unit, std::int64_t first, std::span<float> o
   const std::span<const std::byte> codes = one.codes.subspan(at, out.size());
   const std::size_t block = at / kMomentBlock;
   std::vector<float> scales((at + out.size() - 1) / kMomentBlock - block + 1);
-  const auto stored =
-      one.scales.subspan(block * sizeof(float), scales.size() * sizeof(float));
+  const auto stored = one.scales.subspan(block * sizeof(float), scales.size() * sizeof(float));
   std::memcpy(scales.data(), stored.data(), stored.size());
   decode_moments(part_, codes, scales, at % kMomentBlock, out);
   one.file->file().release(codes);

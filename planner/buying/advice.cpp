@@ -57,7 +57,8 @@ void say_what_binds(std::vector<std::string>& said, const BuyReport& report) {
   if (row == nullptr || !row->fits || report.elasticity.empty()) return;
   auto order = report.elasticity;
   std::ranges::stable_sort(order, {}, [](const auto& one) { return one.second; });
-  std::string text = "What binds on " + report.base + ": " + row->limit + ", whose bound is " +
+  std::string text = "What binds on " + report.base + ": " + row->limit +
+                     (row->devices > 1 ? ", busy " : ", whose bound is ") +
                      decimal(100 * row->limit_share, 0) + " % of the step";
   if (!row->next_limit.empty()) text += ", next " + row->next_limit;
   constexpr double kFelt = -0.05;
@@ -176,30 +177,28 @@ void say_how_tried(std::vector<std::string>& said, const BuyReport& report) {
     said.push_back("Not advised, the engine does not run there: " + without + ".");
 }
 
-void say_what_was_searched(std::vector<std::string>& said, const BuildCounts& builds) {
+void say_what_was_searched(std::vector<std::string>& said, const BuildCounts& builds,
+                           bool has_deadline) {
   if (builds.planned == 0 && builds.open == 0) return;
   std::string text = "Of the builds of parts that have a price, " + std::to_string(builds.planned) +
                      " were planned and " + std::to_string(builds.ruled_out) + " ruled out";
   if (builds.open > 0) {
-    text += "; " + std::to_string(builds.open) +
-            " are open, and a better one may be among them (--seconds searches for longer)";
+    text += "; " + std::to_string(builds.open) + " are open, and a better one may be among them (" +
+            (has_deadline ? "--seconds searches for longer"
+                          : "the search ends after so many: a price file with fewer parts, or a "
+                            "smaller --budget, leaves fewer open") +
+            ")";
   }
   said.push_back(text + ".");
   if (builds.left_out.empty()) return;
-  constexpr std::size_t kMostNamed = 4;
+  const LeftOutBuild& least = builds.left_out.front();
   text =
-      "Left out, since by a guess another is twice as fast for at most half again "
-      "its price (not tried, nor whether the job fits there): ";
-  const std::size_t named = std::min(builds.left_out.size(), kMostNamed);
-  for (std::size_t i = 0; i < named; ++i) {
-    const LeftOutBuild& one = builds.left_out[i];
-    text += (i == 0 ? "" : "; ") + one.machine +
-            (one.lends_drives ? ", with state on its drives," : "") + " for " + dollars(one.usd);
-  }
-  const std::size_t others = builds.left_out.size() - named;
-  if (others > 0) {
-    text += "; and a build each of " + std::to_string(others) + " more GPUs (--json names all)";
-  }
+      "Left out untried, since by a guess another is twice as fast for at most half again the "
+      "price: " +
+      least.machine + (least.lends_drives ? ", with state on its drives," : "") + " for " +
+      dollars(least.usd);
+  const std::size_t others = builds.left_out.size() - 1;
+  if (others > 0) text += ", and dearer ones of " + std::to_string(others) + " more GPUs (--json)";
   said.push_back(text + ".");
 }
 
@@ -231,7 +230,7 @@ std::vector<std::string> verdict(const BuyReport& report, const BuyRequest& requ
   }
   say_how_sure(said, report);
   say_how_old(said, report, request);
-  say_what_was_searched(said, report.builds);
+  say_what_was_searched(said, report.builds, request.until.is_set());
   say_what_was_not_planned(said, report);
   if (request.prices.machines.empty() && request.prices.parts.empty()) {
     said.emplace_back("No prices were given (--prices FILE): nothing here weighs money.");

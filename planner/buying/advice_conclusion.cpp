@@ -137,16 +137,17 @@ void say_break_even(std::vector<std::string>& said, const BuyRow& bought, const 
   if (run.energy_usd.usual > 0) {
     text += "; a run takes " + dollars(run.energy_usd.low) + " to " + dollars(run.energy_usd.high) +
             " of electricity (" + decimal(run.watts->low, 0) + " to " +
-            decimal(run.watts->high, 0) + " W of GPU and CPU, by a rule; the months count " +
-            decimal(run.watts->usual, 0) + " W)";
+            decimal(run.watts->high, 0) +
+            " W of GPU and CPU, by a rule, without board, fans and losses; the months count " +
+            decimal(run.watts->usual, 0) + " W, all that the GPU is rated for)";
   } else {
     text += request.use.usd_per_kwh ? "; its watts are not known, so electricity is left out"
                                     : "; electricity left out (--usd-per-kwh)";
   }
   if (run.drives_usd > 0) text += "; a run wears " + dollars(run.drives_usd) + " of drives";
-  if (request.use.resale > 0) {
-    text += "; sold again for " + decimal(100 * request.use.resale, 0) + " % of its price";
-  }
+  text += request.use.resale > 0
+              ? "; sold again for " + decimal(100 * request.use.resale, 0) + " % of its price"
+              : "; not sold again (--resale)";
   said.push_back(text + ".");
   const std::string unless = unless_text(bought, rent, request);
   if (!unless.empty() && !pays_in_time(pays, request)) {
@@ -168,8 +169,17 @@ void say_rent(std::vector<std::string>& said, const BuyReport& report, const Buy
   said.push_back((one ? "Rent, do not buy, for one such run: "
                       : "Rent, do not buy, for " + decimal(*runs, 1) + " such runs a month (" +
                             dollars(*runs * *rent.rent_usd) + " a month): ") +
-                 rent_text(rent) + ".");
+                 rent_text(rent) + "; no run costs less.");
   const BuyRow* faster = faster_to_rent(report.rows, request, rent);
+  const BuyRow* near = nearly_as_cheap_to_rent(report.rows, request, rent);
+  if (near != nullptr && near != faster) {
+    said.push_back(
+        "Hardly dearer" +
+        std::string(near->engine == EngineOnGpu::tested && rent.engine == EngineOnGpu::never_run
+                        ? ", and on a GPU on which Sluice has run"
+                        : "") +
+        ": " + rent_text(*near) + ".");
+  }
   if (faster != nullptr) {
     // The difference of the amounts as they are shown.
     const double more = std::round(*faster->rent_usd) - std::round(*rent.rent_usd);

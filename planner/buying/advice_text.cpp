@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "planner/catalogue/several_gpus.hpp"
+
 namespace sluice::planner {
 namespace {
 
@@ -60,8 +62,18 @@ std::string rent_text(const BuyRow& row) {
   return text;
 }
 
+std::string sockets_text(const std::string& machine) {
+  const auto parts = find_counted_parts(machine);
+  if (!parts) return "";
+  const std::int64_t sockets = sockets_of(find_cpu(parts->parts.cpu), parts->gpus);
+  if (sockets < 2) return "";
+  return " (" + std::to_string(sockets) + " CPUs and " +
+         std::to_string(sockets * parts->parts.ram.count) + " modules)";
+}
+
 std::string buy_text(const BuyRow& row) {
   std::string text = row.machine;
+  if (row.kind == RowKind::build) text += sockets_text(row.machine);
   if (row.buy_usd) text += " for " + dollars(*row.buy_usd);
   text += ": " + time_text(row);
   if (row.gpus > row.devices) {

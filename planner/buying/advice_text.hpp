@@ -24,6 +24,8 @@ namespace sluice::planner {
 /// Text that says what the row's machine rents for by the hour, and the host memory that it must
 /// come with.
 [[nodiscard]] std::string rent_text(const BuyRow& row);
+/// " (2 CPUs and 16 modules)" for a machine named by its parts that has several sockets; else "".
+[[nodiscard]] std::string sockets_text(const std::string& machine);
 /// Text that says what the row's machine costs to buy, and what it is sold with.
 [[nodiscard]] std::string buy_text(const BuyRow& row);
 

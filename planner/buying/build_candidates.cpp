@@ -6,13 +6,25 @@
 #include "planner/effort/parallel_for.hpp"
 
 namespace sluice::planner {
+namespace {
+
+/// Share of the host memory that a job is known to need without drives, less than which it is taken
+/// to need with them.
+constexpr double kSurelyNeeded = 0.9;
+
+}  // namespace
 
 BuildCandidates::BuildCandidates(const std::vector<BuildGroup>& groups,
                                  const std::function<Seconds(const BuildOffer&)>& bound,
+                                 const std::function<Bytes(const BuildOffer&)>& lent,
                                  std::int64_t threads) {
   for (const BuildGroup& group : groups) {
     CandidateGroup mine{.gpu = group.gpu};
-    for (const BuildOffer& offer : group.offers) mine.candidates.push_back({.offer = &offer});
+    for (const BuildOffer& offer : group.offers) {
+      Bytes room = offer.memory;
+      if (offer.lends_drives) room += lent ? lent(offer) : offer.drives;
+      mine.candidates.push_back({.offer = &offer, .room = room});
+    }
     groups_.push_back(std::move(mine));
   }
   parallel_for(groups_.size(), threads, [&](std::size_t i) { find_bounds(groups_[i], bound); });
@@ -102,7 +114,8 @@ void BuildCandidates::learn(const BuildPlace& place, const BuildTrial& trial) {
   raise_lower(group.gpu, offer, trial);
   if (!trial.step) {
     // Where drives do not help, faster memory does not either.
-    if (!trial.needed || offer.lends_drives) known.failed.push_back(&offer);
+    if (offer.lends_drives) known.lent_in_vain.push_back(&offer);
+    if (!trial.needed) known.lacked_other.push_back(&offer);
     return;
   }
   if (!offer.lends_drives) known.enough = std::min(known.enough, offer.memory);
@@ -130,7 +143,6 @@ void BuildCandidates::raise_lower(const std::string& gpu, const BuildOffer& plan
 }
 
 void BuildCandidates::raise_for_drives(const std::string& gpu, Bytes needed) {
-  constexpr double kSurelyNeeded = 0.9;
   for (CandidateGroup& group : groups_) {
     if (group.gpu != gpu) continue;
     for (BuildCandidate& one : group.candidates) {
@@ -148,9 +160,13 @@ void BuildCandidates::raise_for_drives(const std::string& gpu, Bytes needed) {
 bool BuildCandidates::lacks_more(const std::string& gpu, const BuildOffer& offer) const {
   const auto known = known_.find(gpu);
   if (known == known_.end()) return false;
-  return std::ranges::any_of(known->second.failed, [&](const BuildOffer* failed) {
-    return failed->lends_drives == offer.lends_drives && failed->memory >= offer.memory &&
-           failed->drives >= offer.drives;
+  const auto has_less = [&](const BuildOffer* failed) {
+    return failed->memory >= offer.memory &&
+           (!offer.lends_drives || failed->drives >= offer.drives);
+  };
+  if (offer.lends_drives && std::ranges::any_of(known->second.lent_in_vain, has_less)) return true;
+  return std::ranges::any_of(known->second.lacked_other, [&](const BuildOffer* failed) {
+    return failed->memory >= offer.memory;
   });
 }
 
@@ -165,7 +181,15 @@ Bytes BuildCandidates::least_needed() const {
 bool BuildCandidates::is_no_use(const CandidateGroup& group, const BuildCandidate& one) const {
   const auto lacking = is_short(group.gpu, one.offer->memory);
   const bool is_other_kind = lacking.has_value() && one.offer->lends_drives != *lacking;
-  return is_other_kind || lacks_more(group.gpu, *one.offer);
+  return is_other_kind || lacks_more(group.gpu, *one.offer) || lacks_room(group.gpu, one);
+}
+
+/// Whether memory and drives together are less than what the job needs beside the GPU.
+bool BuildCandidates::lacks_room(const std::string& gpu, const BuildCandidate& one) const {
+  const auto known = known_.find(gpu);
+  if (known == known_.end() || !one.offer->lends_drives) return false;
+  const double needed = kSurelyNeeded * static_cast<double>(known->second.needed.count());
+  return static_cast<double>(one.room.count()) < needed;
 }
 
 }  // namespace sluice::planner

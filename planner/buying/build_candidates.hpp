@@ -29,6 +29,8 @@ enum class BuildState { open, planned, ruled_out, poor };
 struct BuildCandidate {
   const BuildOffer* offer;
   Seconds lower{0};  ///< A time that no step on the build is below.
+  /// Memory, and what the build lends of its drives.
+  Bytes room{0};
   BuildState state = BuildState::open;
 };
 
@@ -53,8 +55,10 @@ using BuildPlace = std::pair<std::size_t, std::size_t>;
 class BuildCandidates {
  public:
   /// `groups` must outlive the object. `bound` is called from several threads at a time.
+  /// `lent` says how many bytes of its drives a build lends; where it is empty, all.
   BuildCandidates(const std::vector<BuildGroup>& groups,
-                  const std::function<Seconds(const BuildOffer&)>& bound, std::int64_t threads);
+                  const std::function<Seconds(const BuildOffer&)>& bound,
+                  const std::function<Bytes(const BuildOffer&)>& lent, std::int64_t threads);
 
   [[nodiscard]] const std::vector<CandidateGroup>& groups() const { return groups_; }
   [[nodiscard]] BuildCandidate& at(const BuildPlace& place) {
@@ -86,9 +90,9 @@ class BuildCandidates {
   struct Known {
     Bytes needed{0};
     Bytes enough{std::numeric_limits<std::int64_t>::max()};
-    /// Builds that lacked something else than host memory, or lent drives in vain, on whichever
-    /// board.
-    std::vector<const BuildOffer*> failed = {};
+    /// Builds that lent drives in vain, on whichever board, and builds that lacked something else
+    /// than host memory, for which drives are of no help.
+    std::vector<const BuildOffer*> lent_in_vain = {}, lacked_other = {};
     std::optional<double> ratio = {};  ///< Least ratio of a step to its group's bound.
   };
   /// The build of a GPU that has most of everything.
@@ -103,6 +107,7 @@ class BuildCandidates {
   void raise_lower(const std::string& gpu, const BuildOffer& planned, const BuildTrial& trial);
   void raise_for_drives(const std::string& gpu, Bytes needed);
   [[nodiscard]] bool lacks_more(const std::string& gpu, const BuildOffer& offer) const;
+  [[nodiscard]] bool lacks_room(const std::string& gpu, const BuildCandidate& one) const;
 
   std::vector<CandidateGroup> groups_;
   std::map<std::string, Anchor> anchors_;  ///< Anchors by the name of the GPU.

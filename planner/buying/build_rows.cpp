@@ -29,8 +29,14 @@ std::optional<Bytes> lent(const RunConfig& config, const BuildOffer& offer,
 constexpr double kUsable = 0.98;
 
 /// Number of builds that are planned at most, so that the search ends by itself and its result does
-/// not depend on the clock.
-constexpr std::size_t kMostPlanned = 120;
+/// not depend on the clock: fewer for a model of more layers than kUsualLayers, whose plans take
+/// longer, down to kFewestPlanned.
+constexpr std::int64_t kMostPlanned = 120, kFewestPlanned = 60, kUsualLayers = 36;
+
+std::size_t most_planned(std::int64_t layers) {
+  const std::int64_t planned = kMostPlanned * kUsualLayers / std::max(layers, kUsualLayers);
+  return static_cast<std::size_t>(std::max(planned, kFewestPlanned));
+}
 
 std::string name_of(const BuildOffer& offer) {
   return offer.name() + (offer.lends_drives ? " lent" : "");
@@ -54,6 +60,11 @@ class BuildPlanner {
 
   [[nodiscard]] Request run_of(const BuildOffer& offer) const {
     return run_on(config_, request_, offer.name(), lent(config_, offer, parameters_));
+  }
+
+  /// Bytes of its drives that the build lends; 0 where it lends none.
+  [[nodiscard]] Bytes lent_of(const BuildOffer& offer) const {
+    return lent(config_, offer, parameters_).value_or(Bytes(0));
   }
 
   /// Begins planning briefly on the build with what is known so far; what it returns plans.
@@ -217,8 +228,11 @@ ComparedRows build_rows(const RunConfig& config, const BuyRequest& request, Plan
       .bound =
           [&](const BuildOffer& offer) { return planner.run_of(offer).predictor.bound().time; },
       .begin = [&](const BuildOffer& offer) { return planner.begin(offer); },
+      .lent = [&](const BuildOffer& offer) { return planner.lent_of(offer); },
       .settle = [&](const BuildOffer& offer) { planner.settle(offer); }};
-  BuildGoal goal{.until = request.until, .most_planned = kMostPlanned, .threads = request.threads};
+  BuildGoal goal{.until = request.until,
+                 .most_planned = most_planned(to_job(config).model.layers),
+                 .threads = request.threads};
   if (request.budget_usd) goal.budgets_usd = request.other_budgets_usd;
   if (request.budget_usd) goal.budgets_usd.push_back(*request.budget_usd);
   if (request.progress) {

@@ -21,7 +21,7 @@ constexpr std::size_t kOnTheWay = 4;
 class Search {
  public:
   Search(const std::vector<BuildGroup>& groups, const BuildTrials& trials, const BuildGoal& goal)
-      : trials_(trials), goal_(goal), all_(groups, trials.bound, goal.threads) {
+      : trials_(trials), goal_(goal), all_(groups, trials.bound, trials.lent, goal.threads) {
     for (const double budget : goal.budgets_usd) most_usd_ = std::max(most_usd_, budget);
     if (goal.budgets_usd.empty()) most_usd_ = std::numeric_limits<double>::infinity();
   }
@@ -125,14 +125,15 @@ class Search {
                             std::optional<double> budget) const {
     const double step = all_.guess(group, one);
     if (budget) return one.offer->usd <= *budget ? 1 / step : 0;
+    // What may be cheaper than all that was found comes first, of it what seems fastest.
     constexpr double kMost = 10;
     const auto now = best_for(one.offer->usd);
-    return now ? std::min(*now / step, kMost) : kMost / step;
+    return now ? std::min(*now / step, kMost) : kMost + 1 / step;
   }
 
   /// The build to plan next, of another GPU than those on the way, since what is found for one
   /// helps the others of its GPU; none where there is none. Most are for the budgets by turns, each
-  /// fourth for the front.
+  /// eighth for the front and each eighth for the cheapest that fits.
   std::optional<BuildPlace> next_place() {
     if (goal_.most_planned > 0 && spent_ >= goal_.most_planned) return std::nullopt;
     std::vector<double> budgets = goal_.budgets_usd;
@@ -140,11 +141,40 @@ class Search {
     std::set<std::string> used;
     for (const OnTheWay& one : on_the_way_) used.insert(all_.groups()[one.place.first].gpu);
     std::optional<double> budget;
-    if (++choices_ % kOnTheWay != 0) budget = budgets[turn_++ % budgets.size()];
-    std::optional<BuildPlace> best = most_hoped(budget, used);
+    std::optional<BuildPlace> best;
+    if (++choices_ % kOnTheWay != 0) {
+      budget = budgets[turn_++ % budgets.size()];
+    } else if (choices_ / kOnTheWay % 2 == 0) {
+      best = cheapest_open(used);
+    }
+    if (!best) best = most_hoped(budget, used);
     if (!best && budget) best = most_hoped(std::nullopt, used);
     if (!best) return std::nullopt;
     return all_.anchor_before(*best);
+  }
+
+  /// The cheapest open build that lends no drives, costs less than all such on which the job was
+  /// found to fit, and has no less memory than the job is known to need beside any GPU; none where
+  /// there is none. Plans with the disk take too long to find out that none fits.
+  [[nodiscard]] std::optional<BuildPlace> cheapest_open(const std::set<std::string>& used) const {
+    double least = std::numeric_limits<double>::infinity();
+    for (const FoundBuild& one : found_.builds) {
+      if (!one.offer.lends_drives) least = std::min(least, one.offer.usd);
+    }
+    const Bytes needed = all_.least_needed();
+    std::optional<BuildPlace> best;
+    for (std::size_t g = 0; g < all_.groups().size(); ++g) {
+      const CandidateGroup& group = all_.groups()[g];
+      if (used.contains(group.gpu)) continue;
+      for (std::size_t i = 0; i < group.candidates.size(); ++i) {
+        const BuildCandidate& one = group.candidates[i];
+        if (one.offer->lends_drives || one.offer->usd >= least || !is_open(one)) continue;
+        if (one.offer->memory < needed) continue;
+        least = one.offer->usd;
+        best = {g, i};
+      }
+    }
+    return best;
   }
 
   [[nodiscard]] std::optional<BuildPlace> most_hoped(std::optional<double> budget,

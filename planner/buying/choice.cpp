@@ -1,5 +1,7 @@
 #include "planner/buying/choice.hpp"
 
+#include <utility>
+
 #include "planner/buying/break_even.hpp"
 
 namespace sluice::planner {
@@ -59,6 +61,24 @@ const BuyRow* cheapest_to_rent(const std::vector<BuyRow>& rows, const BuyRequest
     if (row.engine == EngineOnGpu::none) continue;
     if (request.days && *row.days > *request.days) continue;
     if (best == nullptr || *row.rent_usd < *best->rent_usd) best = &row;
+  }
+  return best;
+}
+
+const BuyRow* nearly_as_cheap_to_rent(const std::vector<BuyRow>& rows, const BuyRequest& request,
+                                      const BuyRow& cheapest) {
+  constexpr double kNearly = 1.1;
+  const bool is_tested = cheapest.engine == EngineOnGpu::tested;
+  const BuyRow* best = nullptr;
+  for (const BuyRow& row : rows) {
+    if (&row == &cheapest || !row.fits || !row.rent_usd) continue;
+    if (row.engine == EngineOnGpu::none || *row.rent_usd > kNearly * *cheapest.rent_usd) continue;
+    if (request.days && *row.days > *request.days) continue;
+    if (request.budget_usd && *row.rent_usd > *request.budget_usd) continue;
+    const auto order = [&](const BuyRow& one) {
+      return std::pair(is_tested || one.engine != EngineOnGpu::tested, *one.rent_usd);
+    };
+    if (best == nullptr || order(row) < order(*best)) best = &row;
   }
   return best;
 }

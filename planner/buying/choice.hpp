@@ -31,6 +31,12 @@ namespace sluice::planner {
                                              const BuyRequest& request);
 /// The fastest row to rent, within the budget, that costs at most twice as much as `cheapest` and
 /// takes at most half as long; null where there is none.
+/// Where the cheapest rent is of a GPU on which the engine has never run, the cheapest other that
+/// costs at most a tenth more and is of one on which it has; else the cheapest other that costs so
+/// little. Null where there is none.
+[[nodiscard]] const BuyRow* nearly_as_cheap_to_rent(const std::vector<BuyRow>& rows,
+                                                    const BuyRequest& request,
+                                                    const BuyRow& cheapest);
 [[nodiscard]] const BuyRow* faster_to_rent(const std::vector<BuyRow>& rows,
                                            const BuyRequest& request, const BuyRow& cheapest);
 

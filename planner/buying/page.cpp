@@ -1,6 +1,7 @@
 #include "planner/buying/page.hpp"
 
 #include "planner/buying/advice_text.hpp"
+#include "planner/buying/choice.hpp"
 #include "planner/files/html_text.hpp"
 #include "sim/units_text.hpp"
 
@@ -74,7 +75,9 @@ std::string rows_html(const BuyReport& report) {
   std::string rows;
   for (const BuyRow& row : report.rows) {
     std::string what = row.limit;
-    if (row.fits) what += " at " + decimal(100 * row.limit_share, 0) + " % of the step";
+    if (row.fits)
+      what += (row.devices > 1 ? ", busy " : " at ") + decimal(100 * row.limit_share, 0) +
+              " % of the step";
     if (row.gpus > row.devices) {
       what += "; uses " + std::to_string(row.devices) + " of " + std::to_string(row.gpus) + " GPUs";
     }
@@ -101,17 +104,22 @@ std::string advice_page(const BuyReport& report, const BuyRequest& request) {
   for (const std::string& sentence : report.verdict) {
     page += "<p>" + html_text(sentence) + "</p>\n";
   }
+  const std::string rented = "<h2>Rented</h2>\n" + clouds_html(report, request) + "\n";
+  const BuyRow* rent = row_to_rent(report.rows, request);
+  const bool rents = rent != nullptr && rent->machine == report.base;
+  if (rents) page += rented;
   const std::vector<ShownBuild> builds = shown_builds(report, request);
   if (!builds.empty()) {
-    page += "<h2>Builds</h2>\n<div class=\"builds\">\n";
+    page += rents ? "<h2>Builds, if you buy</h2>\n" : "<h2>Builds</h2>\n";
+    page += "<div class=\"builds\">\n";
     for (const ShownBuild& build : builds) page += build_html(build, report, request);
     page += "</div>\n";
   }
   const std::string plot = cost_plot(report);
   if (!plot.empty()) page += "<h2>Cost against time</h2>\n" + plot + "\n";
+  if (!rents) page += rented;
   page +=
-      "<h2>Rented</h2>\n" + clouds_html(report, request) + "\n<h2>All rows</h2>\n" +
-      rows_html(report) +
+      "<h2>All rows</h2>\n" + rows_html(report) +
       "\n<p class=\"small\">Times in brackets are 90 % intervals of predictions. Prices are the "
       "price file's, with what it says that they include, a CPU's with its board, case and power "
       "supply; what it does not name is not in a sum. A resource's share of a step may pass 100 % "

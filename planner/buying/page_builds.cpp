@@ -6,6 +6,7 @@
 #include "planner/buying/page.hpp"
 #include "planner/catalogue/several_gpus.hpp"
 #include "planner/files/html_text.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -19,7 +20,9 @@ void add_part(std::string& rows, const std::string& part, std::int64_t count,
   if (known != request.prices.parts.end()) {
     source = known->second.source + (known->second.source.empty() ? "" : ", ") + known->second.date;
   }
-  rows += "<tr><td>" + html_text(times + part) + "</td><td class=\"n\">" +
+  std::string size;
+  if (part.starts_with("ssd ")) size = ", " + format_bytes(find_ssd(part.substr(4)).size);
+  rows += "<tr><td>" + html_text(times + part + size) + "</td><td class=\"n\">" +
           (usd ? dollars(*usd) : "-") + "</td><td>" + html_text(source) + "</td></tr>";
 }
 
@@ -71,7 +74,7 @@ std::string next_text(const BuyRow& row, const BuyReport& report) {
   if (next == nullptr || !row.buy_usd) return "no build found is faster";
   const auto here = find_counted_parts(row.machine), there = find_counted_parts(next->machine);
   const bool is_other = here && there && here->parts.gpu != there->parts.gpu;
-  return (is_other ? "nothing to this GPU; with another, " : "") + next->machine + " for " +
+  return (is_other ? "nothing to this one; instead of it, " : "") + next->machine + " for " +
          dollars(*next->buy_usd - *row.buy_usd) +
          " more: " + decimal(to_seconds(row.step) / to_seconds(next->step), 2) + " times as fast";
 }
@@ -79,7 +82,7 @@ std::string next_text(const BuyRow& row, const BuyReport& report) {
 std::string watts_text(const BuyRow& row) {
   if (!row.run.watts) return "not known";
   return decimal(row.run.watts->low, 0) + " to " + decimal(row.run.watts->high, 0) +
-         " of GPU and CPU, by a rule";
+         " of GPU and CPU, by a rule; board, fans and the supply's losses come on top";
 }
 
 }  // namespace
@@ -144,7 +147,8 @@ std::string build_html(const ShownBuild& build, const BuyReport& report,
     line("state",
          "in part on its drives: --disk " + std::to_string(row.disk_lent->count() >> 30) + "GiB");
   }
-  line("what binds", row.limit + " at " + decimal(100 * row.limit_share, 0) + " % of the step" +
+  line("what binds", row.limit + (row.devices > 1 ? ", busy " : " at ") +
+                         decimal(100 * row.limit_share, 0) + " % of the step" +
                          (row.next_limit.empty() ? "" : ", next " + row.next_limit));
   line("add next", next_text(row, report));
   if (row.within_budget == false) line("mind", "beyond the budget");

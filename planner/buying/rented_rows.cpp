@@ -49,6 +49,14 @@ BuyRow instances_row(const RunConfig& config, const BuyRequest& request, PlanFin
   return row;
 }
 
+/// Whether a step with one of the instance's GPUs may be as short as `step`: no bound says
+/// otherwise.
+bool one_may_take(Duration step, const RunConfig& config, const BuyRequest& request,
+                  const Instance& instance, const RentedHost& host) {
+  const Request one = run_on(on_rented(config, instance.gpu, host), request, instance.gpu);
+  return one.predictor.bound().time <= to_seconds(step);
+}
+
 /// The row of an instance with a plan for all of its GPUs; with one for one of them where they
 /// cannot share the run's steps, or where one alone is no slower.
 BuyRow instance_row(const RunConfig& config, const BuyRequest& request, PlanFinder& finder,
@@ -63,15 +71,19 @@ BuyRow instance_row(const RunConfig& config, const BuyRequest& request, PlanFind
     row.rented = host;
     row.devices = instance.gpus;
   } else {
-    row = make_rented_row(config, request, finder, instance.gpu, host).row;
-    if (!row.fits) row.remedy = "an instance with more";
-    if (instance.gpus > 1 && note.empty()) {
+    const bool can_share = instance.gpus > 1 && note.empty();
+    if (can_share) {
       const std::string all = counted_name({.gpus = instance.gpus, .machine = instance.gpu});
-      BuyRow shared = make_rented_row(config, request, finder, all, host).row;
-      const bool is_better = shared.fits && (!row.fits || shared.step < row.step);
-      if (is_better) row = std::move(shared);
-      if (!is_better && row.fits) note = "all of them are no faster than one";
+      row = make_rented_row(config, request, finder, all, host).row;
     }
+    // One of them is planned where it may be as fast as all.
+    if (!row.fits || one_may_take(row.step, config, request, instance, host)) {
+      BuyRow one = make_rented_row(config, request, finder, instance.gpu, host).row;
+      const bool is_better = one.fits && (!row.fits || one.step <= row.step);
+      if (is_better && can_share) note = "all of them are no faster than one";
+      if (is_better || !row.fits) row = std::move(one);
+    }
+    if (!row.fits) row.remedy = "an instance with more";
   }
   row.kind = RowKind::instance;
   row.like = std::exchange(row.machine, name);

@@ -71,8 +71,8 @@ void describe(BuyRow& row, const Prediction& p, const Predictor& predictor,
     const auto [lane, share] = limited_by(p);
     row.limit = lane;
     row.limit_share = share;
-    row.next_limit = "compute alone at " + percent(p.bound.time / to_seconds(p.step));
-    row.next_limit += " of the step";
+    row.next_limit = "the least that compute needs, ";
+    row.next_limit += percent(p.bound.time / to_seconds(p.step)) + " of the step";
   }
   row.engine = engine_on(predictor.machine().profile);
   const auto machine = find_counted_parts(config.machine);

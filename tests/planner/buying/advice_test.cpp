@@ -53,9 +53,17 @@ TEST(Verdict, NamesTheCheapestBuildsThatWereLeftOut) {
   EXPECT_NE(text.find("cheap + 1x48 GiB, with state on its drives, for 3,238 USD"),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("other for 4,000 USD"), std::string::npos) << text;
-  EXPECT_EQ(text.find("fifth"), std::string::npos) << text;
-  EXPECT_NE(text.find("a build each of 1 more GPUs"), std::string::npos) << text;
+  EXPECT_EQ(text.find("other for 4,000 USD"), std::string::npos) << text;
+  EXPECT_NE(text.find("and dearer ones of 4 more GPUs"), std::string::npos) << text;
+}
+
+TEST(Verdict, SaysWhatLeavesFewerBuildsOpen) {
+  BuyReport report;
+  BuyRequest request;
+  report.builds = {.planned = 120, .ruled_out = 2, .open = 7};
+  EXPECT_NE(said(report, request).find("the search ends after so many"), std::string::npos);
+  request.until = Deadline::in(Seconds(1000));
+  EXPECT_NE(said(report, request).find("--seconds searches for longer"), std::string::npos);
 }
 
 TEST(Verdict, NamesWhatNoPlanWasSearchedFor) {

@@ -177,6 +177,22 @@ TEST(Advice, WeighsBuyingAgainstTheFasterRentToo) {
               testing::HasSubstr("of work without a pause (1.5 months against h200)"));
 }
 
+// Of two rents within a tenth of each other the one on a GPU that the engine knows is named too.
+TEST(Advice, NamesARentThatIsHardlyDearerAndTested) {
+  BuyRow tested = rented();
+  tested.machine = "h200";
+  tested.rent_usd = 1.05 * *rented().rent_usd;
+  tested.engine = EngineOnGpu::tested;
+  BuyReport report{.rows = {rented(), tested, bought()}, .base = "h100-sxm"};
+  report.rows[0].engine = EngineOnGpu::never_run;
+  BuyRequest request;
+  request.tokens = 1e9;
+  EXPECT_THAT(test::said(report, request),
+              testing::HasSubstr("Hardly dearer, and on a GPU on which Sluice has run: h200"));
+  report.rows[1].rent_usd = 1.2 * *rented().rent_usd;
+  EXPECT_THAT(test::said(report, request), testing::Not(testing::HasSubstr("Hardly dearer")));
+}
+
 TEST(Advice, SaysHowOldItsPricesAre) {
   BuyReport report{.rows = {bought()}, .base = "rtx-4090"};
   report.rows[0].price_date = "2022-10-12";

@@ -34,6 +34,7 @@ PriceList some_prices() {
 /// what is on drives is read in each step.
 struct FakeJob {
   Bytes needed{0};
+  double slower = 1;  ///< Times the step.
 
   [[nodiscard]] static double compute(const BuildOffer& offer) {
     return offer.parts.gpu == "rtx-5090" ? 0.6 : 1.0;
@@ -45,13 +46,14 @@ struct FakeJob {
     if (lacking > (offer.lends_drives ? offer.drives : Bytes(0))) return trial;
     const double memory = 60e9 / offer.memory_rate.count();
     const double disk = static_cast<double>(lacking.count()) / offer.drive_rate.count();
-    trial.step = Seconds(std::max(compute(offer), memory) + disk);
+    trial.step = Seconds(slower * (std::max(compute(offer), memory) + disk));
     return trial;
   }
   [[nodiscard]] BuildTrials trials() const {
-    return {.bound = [](const BuildOffer& offer) { return Seconds(0.9 * compute(offer)); },
-            .begin =
-                [this](const BuildOffer& offer) { return [this, &offer] { return plan(offer); }; }};
+    return {
+        .bound = [this](const BuildOffer& offer) { return Seconds(0.9 * slower * compute(offer)); },
+        .begin =
+            [this](const BuildOffer& offer) { return [this, &offer] { return plan(offer); }; }};
   }
   /// The shortest step within a budget, by planning every build.
   [[nodiscard]] std::optional<double> best(const std::vector<BuildGroup>& groups,
@@ -296,6 +298,27 @@ TEST(BuildSearch, DrivesLentInVainAreNotTriedWithLess) {
   const FoundBuilds found = search_builds(groups, trials, {.budgets_usd = {20000}});
   EXPECT_TRUE(found.builds.empty());
   EXPECT_FALSE(failed.empty());
+}
+
+// Also where steps take minutes, a large budget does not keep the search from the cheap end.
+TEST(BuildSearch, OfFewPlansSomeFindTheCheapestThatFits) {
+  for (const std::int64_t gib : {20, 100, 300, 700}) {
+    const FakeJob job{.needed = Bytes(gib << 30), .slower = 100};
+    const std::vector<BuildGroup> groups = build_groups(some_prices(), {1, 2, 4});
+    double cheapest = std::numeric_limits<double>::infinity();
+    for (const BuildGroup& group : groups) {
+      for (const BuildOffer& offer : group.offers) {
+        if (job.plan(offer).step) cheapest = std::min(cheapest, offer.usd);
+      }
+    }
+    const FoundBuilds found =
+        search_builds(groups, job.trials(), {.budgets_usd = {100'000}, .most_planned = 60});
+    ASSERT_FALSE(found.builds.empty());
+    const double least = found.left_out.empty()
+                             ? found.builds.front().offer.usd
+                             : std::min(found.builds.front().offer.usd, found.left_out.front().usd);
+    EXPECT_LE(least, cheapest) << gib;
+  }
 }
 
 TEST(BuildsToShow, HoldTheCheapestAndTheFastestOfEachGpu) {
