@@ -16,14 +16,15 @@ constexpr double kSurelyNeeded = 0.9;
 
 BuildCandidates::BuildCandidates(const std::vector<BuildGroup>& groups,
                                  const std::function<Seconds(const BuildOffer&)>& bound,
-                                 const std::function<Bytes(const BuildOffer&)>& lent,
-                                 std::int64_t threads) {
+                                 const BuildRoom& known, std::int64_t threads) {
   for (const BuildGroup& group : groups) {
     CandidateGroup mine{.gpu = group.gpu};
     for (const BuildOffer& offer : group.offers) {
-      Bytes room = offer.memory;
-      if (offer.lends_drives) room += lent ? lent(offer) : offer.drives;
-      mine.candidates.push_back({.offer = &offer, .room = room});
+      BuildCandidate one{.offer = &offer, .device = find_gpu(offer.parts.gpu).memory};
+      one.room = offer.memory;
+      if (offer.lends_drives) one.room += known.lent ? known.lent(offer) : offer.drives;
+      if (one.room + one.device * offer.gpus < known.needed) one.state = BuildState::ruled_out;
+      mine.candidates.push_back(one);
     }
     groups_.push_back(std::move(mine));
   }
@@ -107,10 +108,7 @@ void BuildCandidates::learn(const BuildPlace& place, const BuildTrial& trial) {
   const BuildOffer& offer = *planned.offer;
   planned.state = BuildState::planned;
   Known& known = known_[group.gpu];
-  if (!offer.lends_drives && trial.needed && *trial.needed > known.needed) {
-    known.needed = *trial.needed;
-    raise_for_drives(group.gpu, known.needed);
-  }
+  if (!offer.lends_drives && trial.needed) raise_needed(planned, *trial.needed);
   raise_lower(group.gpu, offer, trial);
   if (!trial.step) {
     // Where drives do not help, faster memory does not either.
@@ -121,6 +119,20 @@ void BuildCandidates::learn(const BuildPlace& place, const BuildTrial& trial) {
   if (!offer.lends_drives) known.enough = std::min(known.enough, offer.memory);
   const double above = trial.step->count() / group.bound.count();
   known.ratio = std::min(known.ratio.value_or(above), above);
+}
+
+/// Notes the host memory that the job needs on a build, for all GPUs that have as much memory or
+/// less: beside them it needs no less.
+void BuildCandidates::raise_needed(const BuildCandidate& planned, Bytes needed) {
+  for (const CandidateGroup& group : groups_) {
+    const BuildCandidate& first = group.candidates.front();
+    const bool has_no_more =
+        first.offer->gpus == planned.offer->gpus && first.device <= planned.device;
+    Known& known = known_[group.gpu];
+    if (!has_no_more || needed <= known.needed) continue;
+    known.needed = needed;
+    raise_for_drives(group.gpu, needed);
+  }
 }
 
 /// Raises the lower bounds of the GPU's builds that have no more than one that was planned, and

@@ -23,14 +23,22 @@ struct BuildTrial {
   std::optional<Bytes> needed = {};
 };
 
+/// What is known of a job's room before anything is planned.
+struct BuildRoom {
+  /// Bytes of its drives that a build lends to plans; may be empty: then all of them.
+  std::function<Bytes(const BuildOffer&)> lent = {};
+  /// Bytes that host memory, the GPUs' memory and what is lent of the drives must have together.
+  Bytes needed{0};
+};
+
 /// What is to become of a build; `poor` is left out unplanned, by a guess of its step.
 enum class BuildState { open, planned, ruled_out, poor };
 
 struct BuildCandidate {
   const BuildOffer* offer;
   Seconds lower{0};  ///< A time that no step on the build is below.
-  /// Memory, and what the build lends of its drives.
-  Bytes room{0};
+  Bytes device{0};   ///< Memory of one of its GPUs.
+  Bytes room{0};     ///< Host memory, and what the build lends of its drives.
   BuildState state = BuildState::open;
 };
 
@@ -55,10 +63,10 @@ using BuildPlace = std::pair<std::size_t, std::size_t>;
 class BuildCandidates {
  public:
   /// `groups` must outlive the object. `bound` is called from several threads at a time.
-  /// `lent` says how many bytes of its drives a build lends; where it is empty, all.
+  /// Builds that have less than `room.needed` are ruled out.
   BuildCandidates(const std::vector<BuildGroup>& groups,
-                  const std::function<Seconds(const BuildOffer&)>& bound,
-                  const std::function<Bytes(const BuildOffer&)>& lent, std::int64_t threads);
+                  const std::function<Seconds(const BuildOffer&)>& bound, const BuildRoom& room,
+                  std::int64_t threads);
 
   [[nodiscard]] const std::vector<CandidateGroup>& groups() const { return groups_; }
   [[nodiscard]] BuildCandidate& at(const BuildPlace& place) {
@@ -104,6 +112,7 @@ class BuildCandidates {
   static void find_bounds(CandidateGroup& group,
                           const std::function<Seconds(const BuildOffer&)>& bound);
   void find_anchor(std::size_t group);
+  void raise_needed(const BuildCandidate& planned, Bytes needed);
   void raise_lower(const std::string& gpu, const BuildOffer& planned, const BuildTrial& trial);
   void raise_for_drives(const std::string& gpu, Bytes needed);
   [[nodiscard]] bool lacks_more(const std::string& gpu, const BuildOffer& offer) const;

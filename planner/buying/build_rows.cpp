@@ -33,6 +33,15 @@ constexpr double kUsable = 0.98;
 /// longer, down to kFewestPlanned.
 constexpr std::int64_t kMostPlanned = 120, kFewestPlanned = 60, kUsualLayers = 36;
 
+/// Bytes of state that lie somewhere in any plan.
+Bytes least_state(const Job& job) {
+  const std::int64_t parameters = parameter_count(job.model);
+  const Bytes moment = job.moment_bytes(parameters);
+  // Muon has a second moment for some parameters only.
+  const bool has_two = job.optimizer.kind == OptimizerKind::adamw;
+  return job.master_bytes(parameters) + moment * (has_two ? 2 : 1);
+}
+
 std::size_t most_planned(std::int64_t layers) {
   const std::int64_t planned = kMostPlanned * kUsualLayers / std::max(layers, kUsualLayers);
   return static_cast<std::size_t>(std::max(planned, kFewestPlanned));
@@ -228,7 +237,8 @@ ComparedRows build_rows(const RunConfig& config, const BuyRequest& request, Plan
       .bound =
           [&](const BuildOffer& offer) { return planner.run_of(offer).predictor.bound().time; },
       .begin = [&](const BuildOffer& offer) { return planner.begin(offer); },
-      .lent = [&](const BuildOffer& offer) { return planner.lent_of(offer); },
+      .room = {.lent = [&](const BuildOffer& offer) { return planner.lent_of(offer); },
+               .needed = least_state(to_job(config))},
       .settle = [&](const BuildOffer& offer) { planner.settle(offer); }};
   BuildGoal goal{.until = request.until,
                  .most_planned = most_planned(to_job(config).model.layers),

@@ -21,7 +21,7 @@ constexpr std::size_t kOnTheWay = 4;
 class Search {
  public:
   Search(const std::vector<BuildGroup>& groups, const BuildTrials& trials, const BuildGoal& goal)
-      : trials_(trials), goal_(goal), all_(groups, trials.bound, trials.lent, goal.threads) {
+      : trials_(trials), goal_(goal), all_(groups, trials.bound, trials.room, goal.threads) {
     for (const double budget : goal.budgets_usd) most_usd_ = std::max(most_usd_, budget);
     if (goal.budgets_usd.empty()) most_usd_ = std::numeric_limits<double>::infinity();
   }
@@ -133,7 +133,7 @@ class Search {
 
   /// The build to plan next, of another GPU than those on the way, since what is found for one
   /// helps the others of its GPU; none where there is none. Most are for the budgets by turns, each
-  /// eighth for the front and each eighth for the cheapest that fits.
+  /// fourth for the cheapest that fits or, once that is known, for the front.
   std::optional<BuildPlace> next_place() {
     if (goal_.most_planned > 0 && spent_ >= goal_.most_planned) return std::nullopt;
     std::vector<double> budgets = goal_.budgets_usd;
@@ -141,13 +141,12 @@ class Search {
     std::set<std::string> used;
     for (const OnTheWay& one : on_the_way_) used.insert(all_.groups()[one.place.first].gpu);
     std::optional<double> budget;
-    std::optional<BuildPlace> best;
     if (++choices_ % kOnTheWay != 0) {
       budget = budgets[turn_++ % budgets.size()];
-    } else if (choices_ / kOnTheWay % 2 == 0) {
-      best = cheapest_open(used);
+    } else if (const auto cheapest = cheapest_open(used)) {
+      return cheapest;
     }
-    if (!best) best = most_hoped(budget, used);
+    std::optional<BuildPlace> best = most_hoped(budget, used);
     if (!best && budget) best = most_hoped(std::nullopt, used);
     if (!best) return std::nullopt;
     return all_.anchor_before(*best);

@@ -19,8 +19,7 @@ struct BuildTrials {
   /// Begins planning with what is known so far. What it returns plans, on another thread, and knows
   /// nothing that comes later. The offer outlives both.
   std::function<std::function<BuildTrial()>(const BuildOffer&)> begin;
-  /// Bytes of its drives that a build lends to plans; may be empty: then all of them.
-  std::function<Bytes(const BuildOffer&)> lent = {};
+  BuildRoom room = {};
   /// Makes known what planning on the build found. Called for each build after its planning, in the
   /// order of begin(), from the thread that calls it; may be empty.
   std::function<void(const BuildOffer&)> settle = {};
