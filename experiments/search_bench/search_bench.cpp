@@ -13,7 +13,6 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/integer_program/integer_plan.hpp"
 #include "planner/effort/search_effort.hpp"
 #include "planner/requests/request.hpp"
 #include "planner/search/remedies.hpp"
@@ -227,38 +226,8 @@ void report(const Case& each, const Budget& budget) {
       result += fmt::format("  {:.5f} s", sluice::to_seconds(remedy.step).count());
     }
   }
-  if (const auto* planned = std::get_if<Planned>(&found)) {
-    const Plan& plan = planned->best.prediction.plan;
-    result += fmt::format("  rounds {} slots w{} g{} a{} s{} streams {} threads {} {}", plan.rounds, plan.weight_buffers,
-                          plan.gradient_buffers, plan.activation_buffers, plan.state_buffers,
-                          plan.stream_buffers, plan.threads, counts_of(plan));
-  }
   fmt::print("{} {} {:4.2f}  {:5.2f} s, CPU {:5.2f} s  {}\n", name_of(each),
              budget.seconds ? "seconds" : "effort", budget.amount, wall, busy, result);
-  std::fflush(stdout);
-}
-
-/// Plans of integer programs: `words` are paces (0.9), work_price (e0.01), `orders` and fewest slots
-/// for weights (w2).
-void report_integer(const Case& each, const std::vector<std::string>& words) {
-  IntegerSettings settings;
-  std::vector<double> paces;
-  for (const std::string& word : words) {
-    if (word == "orders") settings.orders = true;
-    else if (word == "rings") settings.rings = true;
-    else if (word[0] == 'e') settings.work_price = std::stod(word.substr(1));
-    else if (word[0] == 'w') settings.weight_slots = std::stoll(word.substr(1));
-    else if (word[0] == 's') settings.solve_s = std::stod(word.substr(1));
-    else paces.push_back(std::stod(word));
-  }
-  if (!paces.empty()) settings.paces = paces;
-  const Request run = resolve(run_of(each));
-  const IntegerOutcome found = integer_plan(run.predictor, settings);
-  fmt::print("{} integer  CPU {:5.2f} s, Cbc {:5.2f} s, longest {:4.2f} s  {} programs ({} x {}, {} whole) {} nodes, {} late, {} misses, {} invalid  T {:.5f} coarse {:.5f} step {:.5f} relaxed {:.5f} {}\n",
-             name_of(each), found.all_s, found.solver_s, found.longest_s, found.programs, found.rows,
-             found.variables, found.integers, found.nodes, found.late, found.misses, found.invalid,
-             found.program_s, found.coarse_s, sluice::to_seconds(found.step).count(), found.relaxed_s,
-             found.words);
   std::fflush(stdout);
 }
 
@@ -267,15 +236,9 @@ void report_integer(const Case& each, const std::vector<std::string>& words) {
 int main(int count, char** arguments) {
   std::vector<Budget> budgets;
   std::string only, jobs = "listed";
-  bool integer = false;
-  std::vector<std::string> words;
   for (int i = 1; i < count; ++i) {
     const std::string text = arguments[i];
-    if (text == "--integer") {
-      integer = true;
-    } else if (integer && text != "--jobs" && text.find('-') == text.npos) {
-      words.push_back(text);
-    } else if (text == "--jobs" && i + 1 < count) {
+    if (text == "--jobs" && i + 1 < count) {
       jobs = arguments[++i];
     } else if (text.find_first_not_of("0123456789.s") == text.npos) {
       budgets.push_back(budget_of(text));
@@ -286,10 +249,6 @@ int main(int count, char** arguments) {
   if (budgets.empty()) budgets = {{0.1}, {1}};
   for (const Case& each : jobs_of(jobs)) {
     if (name_of(each).find(only) == std::string::npos) continue;
-    if (integer) {
-      report_integer(each, words);
-      continue;
-    }
     for (const Budget& budget : budgets) report(each, budget);
   }
 }

@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
-#include <cstdlib>
 #include <limits>
-#include <mutex>
 
 namespace sluice::planner {
 namespace {
@@ -269,34 +266,9 @@ LinearSolution minimize_balanced(LinearProgram program) {
   return found;
 }
 
-/// Writes every SLUICE_PROGRAMS_EACH-th program to the file SLUICE_PROGRAMS.
-void write(const LinearProgram& program) {
-  static std::mutex mutex;
-  static std::FILE* file = nullptr;
-  static long each = 0, seen = 0;
-  const std::lock_guard lock(mutex);
-  if (each == 0) {
-    const char* path = std::getenv("SLUICE_PROGRAMS");
-    const char* every = std::getenv("SLUICE_PROGRAMS_EACH");
-    each = every != nullptr ? std::atol(every) : 1;
-    if (path != nullptr) file = std::fopen(path, "ab");
-  }
-  if (file == nullptr || seen++ % each != 0) return;
-  const auto put = [](const auto& value) { std::fwrite(&value, sizeof(value), 1, file); };
-  put(program.cost.size());
-  put(program.constraints.size());
-  for (const double value : program.cost) put(value);
-  for (const LinearProgram::Constraint& row : program.constraints) {
-    put(row.limit);
-    put(static_cast<double>(row.equal));
-    for (const double value : row.coefficients) put(value);
-  }
-}
-
 }  // namespace
 
 LinearSolution minimize(const LinearProgram& program) {
-  write(program);
   LinearSolution found = Tableau<double>(program).solve();
   if (found.feasible ? satisfies(program, found.values) : refutes(program, found.prices)) {
     return found;

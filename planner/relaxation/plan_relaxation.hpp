@@ -87,16 +87,6 @@ struct RelaxedPlan {
   std::array<double, kLimits> prices{};
 };
 
-/// The linear program of a node, for other solvers. Its variables: counts of records, residencies,
-/// embedding and head in the order of the choices; then, from column `slots` on, s in GB, down_p,
-/// up_p and t_p of each part, and T.
-struct NodeProgram {
-  LinearProgram program;
-  std::vector<UnitChoice> records, residencies, embeds, heads;
-  std::size_t slots = 0;
-  bool has_choices = true;
-};
-
 /// The linear program over the plans of one predictor's job and machine. Immutable; safe to share
 /// between threads.
 class PlanRelaxation {
@@ -132,7 +122,6 @@ class PlanRelaxation {
   /// plans of `rounds` rounds.
   [[nodiscard]] std::vector<UnitChoice> residency_choices(std::size_t unit,
                                                           std::int64_t rounds) const;
-  [[nodiscard]] NodeProgram program_of(const RelaxedNode& node) const;
   /// Solves the node's program: numbers of units by choice, prices and bound.
   [[nodiscard]] RelaxedPlan solve(const RelaxedNode& node) const;
   /// Splits `node` into nodes that together contain all its plans and none of which allows its

@@ -22,10 +22,6 @@ class PlanRelaxation::Program {
   /// their lower ends sum to at most its number of units and their upper ends to at least that.
   [[nodiscard]] bool has_choices() const;
   [[nodiscard]] LinearSolution minimized() const { return minimize(program_); }
-  [[nodiscard]] NodeProgram for_solvers() const {
-    return {program_, groups_[0].choices, groups_[1].choices, groups_[2].choices,
-            groups_[3].choices, columns_.slots, has_choices()};
-  }
   /// Whether the constraints of memory at `prices` prove that no plan of the node fits. Only memory
   /// can refuse a plan, for times may be of any length.
   [[nodiscard]] bool is_refused_by(const std::vector<double>& prices) const;

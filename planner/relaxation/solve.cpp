@@ -100,10 +100,6 @@ void make_copies_sound(std::array<double, kLimits>& prices, const Constraints& c
 
 }  // namespace
 
-NodeProgram PlanRelaxation::program_of(const RelaxedNode& node) const {
-  return Program(*this, node).for_solvers();
-}
-
 RelaxedPlan PlanRelaxation::solve(const RelaxedNode& node) const {
   RelaxedPlan found;
   const Program program(*this, node);
