@@ -86,20 +86,22 @@ std::optional<bool> BuildCandidates::is_short(const std::string& gpu, Bytes memo
   return std::nullopt;
 }
 
+double BuildCandidates::drives_take(const CandidateGroup& group, const BuildCandidate& one) const {
+  // What lies on drives is read and written while passes run, and seldom quite beside them.
+  constexpr double kBesidePasses = 1.2;
+  const auto known = known_.find(group.gpu);
+  if (!one.offer->lends_drives || known == known_.end()) return 0;
+  const Bytes lacking = std::max(Bytes(0), known->second.needed - one.offer->memory);
+  const double rate = std::min(one.offer->drive_rate.count(), one.offer->drive_write_rate.count());
+  return rate > 0 ? kBesidePasses * static_cast<double>(lacking.count()) / rate : 0;
+}
+
 double BuildCandidates::guess(const CandidateGroup& group, const BuildCandidate& one) const {
-  constexpr double kUnknown = 1.05, kBesidePasses = 1.2;
+  constexpr double kUnknown = 1.05;
   const auto known = known_.find(group.gpu);
   const double ratio = known == known_.end() ? kUnknown : known->second.ratio.value_or(kUnknown);
-  double step = std::max(group.bound.count() * ratio, one.lower.count());
-  if (one.offer->lends_drives && known != known_.end()) {
-    const Bytes lacking = std::max(Bytes(0), known->second.needed - one.offer->memory);
-    const double rate =
-        std::min(one.offer->drive_rate.count(), one.offer->drive_write_rate.count());
-    // What lies on drives is read and written while passes run, and seldom quite beside them.
-    if (rate > 0)
-      step = std::max(step, kBesidePasses * static_cast<double>(lacking.count()) / rate);
-  }
-  return step;
+  const double passes = std::max(group.bound.count() * ratio, one.lower.count());
+  return std::max(passes, drives_take(group, one));
 }
 
 void BuildCandidates::learn(const BuildPlace& place, const BuildTrial& trial) {
@@ -117,7 +119,9 @@ void BuildCandidates::learn(const BuildPlace& place, const BuildTrial& trial) {
     return;
   }
   if (!offer.lends_drives) known.enough = std::min(known.enough, offer.memory);
-  const double above = trial.step->count() / group.bound.count();
+  // Where drives set the step, it says nothing of builds with others.
+  const double least = std::max(group.bound.count(), drives_take(group, planned));
+  const double above = trial.step->count() / least;
   known.ratio = std::min(known.ratio.value_or(above), above);
 }
 
@@ -180,6 +184,11 @@ bool BuildCandidates::lacks_more(const std::string& gpu, const BuildOffer& offer
   return std::ranges::any_of(known->second.lacked_other, [&](const BuildOffer* failed) {
     return failed->memory >= offer.memory;
   });
+}
+
+bool BuildCandidates::has_lent_in_vain(const std::string& gpu) const {
+  const auto known = known_.find(gpu);
+  return known != known_.end() && !known->second.lent_in_vain.empty();
 }
 
 Bytes BuildCandidates::least_needed() const {

@@ -83,6 +83,8 @@ class BuildCandidates {
   [[nodiscard]] std::optional<bool> is_short(const std::string& gpu, Bytes memory) const;
   /// The least host memory that is known to be needed beside any GPU; 0 where none is known.
   [[nodiscard]] Bytes least_needed() const;
+  /// Whether a build of the GPU lent its drives and the job did not fit.
+  [[nodiscard]] bool has_lent_in_vain(const std::string& gpu) const;
   /// Whether the build is known not to fit, or to lend drives for nothing.
   [[nodiscard]] bool is_no_use(const CandidateGroup& group, const BuildCandidate& one) const;
   /// A guess of the candidate's step, by which builds are put in order: as far above its bound as
@@ -111,6 +113,9 @@ class BuildCandidates {
 
   static void find_bounds(CandidateGroup& group,
                           const std::function<Seconds(const BuildOffer&)>& bound);
+  /// A guess of the seconds that a step's reads and writes of drives take on the build; 0 where it
+  /// lends none, or nothing is known of what the job needs.
+  [[nodiscard]] double drives_take(const CandidateGroup& group, const BuildCandidate& one) const;
   void find_anchor(std::size_t group);
   void raise_needed(const BuildCandidate& planned, Bytes needed);
   void raise_lower(const std::string& gpu, const BuildOffer& planned, const BuildTrial& trial);

@@ -152,23 +152,22 @@ class Search {
     return all_.anchor_before(*best);
   }
 
-  /// The cheapest open build that lends no drives, costs less than all such on which the job was
-  /// found to fit, and has no less memory than the job is known to need beside any GPU; none where
-  /// there is none. Plans with the disk take too long to find out that none fits.
+  /// The cheapest open build that costs less than all on which the job was found to fit, and has no
+  /// less room than the job is known to need beside any GPU; none where there is none. Builds of a
+  /// GPU on which drives were lent in vain lend none here: to find that takes long.
   [[nodiscard]] std::optional<BuildPlace> cheapest_open(const std::set<std::string>& used) const {
     double least = std::numeric_limits<double>::infinity();
-    for (const FoundBuild& one : found_.builds) {
-      if (!one.offer.lends_drives) least = std::min(least, one.offer.usd);
-    }
+    for (const FoundBuild& one : found_.builds) least = std::min(least, one.offer.usd);
     const Bytes needed = all_.least_needed();
     std::optional<BuildPlace> best;
     for (std::size_t g = 0; g < all_.groups().size(); ++g) {
       const CandidateGroup& group = all_.groups()[g];
       if (used.contains(group.gpu)) continue;
+      const bool is_vain = all_.has_lent_in_vain(group.gpu);
       for (std::size_t i = 0; i < group.candidates.size(); ++i) {
         const BuildCandidate& one = group.candidates[i];
-        if (one.offer->lends_drives || one.offer->usd >= least || !is_open(one)) continue;
-        if (one.offer->memory < needed) continue;
+        if (one.offer->usd >= least || one.room < needed || !is_open(one)) continue;
+        if (one.offer->lends_drives && (is_vain || waits(group, one))) continue;
         least = one.offer->usd;
         best = {g, i};
       }

@@ -31,7 +31,7 @@ PriceList some_prices() {
 
 /// A job in closed form: it needs `needed` bytes of host memory or drives that hold the rest; its
 /// step is the larger of compute (1 s, on the RTX 5090 0.6 s) and 60 GB over the memory's rate, and
-/// what is on drives is read in each step.
+/// what is on drives is read and written in each step, at the slower of their rates.
 struct FakeJob {
   Bytes needed{0};
   double slower = 1;  ///< Times the step.
@@ -45,7 +45,8 @@ struct FakeJob {
     if (lacking > Bytes(0)) trial.needed = needed;
     if (lacking > (offer.lends_drives ? offer.drives : Bytes(0))) return trial;
     const double memory = 60e9 / offer.memory_rate.count();
-    const double disk = static_cast<double>(lacking.count()) / offer.drive_rate.count();
+    const double rate = std::min(offer.drive_rate.count(), offer.drive_write_rate.count());
+    const double disk = static_cast<double>(lacking.count()) / rate;
     trial.step = Seconds(slower * (std::max(compute(offer), memory) + disk));
     return trial;
   }
