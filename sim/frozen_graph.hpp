@@ -72,6 +72,19 @@ class FrozenGraph {
   [[nodiscard]] std::size_t pool_count() const { return pool_capacity_.size(); }
 
   [[nodiscard]] const FrozenTask& task(std::uint32_t task) const { return tasks_[task]; }
+  /// Asks the processor to fetch what the next task on the lane of `task` and the one behind it
+  /// will need at their starts, and what `task` will need at its end: the records of a large graph
+  /// are in memory, whose latency would otherwise cost more than the rest of an event.
+  /// Inlined by force: g++ drops calls of functions that do nothing but prefetch.
+  [[gnu::always_inline]] void prefetch_behind(const FrozenTask& task) const {
+    __builtin_prefetch(successors_.data() + task.successors);
+    if (task.next_in_lane == kNone) return;
+    const FrozenTask& next = tasks_[task.next_in_lane];
+    __builtin_prefetch(uses_.data() + next.uses);
+    if (next.next_in_lane == kNone) return;
+    __builtin_prefetch(&tasks_[next.next_in_lane]);
+    __builtin_prefetch(&tasks_[next.next_in_lane + 1]);
+  }
   [[nodiscard]] std::span<const FrozenUse> uses(std::uint32_t task) const {
     return {uses_.data() + tasks_[task].uses, uses_.data() + tasks_[task + 1].uses};
   }
