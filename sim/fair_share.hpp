@@ -71,30 +71,27 @@ class FairShare {
   void touch(std::uint32_t slot);
   void touch_links(std::span<const FrozenUse> uses);
   void gather();
-  void gather_link(std::uint32_t id);
-  void gather_flow(std::uint32_t slot);
   void sort_ceilings();
   void fill();
   [[nodiscard]] LinkState* tightest_link();
   void stop_rising(FlowState& flow, double rate);
   void stop_uncapped();
-  void adopt(std::uint32_t slot);
 
   std::vector<FlowState> flows_;
   std::vector<LinkState> links_;
   std::vector<std::uint32_t> dirty_slots_;
   std::vector<std::uint32_t> dirty_links_;
-  /// Links of the flows being filled: the first component_size_ entries. One more than there are
-  /// links, which gather_link() writes to.
-  std::vector<std::uint32_t> component_links_;
+  // Each of these has one entry more than there can be, which gather() and update() write to.
+  std::vector<std::uint32_t> component_links_;  ///< Links of the flows being filled.
   std::size_t component_size_ = 0;
-  /// Ceilings of the flows being filled that have a cap, and numbers of those that have none.
-  std::vector<Ceiling> ceilings_;
-  std::vector<std::uint32_t> uncapped_;
-  std::size_t rising_ = 0;  ///< Number of the flows being filled that still rise.
-  /// Flows whose rate changed: the first changed_size_ entries. As long as there are flows.
-  std::vector<std::uint32_t> changed_;
-  std::size_t changed_size_ = 0;
+  std::vector<Ceiling> ceilings_;  ///< Flows being filled that have a cap.
+  std::size_t capped_size_ = 0;
+  std::vector<std::uint32_t> uncapped_;  ///< Flows being filled that have none.
+  std::size_t uncapped_size_ = 0;
+  std::vector<std::uint32_t> changed_;  ///< Flows whose rate changed.
+
+  std::size_t running_ = 0;  ///< Number of flows that have started and not stopped.
+  std::size_t rising_ = 0;   ///< Number of the flows being filled that still rise.
   std::uint64_t visit_ = 0;
 };
 

@@ -27,7 +27,6 @@ struct alignas(64) FrozenTask {
   double weight;
   std::uint32_t lane;
   std::uint32_t next_in_lane;
-  std::uint32_t predecessors;
   std::uint32_t uses;
   std::uint32_t successors;
   std::uint32_t acquires;
@@ -98,6 +97,9 @@ class FrozenGraph {
   [[nodiscard]] std::span<const FrozenHold> releases(std::uint32_t task) const {
     return {releases_.data() + tasks_[task].releases, releases_.data() + tasks_[task + 1].releases};
   }
+  /// Number of tasks that a task waits for, by task: its predecessors, and the task before it on its
+  /// lane.
+  [[nodiscard]] const std::vector<std::uint32_t>& waits() const { return waits_; }
   /// Index of the first task on a lane; kNone if the lane has no task.
   [[nodiscard]] std::uint32_t first_in_lane(std::uint32_t lane) const { return lane_first_[lane]; }
   /// Interference by lane, in file order: the lanes that slow tasks of `lane` (slowed_by), and the
@@ -125,6 +127,7 @@ class FrozenGraph {
 
   /// All tasks, and behind them one more entry, which ends the last task's ranges.
   std::vector<FrozenTask> tasks_;
+  std::vector<std::uint32_t> waits_;
   std::vector<FrozenUse> uses_;
   std::vector<std::uint32_t> successors_;
   std::vector<FrozenHold> acquires_;

@@ -25,7 +25,7 @@ EventQueue::Key end_key(std::int64_t from, double ns, double elapsed) {
   if (!(time < kFarthest)) return kFar;
   // std::ceil is a call where the processor need not have an instruction for it.
   auto whole = static_cast<std::int64_t>(time);
-  if (static_cast<double>(whole) < time) ++whole;
+  whole += static_cast<double>(whole) < time ? 1 : 0;
   if (!(static_cast<double>(whole) + static_cast<double>(from) < kFarthest)) return kFar;
   return 2 * (from + std::max<std::int64_t>(0, whole));
 }
@@ -41,7 +41,7 @@ Simulation::Simulation(const FrozenGraph& graph, std::vector<RateChange>* log)
       shares_(graph.link_capacities(), graph.lane_count()),
       lanes_(graph.lane_count()),
       pools_(graph.pool_count()),
-      pending_(graph.task_count()) {
+      pending_(graph.waits()) {
   timeline_.spans.resize(graph.task_count());
   timeline_.enabled_by.resize(graph.task_count());
   timeline_.lane_busy.resize(graph.lane_count());
@@ -54,11 +54,6 @@ Simulation::Simulation(const FrozenGraph& graph, std::vector<RateChange>* log)
   for (std::size_t i = 0; i < pools_.size(); ++i) {
     pools_[i].capacity = graph.pool_capacities()[i];
     pools_[i].slack = std::min(1e-12 * pools_[i].capacity, 1e-3);
-  }
-  for (std::uint32_t task = 0; task < pending_.size(); ++task) {
-    const FrozenTask& record = graph.task(task);
-    pending_[task] += record.predecessors;
-    if (record.next_in_lane != FrozenGraph::kNone) ++pending_[record.next_in_lane];
   }
 }
 
