@@ -97,8 +97,8 @@ class FrozenGraph {
   [[nodiscard]] std::span<const FrozenHold> releases(std::uint32_t task) const {
     return {releases_.data() + tasks_[task].releases, releases_.data() + tasks_[task + 1].releases};
   }
-  /// Number of tasks that a task waits for, by task: its predecessors, and the task before it on its
-  /// lane.
+  /// Number of tasks that a task waits for, by task: its predecessors, and the task before it on
+  /// its lane.
   [[nodiscard]] const std::vector<std::uint32_t>& waits() const { return waits_; }
   /// Index of the first task on a lane; kNone if the lane has no task.
   [[nodiscard]] std::uint32_t first_in_lane(std::uint32_t lane) const { return lane_first_[lane]; }

@@ -28,8 +28,7 @@ TEST(Simulation, AgreesWithTheReferenceWhereLanesRest) {
 TEST(Simulation, AgreesWithTheReferenceOnManyLanes) {
   std::size_t tree = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    const TaskGraph graph =
-        random_graph(seed, {.tasks = 120, .most_lanes = 60, .pools = false});
+    const TaskGraph graph = random_graph(seed, {.tasks = 120, .most_lanes = 60, .pools = false});
     tree += graph.lanes().size() > EventQueue::kFlat ? 1 : 0;
     EXPECT_EQ(outcome(graph), reference_outcome(graph)) << "seed " << seed;
   }
