@@ -9,6 +9,7 @@
 
 #include "cli/words/parse.hpp"
 #include "sim/error.hpp"
+#include "sim/frozen_graph.hpp"
 #include "sim/graph_file.hpp"
 #include "sim/json_object.hpp"
 #include "sim/rate_log.hpp"
@@ -109,7 +110,9 @@ int run_sim(const Arguments& arguments) {
   sim::TaskGraph graph =
       sim::read_graph(sim::read_text_file(path), path == "-" ? "standard input" : path);
   for (const std::string& assignment : overrides) sim::apply_override(graph, assignment);
-  const sim::Timeline timeline = sim::simulate(graph);
+  // Reading checked the graph; other capacities may make it invalid.
+  const sim::Trust trust = overrides.empty() ? sim::Trust::validated : sim::Trust::check;
+  const sim::Timeline timeline = sim::simulate(sim::freeze(graph, trust));
   if (!trace.empty()) write_trace_file(trace, graph, timeline);
   if (json) {
     std::cout << sim::write_result(graph, timeline);

@@ -1,6 +1,7 @@
 #include "sim/fair_share.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -10,7 +11,12 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 }
 
 FairShare::FairShare(std::span<const double> link_capacities, std::size_t slots)
-    : flows_(slots), links_(link_capacities.size()) {
+    : flows_(slots),
+      links_(link_capacities.size()),
+      component_links_(link_capacities.size() + 1),
+      ceilings_(slots + 1),
+      uncapped_(slots + 1),
+      changed_(slots + 1) {
   for (std::size_t i = 0; i < links_.size(); ++i) links_[i].capacity = link_capacities[i];
 }
 
@@ -30,11 +36,16 @@ void FairShare::start(std::uint32_t slot, double weight, double cap,
   FlowState& flow = flows_[slot];
   flow.weight = weight;
   flow.cap = cap;
+  flow.ceiling = cap / weight;
   flow.rate = 0;
   flow.uses = uses;
   flow.running = true;
-  for (const FrozenUse& use : uses) {
-    links_[use.link].members.push_back({slot, use.per_unit * weight});
+  ++running_;
+  flow.places.resize(uses.size());
+  for (std::uint32_t i = 0; i < uses.size(); ++i) {
+    LinkState& link = links_[uses[i].link];
+    flow.places[i] = static_cast<std::uint32_t>(link.members.size());
+    link.members.push_back({.slot = slot, .use = i, .load = uses[i].per_unit * weight});
   }
   touch(slot);
 }
@@ -42,12 +53,14 @@ void FairShare::start(std::uint32_t slot, double weight, double cap,
 void FairShare::stop(std::uint32_t slot) {
   FlowState& flow = flows_[slot];
   flow.running = false;
-  for (const FrozenUse& use : flow.uses) {
-    std::vector<Member>& members = links_[use.link].members;
-    const auto member = std::find_if(members.begin(), members.end(),
-                                     [slot](const Member& m) { return m.slot == slot; });
-    *member = members.back();
-    members.pop_back();
+  --running_;
+  for (std::uint32_t i = 0; i < flow.uses.size(); ++i) {
+    LinkState& link = links_[flow.uses[i].link];
+    const std::uint32_t place = flow.places[i];
+    const Member last = link.members.back();
+    link.members[place] = last;
+    flows_[last.slot].places[last.use] = place;
+    link.members.pop_back();
   }
   touch_links(flow.uses);
   flow.uses = {};
@@ -56,83 +69,138 @@ void FairShare::stop(std::uint32_t slot) {
 void FairShare::set_cap(std::uint32_t slot, double cap) {
   if (flows_[slot].cap == cap) return;
   flows_[slot].cap = cap;
+  flows_[slot].ceiling = cap / flows_[slot].weight;
   touch(slot);
 }
 
-void FairShare::gather_links_of(const FlowState& flow) {
-  for (const FrozenUse& use : flow.uses) {
-    LinkState& link = links_[use.link];
-    if (link.visited == visit_) continue;
-    link.visited = visit_;
-    component_links_.push_back(use.link);
-  }
-}
-
-/// Collects the flows and links connected to whatever changed, into ceilings_ and component_links_.
+/// Collects the flows and links connected to whatever changed, into ceilings_, uncapped_ and
+/// component_links_.
 void FairShare::gather() {
   ++visit_;
-  component_links_.clear();
-  ceilings_.clear();
-  const auto visit = [this](std::uint32_t slot) {
+  // Counted in local variables, which stay in registers, and without branches where half of the
+  // cases go either way: this runs at every event.
+  const std::uint64_t visit = visit_;
+  std::uint32_t* const links = component_links_.data();
+  Ceiling* const ceilings = ceilings_.data();
+  std::uint32_t* const uncapped = uncapped_.data();
+  std::size_t link_count = 0, capped_count = 0, uncapped_count = 0;
+  const auto gather_link = [&](std::uint32_t id) {
+    LinkState& link = links_[id];
+    links[link_count] = id;
+    link_count += link.visited != visit ? 1 : 0;
+    link.visited = visit;
+  };
+  const auto gather_flow = [&](std::uint32_t slot) {
     FlowState& flow = flows_[slot];
-    if (flow.visited == visit_ || !flow.running) return;
-    flow.visited = visit_;
+    if (flow.visited == visit) return;
+    flow.visited = visit;
     flow.stopped_rising = false;
-    ceilings_.push_back({flow.cap / flow.weight, slot});
-    gather_links_of(flow);
+    const std::size_t has_cap = flow.cap < kInfinity ? 1 : 0;
+    ceilings[capped_count] = {flow.ceiling, slot};
+    uncapped[uncapped_count] = slot;
+    capped_count += has_cap;
+    uncapped_count += 1 - has_cap;
+    for (const FrozenUse& use : flow.uses) gather_link(use.link);
   };
   for (const std::uint32_t link : dirty_links_) {
     links_[link].dirty = false;
-    if (links_[link].visited == visit_) continue;
-    links_[link].visited = visit_;
-    component_links_.push_back(link);
+    gather_link(link);
   }
-  for (const std::uint32_t slot : dirty_slots_) visit(slot);
-  for (std::size_t i = 0; i < component_links_.size(); ++i) {
-    LinkState& link = links_[component_links_[i]];
+  for (const std::uint32_t slot : dirty_slots_) {
+    if (flows_[slot].running) gather_flow(slot);
+  }
+  for (std::size_t i = 0; i < link_count; ++i) {
+    LinkState& link = links_[links[i]];
     link.available = link.capacity;
     link.stale = true;
-    for (const Member& member : link.members) visit(member.slot);
+    if (capped_count + uncapped_count == running_) {  // No flow is left to gather.
+      for (Member& member : link.members) member.rising = member.load;
+      continue;
+    }
+    for (Member& member : link.members) {
+      member.rising = member.load;
+      gather_flow(member.slot);
+    }
   }
+  component_size_ = link_count;
+  capped_size_ = capped_count;
+  uncapped_size_ = uncapped_count;
   dirty_links_.clear();
   dirty_slots_.clear();
 }
 
 void FairShare::sort_ceilings() {
-  // Insertion sort is faster than std::sort below about this many.
-  constexpr std::size_t kFew = 24;
-  if (ceilings_.size() > kFew) {
-    std::sort(ceilings_.begin(), ceilings_.end(),
+  // Below these counts: each ceiling's rank by comparing all pairs, which takes no branches, and
+  // insertion; both are stable.
+  constexpr std::size_t kVeryFew = 16, kFew = 24;
+  const std::span<Ceiling> ceilings(ceilings_.data(), capped_size_);
+  const std::size_t count = ceilings.size();
+  if (count > kFew) {
+    std::sort(ceilings.begin(), ceilings.end(),
               [](const Ceiling& a, const Ceiling& b) { return a.level < b.level; });
     return;
   }
-  for (std::size_t i = 1; i < ceilings_.size(); ++i) {
-    const Ceiling moved = ceilings_[i];
-    std::size_t place = i;
-    for (; place > 0 && moved.level < ceilings_[place - 1].level; --place) {
-      ceilings_[place] = ceilings_[place - 1];
+  if (count > kVeryFew) {
+    for (std::size_t i = 1; i < count; ++i) {
+      const Ceiling moved = ceilings[i];
+      std::size_t place = i;
+      for (; place > 0 && moved.level < ceilings[place - 1].level; --place) {
+        ceilings[place] = ceilings[place - 1];
+      }
+      ceilings[place] = moved;
     }
-    ceilings_[place] = moved;
+    return;
   }
+  std::array<Ceiling, kVeryFew> unsorted;
+  std::array<std::uint32_t, kVeryFew> rank{};
+  std::copy(ceilings.begin(), ceilings.end(), unsorted.begin());
+  for (std::size_t i = 1; i < count; ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const auto before = static_cast<std::uint32_t>(unsorted[i].level < unsorted[j].level);
+      rank[j] += before;
+      rank[i] += 1 - before;
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i) ceilings[rank[i]] = unsorted[i];
 }
 
-/// Level at which a link fills up. It is summed from scratch: subtracting flows that stopped would
-/// lose small loads beside large ones.
-double FairShare::level_of(const LinkState& link) const {
-  double load = 0;
-  for (const Member& member : link.members) {
-    if (!flows_[member.slot].stopped_rising) load += member.load;
+/// Link being filled that is full at the lowest level; null if no flow rises on any.
+FairShare::LinkState* FairShare::tightest_link() {
+  double full_at = kInfinity;
+  LinkState* tightest = nullptr;
+  for (std::size_t i = 0; i < component_size_; ++i) {
+    LinkState& link = links_[component_links_[i]];
+    if (std::exchange(link.stale, false)) {
+      // Summed from scratch: subtracting flows that stopped would lose small loads beside large.
+      double load = 0;
+      for (const Member& member : link.members) load += member.rising;
+      link.level = load > 0 ? link.available / load : kInfinity;
+    }
+    if (link.level < full_at) {
+      full_at = link.level;
+      tightest = &link;
+    }
   }
-  return load > 0 ? link.available / load : kInfinity;
+  return tightest;
 }
 
 void FairShare::stop_rising(FlowState& flow, double rate) {
   flow.stopped_rising = true;
   flow.filled = rate;
-  for (const FrozenUse& use : flow.uses) {
-    LinkState& link = links_[use.link];
-    link.available -= use.per_unit * rate;
+  --rising_;
+  for (std::size_t i = 0; i < flow.uses.size(); ++i) {
+    LinkState& link = links_[flow.uses[i].link];
+    link.available -= flow.uses[i].per_unit * rate;
+    link.members[flow.places[i]].rising = 0;
     link.stale = true;
+  }
+}
+
+/// Stops what no link limits, because its use of them is too small for a floating-point number.
+void FairShare::stop_uncapped() {
+  for (std::size_t i = 0; i < uncapped_size_; ++i) {
+    const std::uint32_t slot = uncapped_[i];
+    if (!flows_[slot].stopped_rising) stop_rising(flows_[slot], flows_[slot].cap);
   }
 }
 
@@ -140,21 +208,14 @@ void FairShare::fill() {
   sort_ceilings();
   std::size_t next = 0;
   double level = 0;
-  while (next < ceilings_.size()) {
-    double full_at = kInfinity;
-    const LinkState* tightest = nullptr;
-    for (const std::uint32_t id : component_links_) {
-      LinkState& link = links_[id];
-      if (std::exchange(link.stale, false)) link.level = level_of(link);
-      if (link.level < full_at) {
-        full_at = link.level;
-        tightest = &link;
-      }
-    }
-    full_at = std::max(full_at, level);  // Rounding never lowers the level.
+  rising_ = capped_size_ + uncapped_size_;
+  while (rising_ > 0) {
+    const LinkState* tightest = tightest_link();
+    // Rounding never lowers the level.
+    const double full_at = std::max(tightest != nullptr ? tightest->level : kInfinity, level);
     // A flow that stops below the level at which links fill up only raises that level.
     bool capped = false;
-    for (; next < ceilings_.size(); ++next) {
+    for (; next < capped_size_; ++next) {
       FlowState& flow = flows_[ceilings_[next].slot];
       if (flow.stopped_rising) continue;
       if (ceilings_[next].level > full_at) break;
@@ -162,7 +223,11 @@ void FairShare::fill() {
       stop_rising(flow, flow.cap);
       capped = true;
     }
-    if (capped || tightest == nullptr) continue;
+    if (capped) continue;
+    if (tightest == nullptr) {
+      stop_uncapped();
+      return;
+    }
     level = full_at;
     for (const Member& member : tightest->members) {
       FlowState& flow = flows_[member.slot];
@@ -172,17 +237,20 @@ void FairShare::fill() {
 }
 
 std::span<const std::uint32_t> FairShare::update() {
-  changed_.clear();
-  if (dirty_slots_.empty() && dirty_links_.empty()) return changed_;
+  if (dirty_slots_.empty() && dirty_links_.empty()) return {};
   gather();
   fill();
-  for (const Ceiling& ceiling : ceilings_) {
-    FlowState& flow = flows_[ceiling.slot];
-    if (flow.filled == flow.rate) continue;
+  std::size_t changed = 0;
+  // Without a branch, which every other flow would mispredict.
+  const auto adopt = [this, &changed](std::uint32_t slot) {
+    FlowState& flow = flows_[slot];
+    changed_[changed] = slot;
+    changed += flow.filled != flow.rate ? 1 : 0;
     flow.rate = flow.filled;
-    changed_.push_back(ceiling.slot);
-  }
-  return changed_;
+  };
+  for (std::size_t i = 0; i < capped_size_; ++i) adopt(ceilings_[i].slot);
+  for (std::size_t i = 0; i < uncapped_size_; ++i) adopt(uncapped_[i]);
+  return {changed_.data(), changed};
 }
 
 }  // namespace sluice::sim

@@ -35,18 +35,23 @@ class FairShare {
   struct FlowState {
     double weight = 1;
     double cap = 0;
+    double ceiling = 0;  ///< Level at which the flow reaches its cap: cap / weight.
     double rate = 0;
     double filled = 0;  ///< Rate that the filling in progress has found for the flow.
     std::span<const FrozenUse> uses;
     std::uint64_t visited = 0;
     bool running = false;
     bool stopped_rising = false;
+    /// Place among the members of each link in `uses`.
+    std::vector<std::uint32_t> places;
   };
   struct Member {
     std::uint32_t slot;
+    std::uint32_t use;  ///< Index in the flow's `uses` of its use of this link.
     /// Units of the link per second that the flow uses at level 1: use per unit x weight. A flow's
     /// rate is level x weight.
     double load;
+    double rising = 0;  ///< `load` while the flow rises, then 0.
   };
   struct LinkState {
     double capacity = 0;
@@ -59,26 +64,34 @@ class FairShare {
     std::vector<Member> members;
   };
   struct Ceiling {
-    double level;  ///< Level at which the flow reaches its cap: cap / weight.
+    double level;
     std::uint32_t slot;
   };
 
   void touch(std::uint32_t slot);
   void touch_links(std::span<const FrozenUse> uses);
   void gather();
-  void gather_links_of(const FlowState& flow);
   void sort_ceilings();
   void fill();
-  [[nodiscard]] double level_of(const LinkState& link) const;
+  [[nodiscard]] LinkState* tightest_link();
   void stop_rising(FlowState& flow, double rate);
+  void stop_uncapped();
 
   std::vector<FlowState> flows_;
   std::vector<LinkState> links_;
   std::vector<std::uint32_t> dirty_slots_;
   std::vector<std::uint32_t> dirty_links_;
-  std::vector<std::uint32_t> component_links_;
-  std::vector<Ceiling> ceilings_;  ///< Levels at which the flows being filled reach their caps.
-  std::vector<std::uint32_t> changed_;
+  // Each of these has one entry more than there can be, which gather() and update() write to.
+  std::vector<std::uint32_t> component_links_;  ///< Links of the flows being filled.
+  std::size_t component_size_ = 0;
+  std::vector<Ceiling> ceilings_;  ///< Flows being filled that have a cap.
+  std::size_t capped_size_ = 0;
+  std::vector<std::uint32_t> uncapped_;  ///< Flows being filled that have none.
+  std::size_t uncapped_size_ = 0;
+  std::vector<std::uint32_t> changed_;  ///< Flows whose rate changed.
+
+  std::size_t running_ = 0;  ///< Number of flows that have started and not stopped.
+  std::size_t rising_ = 0;   ///< Number of the flows being filled that still rise.
   std::uint64_t visit_ = 0;
 };
 

@@ -44,6 +44,7 @@ void FrozenGraph::copy_resources(const TaskGraph& graph) {
 void FrozenGraph::copy_tasks(const TaskGraph& graph) {
   const std::span<const Task> tasks = graph.tasks();
   tasks_.resize(tasks.size() + 1);
+  waits_.reserve(tasks.size());
   uses_.reserve(tasks.size());
   id_begin_.reserve(tasks.size() + 1);
   std::vector<std::uint32_t> last_in_lane(graph.lanes().size(), kNone);
@@ -53,7 +54,6 @@ void FrozenGraph::copy_tasks(const TaskGraph& graph) {
     record.lane = static_cast<std::uint32_t>(index(task.lane));
     record.next_in_lane = kNone;
     record.boosts = graph.boost_of(task.lane) != nullptr ? static_cast<float>(task.boosts) : 0.0F;
-    record.predecessors = static_cast<std::uint32_t>(task.after.size());
     record.latency_ns = task.latency.count() * kNanosecondsPerSecond;
     record.uses = static_cast<std::uint32_t>(uses_.size());
     record.acquires = static_cast<std::uint32_t>(acquires_.size());
@@ -81,6 +81,7 @@ void FrozenGraph::copy_tasks(const TaskGraph& graph) {
     append_holds(acquires_, task.acquire);
     append_holds(releases_, task.release);
     std::uint32_t& last = last_in_lane[record.lane];
+    waits_.push_back(static_cast<std::uint32_t>(task.after.size()) + (last == kNone ? 0 : 1));
     (last == kNone ? lane_first_[record.lane] : tasks_[last].next_in_lane) =
         static_cast<std::uint32_t>(i);
     last = static_cast<std::uint32_t>(i);

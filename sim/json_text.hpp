@@ -15,6 +15,11 @@ namespace sluice::sim {
 /// `text` quoted and escaped as a JSON string.
 [[nodiscard]] std::string json_string(std::string_view text);
 
+/// Appends a finite number, seconds or a quoted string to `text`, the buffer of a whole file.
+void append_json_number(std::string& text, double number);
+void append_json_seconds(std::string& text, Duration duration);
+void append_json_string(std::string& text, std::string_view value);
+
 /// Separators between the members of an object or the items of a list.
 class JsonSeparator {
  public:

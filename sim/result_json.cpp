@@ -16,16 +16,20 @@ std::string by_name(std::span<const Named> items, const Text& text_of) {
   return text + "}";
 }
 
-std::string tasks_text(const TaskGraph& graph, const Timeline& timeline) {
-  std::string text = "[";
+void append_tasks(std::string& text, const TaskGraph& graph, const Timeline& timeline) {
+  text += "[";
   JsonSeparator separator(",\n  ");
   for (std::size_t i = 0; i < graph.tasks().size(); ++i) {
     text += separator.next();
-    text += "{\"id\": " + json_string(graph.tasks()[i].id) +
-            ", \"start_s\": " + json_seconds(timeline.spans[i].start.time_since_epoch()) +
-            ", \"end_s\": " + json_seconds(timeline.spans[i].end.time_since_epoch()) + "}";
+    text += "{\"id\": ";
+    append_json_string(text, graph.tasks()[i].id);
+    text += ", \"start_s\": ";
+    append_json_seconds(text, timeline.spans[i].start.time_since_epoch());
+    text += ", \"end_s\": ";
+    append_json_seconds(text, timeline.spans[i].end.time_since_epoch());
+    text += "}";
   }
-  return text + "]";
+  text += "]";
 }
 
 std::string bounds_text(const TaskGraph& graph, const Bounds& bounds) {
@@ -64,9 +68,11 @@ std::string write_result(const TaskGraph& graph, const Timeline& timeline) {
   JsonSeparator separator;
   for (const TaskId task : critical_path(graph, timeline)) {
     text += separator.next();
-    text += json_string(graph.task(task).id);
+    append_json_string(text, graph.task(task).id);
   }
-  return text + "],\n \"tasks\": " + tasks_text(graph, timeline) + "}\n";
+  text += "],\n \"tasks\": ";
+  append_tasks(text, graph, timeline);
+  return text += "}\n";
 }
 
 }  // namespace sluice::sim

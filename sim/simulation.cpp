@@ -21,9 +21,13 @@ double rounding_guard(double ns) { return 1e-6 + 2e-14 * ns; }
 /// Time `from` + `ns`, rounded up, as a key of the queue: twice the instant, plus one for a time
 /// between it and the next.
 EventQueue::Key end_key(std::int64_t from, double ns, double elapsed) {
-  const double whole = std::ceil(ns - rounding_guard(elapsed));
-  if (!(whole + static_cast<double>(from) < kFarthest)) return kFar;
-  return 2 * (from + std::max<std::int64_t>(0, static_cast<std::int64_t>(whole)));
+  const double time = ns - rounding_guard(elapsed);
+  if (!(time < kFarthest)) return kFar;
+  // std::ceil is a call where the processor need not have an instruction for it.
+  auto whole = static_cast<std::int64_t>(time);
+  whole += static_cast<double>(whole) < time ? 1 : 0;
+  if (!(static_cast<double>(whole) + static_cast<double>(from) < kFarthest)) return kFar;
+  return 2 * (from + std::max<std::int64_t>(0, whole));
 }
 
 Instant at(std::int64_t ns) { return Instant(Duration(ns)); }
@@ -37,7 +41,7 @@ Simulation::Simulation(const FrozenGraph& graph, std::vector<RateChange>* log)
       shares_(graph.link_capacities(), graph.lane_count()),
       lanes_(graph.lane_count()),
       pools_(graph.pool_count()),
-      pending_(graph.task_count()) {
+      pending_(graph.waits()) {
   timeline_.spans.resize(graph.task_count());
   timeline_.enabled_by.resize(graph.task_count());
   timeline_.lane_busy.resize(graph.lane_count());
@@ -51,19 +55,17 @@ Simulation::Simulation(const FrozenGraph& graph, std::vector<RateChange>* log)
     pools_[i].capacity = graph.pool_capacities()[i];
     pools_[i].slack = std::min(1e-12 * pools_[i].capacity, 1e-3);
   }
-  for (std::uint32_t task = 0; task < pending_.size(); ++task) {
-    pending_[task] = graph.task(task).predecessors;
-  }
 }
 
 Timeline Simulation::run() {
   for (std::uint32_t lane = 0; lane < lanes_.size(); ++lane) {
-    lanes_[lane].task = graph_.first_in_lane(lane);
-    consider(lanes_[lane].task);
+    const std::uint32_t first = graph_.first_in_lane(lane);
+    lanes_[lane].task = first;
+    if (first != FrozenGraph::kNone && pending_[first] == 0) ready_.push_back(first);
   }
   start_round();
-  while (queue_.least() < kFar) {
-    const EventQueue::Key key = queue_.least();
+  EventQueue::Key key = queue_.least();
+  for (; key < kFar; key = queue_.least()) {
     now_ = key / 2;
     expire_latencies(key);
     if (key % 2 == 0) {
@@ -73,7 +75,7 @@ Timeline Simulation::run() {
       fraction_ = 0;
     }
   }
-  if (queue_.least() == kFar) report_far();
+  if (key == kFar) report_far();
   if (ended_ != graph_.task_count()) report_stuck();
   for (std::size_t i = 0; i < pools_.size(); ++i) timeline_.pool_peak[i] = Amount(pools_[i].peak);
   return std::move(timeline_);
@@ -109,8 +111,10 @@ void Simulation::start_round() {
 }
 
 void Simulation::end_due() {
-  std::sort(due_.begin(), due_.end(),
-            [this](std::uint32_t a, std::uint32_t b) { return lanes_[a].task < lanes_[b].task; });
+  if (due_.size() > 1) {
+    std::sort(due_.begin(), due_.end(),
+              [this](std::uint32_t a, std::uint32_t b) { return lanes_[a].task < lanes_[b].task; });
+  }
   for (std::uint32_t& lane : due_) {
     const std::uint32_t task = lanes_[lane].task;
     end(lane);
@@ -120,11 +124,14 @@ void Simulation::end_due() {
   due_.clear();
 }
 
-/// Marks a task as ready if it is at the head of its idle lane and its predecessors have ended.
-void Simulation::consider(std::uint32_t task) {
-  if (task == FrozenGraph::kNone || pending_[task] != 0) return;
-  const LaneState& lane = lanes_[graph_.task(task).lane];
-  if (lane.phase == Phase::idle && lane.task == task) ready_.push_back(task);
+/// Counts the end of `task` for one that waits for it, which it enables unless another task that
+/// ended at this instant did before: among several, the first in file order counts, predecessors
+/// before the lane.
+void Simulation::enable(std::uint32_t waiting, std::uint32_t task) {
+  std::optional<TaskId>& enabler = timeline_.enabled_by[waiting];
+  const bool later = !enabler || timeline_.spans[index(*enabler)].end != at(now_);
+  if (later) enabler = TaskId(task);
+  if (--pending_[waiting] == 0) ready_.push_back(waiting);
 }
 
 void Simulation::end(std::uint32_t lane) {
@@ -143,20 +150,8 @@ void Simulation::end(std::uint32_t lane) {
   state.phase = Phase::idle;
   state.task = record.next_in_lane;
   queue_.set(lane, EventQueue::kNever);
-  if (state.task != FrozenGraph::kNone) {
-    std::optional<TaskId>& enabler = timeline_.enabled_by[state.task];
-    const bool later = !enabler || timeline_.spans[index(*enabler)].end != at(now_);
-    if (later) enabler = TaskId(task);
-    consider(state.task);
-  }
-  for (const std::uint32_t successor : graph_.successors(task)) {
-    // Among several that end at one instant, the first in file order counts, predecessors before
-    // the lane: a successor in this lane is its head, and was enabled by this very task.
-    std::optional<TaskId>& enabler = timeline_.enabled_by[successor];
-    const bool later = !enabler || timeline_.spans[index(*enabler)].end != at(now_);
-    if (later) enabler = TaskId(task);
-    if (--pending_[successor] == 0) consider(successor);
-  }
+  if (state.task != FrozenGraph::kNone) enable(state.task, task);
+  for (const std::uint32_t successor : graph_.successors(task)) enable(successor, task);
 }
 
 void Simulation::release(std::uint32_t task) {
@@ -178,7 +173,7 @@ void Simulation::release(std::uint32_t task) {
 }
 
 void Simulation::start_ready() {
-  std::sort(ready_.begin(), ready_.end());
+  if (ready_.size() > 1) std::sort(ready_.begin(), ready_.end());
   for (const std::uint32_t task : ready_) {
     if (acquire(task)) start(task);
   }
@@ -216,6 +211,7 @@ void Simulation::start(std::uint32_t task) {
   const FrozenTask& record = graph_.task(task);
   LaneState& lane = lanes_[record.lane];
   lane.start = now_;
+  graph_.prefetch_behind(record);
   bring_rest_up_to_now(record.lane, false);
   if (record.amount == 0 || runs_undisturbed(task)) {
     lane.phase = Phase::fixed;
@@ -228,6 +224,10 @@ void Simulation::start(std::uint32_t task) {
     } else {
       queue_.set(record.lane, key);
     }
+    return;
+  }
+  if (record.latency_ns == 0) {
+    activate(record.lane);
     return;
   }
   const double guard = rounding_guard(record.latency_ns);
@@ -268,6 +268,7 @@ void Simulation::activate(std::uint32_t lane) {
   const FrozenTask& record = graph_.task(state.task);
   bring_rest_up_to_now(lane, true);
   state.phase = Phase::flowing;
+  state.boosts = record.boosts;
   state.since = now_;
   state.since_fraction = fraction_;
   state.remaining = record.amount * kScale;
@@ -293,10 +294,12 @@ void Simulation::share() {
     state.since = now_;
     state.since_fraction = fraction_;
     state.rate = shares_.rate(lane);
-    const double ns = fraction_ + (state.rate > 0 ? time_left(lane) : 0);
-    queue_.set(lane, state.rate > 0
-                         ? end_key(now_, ns, static_cast<double>(now_ - state.start) + ns)
-                         : EventQueue::kNever);
+    EventQueue::Key key = EventQueue::kNever;
+    if (state.rate > 0) {
+      const double ns = fraction_ + time_for(lane, state.remaining / state.rate);
+      key = end_key(now_, ns, static_cast<double>(now_ - state.start) + ns);
+    }
+    queue_.set(lane, key);
     if (log_ != nullptr) {
       log_->push_back({TaskId(state.task), at(now_), fraction_, Rate(state.rate)});
     }

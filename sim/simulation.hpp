@@ -41,6 +41,8 @@ class Simulation {
     /// nanoseconds.
     double remaining = 0;
     double rate = 0;
+    /// Share of the lane's boost by which the running task gets faster (FrozenTask::boosts).
+    double boosts = 0;
   };
   /// Rest of one lane that has a boost.
   struct RestState {
@@ -61,6 +63,7 @@ class Simulation {
   void start_round();
   void end_due();
   void end(std::uint32_t lane);
+  void enable(std::uint32_t waiting, std::uint32_t task);
   void release(std::uint32_t task);
   void start_ready();
   bool acquire(std::uint32_t task);
@@ -71,10 +74,20 @@ class Simulation {
   [[nodiscard]] double cap_of(std::uint32_t lane) const;
   [[nodiscard]] bool runs_undisturbed(std::uint32_t task) const;
   void share();
-  [[nodiscard]] double progress(std::uint32_t lane, double passed) const;
-  [[nodiscard]] double time_left(std::uint32_t lane) const;
-  void bring_rest_up_to_now(std::uint32_t lane, bool ran);
-  void consider(std::uint32_t task);
+  /// Work done in the `passed` nanoseconds since the lane's last update, at a rate of 1.
+  [[nodiscard]] double progress(std::uint32_t lane, double passed) const {
+    return lanes_[lane].boosts > 0 ? boosted_progress(lane, passed) : passed;
+  }
+  /// Nanoseconds in which the lane does `work` at a rate of 1.
+  [[nodiscard]] double time_for(std::uint32_t lane, double work) const {
+    return lanes_[lane].boosts > 0 ? boosted_time_for(lane, work) : work;
+  }
+  [[nodiscard]] double boosted_progress(std::uint32_t lane, double passed) const;
+  [[nodiscard]] double boosted_time_for(std::uint32_t lane, double work) const;
+  void bring_rest_up_to_now(std::uint32_t lane, bool ran) {
+    if (!rests_.empty() && rests_[lane]) update_rest(*rests_[lane], ran);
+  }
+  void update_rest(RestState& state, bool ran) const;
   void expire_latencies(std::int64_t key);
   [[noreturn]] void report_stuck() const;
   [[noreturn]] void report_far() const;
@@ -88,7 +101,8 @@ class Simulation {
   /// Rest by lane, none for a lane without boost; empty if no lane has one.
   std::vector<std::optional<RestState>> rests_;
   std::vector<PoolState> pools_;
-  /// Number of predecessors that have not ended yet, by task.
+  /// Number of tasks that have not ended yet and that a task waits for, by task: its predecessors,
+  /// and the task before it on its lane.
   std::vector<std::uint32_t> pending_;
   std::vector<std::uint32_t> due_;  ///< Lanes whose task ends at the present instant.
   /// Tasks that may start at the present instant if pools have room.

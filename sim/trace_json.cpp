@@ -52,14 +52,23 @@ std::string write_trace(const Trace& trace) {
   JsonSeparator separator(",\n  ");
   for (const TraceSpan& span : trace.spans) {
     text += separator.next();
-    text += "{\"id\": " + json_string(span.id) + ", \"lane\": " + json_string(span.lane) +
-            ", \"kind\": " + json_string(span.kind) +
-            ", \"start_s\": " + json_seconds(span.start.time_since_epoch()) +
-            ", \"end_s\": " + json_seconds(span.end.time_since_epoch()) +
-            ", \"bytes\": " + std::to_string(span.bytes.count()) + ", \"source\": \"" +
-            std::string(source_name(span.source)) + "\"}";
+    text += "{\"id\": ";
+    append_json_string(text, span.id);
+    text += ", \"lane\": ";
+    append_json_string(text, span.lane);
+    text += ", \"kind\": ";
+    append_json_string(text, span.kind);
+    text += ", \"start_s\": ";
+    append_json_seconds(text, span.start.time_since_epoch());
+    text += ", \"end_s\": ";
+    append_json_seconds(text, span.end.time_since_epoch());
+    text += ", \"bytes\": ";
+    text += std::to_string(span.bytes.count());
+    text += ", \"source\": \"";
+    text += source_name(span.source);
+    text += "\"}";
   }
-  return text + "]}\n";
+  return text += "]}\n";
 }
 
 Trace read_trace(std::string_view json, std::string_view where) {

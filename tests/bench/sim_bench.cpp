@@ -47,7 +47,7 @@ void simulate_eight_flows(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(simulate(graph).makespan);
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
-BENCHMARK(simulate_eight_flows)->RangeMultiplier(10)->Range(1000, 1000000);
+BENCHMARK(simulate_eight_flows)->RangeMultiplier(10)->Range(1000, 10000000);
 
 void simulate_fixed_times(benchmark::State& state) {
   TaskGraph graph = eight_flows(static_cast<std::size_t>(state.range(0)));
@@ -56,7 +56,7 @@ void simulate_fixed_times(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(simulate(frozen).makespan);
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
-BENCHMARK(simulate_fixed_times)->RangeMultiplier(10)->Range(1000, 1000000);
+BENCHMARK(simulate_fixed_times)->RangeMultiplier(10)->Range(1000, 10000000);
 
 void freeze_graph(benchmark::State& state) {
   const TaskGraph graph = eight_flows(20000);

@@ -76,6 +76,34 @@ TEST(FairShare, AFlowWithoutLinksRunsAtItsCap) {
   EXPECT_EQ(shares.rate(0), 3);
 }
 
+// Use times weight is below the smallest double, so that the link never fills.
+TEST(FairShare, AFlowWhoseUseIsTooSmallToCountRunsAtItsCap) {
+  FairShare shares(std::array{10.0}, 2);
+  const std::array tiny{FrozenUse{0, 1e-300}};
+  shares.start(0, 1e-300, kNoCap, tiny);
+  shares.start(1, 1e-300, 5, tiny);
+  shares.update();
+  EXPECT_EQ(shares.rate(0), kNoCap);
+  EXPECT_EQ(shares.rate(1), 5);
+}
+
+// 5, 20 and 30 flows: each way in which ceilings are sorted. Flow i of n, of weight 1 and cap n -
+// i, has a fair level of its own: with a capacity of 1 + 2 + ... + n all are at their caps, and
+// with half a unit less the fastest has half a unit less.
+TEST(FairShare, CapsAreReachedInOrderHoweverManyFlowsThereAre) {
+  for (const std::uint32_t count : {5U, 20U, 30U}) {
+    const double all = count * (count + 1) / 2.0;
+    for (const double missing : {0.0, 0.5}) {
+      FairShare shares(std::array{all - missing}, count);
+      for (std::uint32_t slot = 0; slot < count; ++slot)
+        shares.start(slot, 1, count - slot, kLinkA);
+      shares.update();
+      EXPECT_EQ(shares.rate(0), count - missing);
+      for (std::uint32_t slot = 1; slot < count; ++slot) EXPECT_EQ(shares.rate(slot), count - slot);
+    }
+  }
+}
+
 TEST(FairShare, OnlyFlowsConnectedToTheChangeAreComputedAgain) {
   FairShare shares(std::array{10.0, 30.0}, 4);
   shares.start(0, 1, kNoCap, kLinkA);

@@ -14,7 +14,7 @@ class Generator {
       : random_(seed), options_(options) {}
 
   TaskGraph draw() {
-    const std::uint32_t lanes = below(6) + 1;
+    const std::uint32_t lanes = below(options_.most_lanes) + 1;
     const std::uint32_t links = below(4) + 1;
     for (std::uint32_t i = 0; i < lanes; ++i) graph_.add_lane("lane" + std::to_string(i));
     for (std::uint32_t i = 0; i < links; ++i) {

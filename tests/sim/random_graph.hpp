@@ -12,6 +12,7 @@ namespace sluice::sim {
 /// Features of random graphs that can be switched.
 struct RandomGraphOptions {
   std::uint32_t tasks = 40;
+  std::uint32_t most_lanes = 6;
   bool pools = true;
   bool interference = true;
   /// Lanes whose tasks run faster after rest; half of their tasks without links do.

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "sim/event_queue.hpp"
 #include "tests/sim/reference_simulator.hpp"
 
 namespace sluice::sim {
@@ -21,6 +22,17 @@ TEST(Simulation, AgreesWithTheReferenceWhereLanesRest) {
     const TaskGraph graph = random_graph(seed, {.tasks = 24, .pools = false, .boost = true});
     EXPECT_EQ(outcome(graph), reference_outcome(graph)) << "seed " << seed;
   }
+}
+
+// Enough lanes for the event queue's tree and for every way in which ceilings are sorted.
+TEST(Simulation, AgreesWithTheReferenceOnManyLanes) {
+  std::size_t tree = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const TaskGraph graph = random_graph(seed, {.tasks = 120, .most_lanes = 60, .pools = false});
+    tree += graph.lanes().size() > EventQueue::kFlat ? 1 : 0;
+    EXPECT_EQ(outcome(graph), reference_outcome(graph)) << "seed " << seed;
+  }
+  EXPECT_GT(tree, 30U);
 }
 
 TEST(Simulation, AgreesWithTheReferenceWhereManyEventsCoincide) {
