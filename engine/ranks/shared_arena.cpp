@@ -10,7 +10,6 @@
 #include <cstring>
 #include <string>
 
-#include "engine/memory/parallel_memory.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 
@@ -19,7 +18,7 @@ namespace {
 
 /// Value of every byte before it is written: NaN in fp32 and bf16, so that a read of unwritten
 /// memory shows up in the loss.
-constexpr std::byte kUnwritten{0xFF};
+constexpr int kUnwritten = 0xFF;
 
 /// What tells one memory of this system from any other.
 std::string identity_of(int file) {
@@ -44,7 +43,7 @@ SharedArena::SharedArena(Bytes bytes) {
     close(file_);
     throw;
   }
-  fill_in_parallel(data_, size_, kUnwritten);
+  std::memset(data_, kUnwritten, size_);
 }
 
 SharedArena::SharedArena(Bytes bytes, const std::string& address) {
