@@ -34,13 +34,8 @@ void in_parts(std::size_t bytes, const Part& part) {
 }  // namespace
 
 void zero_in_parallel(std::byte* data, std::size_t bytes) {
-  fill_in_parallel(data, bytes, std::byte{0});
-}
-
-void fill_in_parallel(std::byte* data, std::size_t bytes, std::byte value) {
-  in_parts(bytes, [data, value](std::size_t begin, std::size_t part) {
-    std::memset(data + begin, std::to_integer<int>(value), part);
-  });
+  in_parts(bytes,
+           [data](std::size_t begin, std::size_t part) { std::memset(data + begin, 0, part); });
 }
 
 void copy_in_parallel(const std::byte* source, std::byte* destination, std::size_t bytes) {

@@ -10,9 +10,6 @@ namespace sluice::engine {
 /// thread for every 16 MiB, at most one per core.
 void zero_in_parallel(std::byte* data, std::size_t bytes);
 
-/// Sets `bytes` bytes at `data` to `value`, as zero_in_parallel does.
-void fill_in_parallel(std::byte* data, std::size_t bytes, std::byte value);
-
 /// Copies `bytes` bytes from `source` to `destination`, which must not overlap. Uses one thread for
 /// every 16 MiB, at most one per core.
 void copy_in_parallel(const std::byte* source, std::byte* destination, std::size_t bytes);

@@ -71,7 +71,8 @@ class CudaDevice : public Device {
   /// Zeroed host memory that `read` can copy into; pinned if the host arena is.
   [[nodiscard]] std::shared_ptr<std::byte> memory_to_read_into(Bytes bytes) override;
   void join(const RankLinks& links) override;
-  /// Also pins the memory, if the host arena is pinned, with a warning where the system refuses.
+  /// Keeps the memory and, if the host arena is pinned, pins it, with a warning where the system
+  /// refuses.
   void share(std::shared_ptr<SharedArena> arena) override;
   [[nodiscard]] bool moves_between_ranks() const override { return fabric_ != nullptr; }
   [[nodiscard]] std::unique_ptr<DeviceQueues> open_queues(const Program& program) override;
