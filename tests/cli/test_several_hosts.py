@@ -225,7 +225,7 @@ def test_launchers_of_two_hosts_sum_inside_them(run_sluice, words, sluice_home, 
 def test_bytes_between_hosts_are_those_of_the_plan(start, flags, tmp_path, count, local, gather):
     words = [*flags, "--model", "bytes-2m", "--batch-size", "8", "--micro-batch", "1", "--groups", "8", "--hbm", "64MiB"]
     words += ["--residency", "host", "--no-checkpoint", "--no-hashes", "evaluate_every=100"]
-    words += [f"machine.hosts={count}", "machine.nic=100 MB/s", f"plan.gather={gather}"]
+    words += [f"machine.hosts={count}", "machine.nic=100 MB/s", "plan.weights=host", f"plan.gather={gather}"]
     received = []
     with HostSpaces(count) as hosts:
         for steps in (2, 5):
