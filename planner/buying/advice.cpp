@@ -142,7 +142,10 @@ void say_how_sure(std::vector<std::string>& said, const BuyReport& report) {
 void say_how_old(std::vector<std::string>& said, const BuyReport& report,
                  const BuyRequest& request) {
   const BuyRow* row = find_row(report.rows, report.base);
-  if (row == nullptr || row->price_date.empty() || !request.use.today) return;
+  if (row == nullptr || !request.use.today) return;
+  const bool is_rented = row_to_rent(report.rows, request) == row;
+  const std::string& date = is_rented ? row->rent_date : row->price_date;
+  if (date.empty()) return;
   const auto then = *request.use.today - std::chrono::months(6);
   const auto number = [](unsigned value) {
     return (value < 10 ? "0" : "") + std::to_string(value);
@@ -150,8 +153,8 @@ void say_how_old(std::vector<std::string>& said, const BuyReport& report,
   const std::string oldest = std::to_string(static_cast<int>(then.year())) + "-" +
                              number(static_cast<unsigned>(then.month())) + "-" +
                              number(static_cast<unsigned>(then.day()));
-  if (row->price_date >= oldest) return;
-  said.push_back("The price of " + row->machine + " is of " + row->price_date +
+  if (date >= oldest) return;
+  said.push_back((is_rented ? "The rent of " : "The price of ") + row->machine + " is of " + date +
                  (row->kind == RowKind::build ? ", as its oldest part's" : "") +
                  ": ask for today's before you order.");
 }

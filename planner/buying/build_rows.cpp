@@ -243,6 +243,11 @@ ComparedRows build_rows(const RunConfig& config, const BuyRequest& request, Plan
   BuildGoal goal{.until = request.until,
                  .most_planned = most_planned(to_job(config).model.layers),
                  .threads = request.threads};
+  if (request.days && request.tokens) {
+    const Job job = to_job(config);
+    const double steps = *request.tokens / static_cast<double>(job.batch_size * job.seq_len);
+    goal.most_step = Seconds(*request.days * kSecondsPerDay / steps);
+  }
   if (request.budget_usd) goal.budgets_usd = request.other_budgets_usd;
   if (request.budget_usd) goal.budgets_usd.push_back(*request.budget_usd);
   if (request.progress) {

@@ -125,10 +125,12 @@ class Search {
                             std::optional<double> budget) const {
     const double step = all_.guess(group, one);
     if (budget) return one.offer->usd <= *budget ? 1 / step : 0;
-    // What may be cheaper than all that was found comes first, of it what seems fastest.
     constexpr double kMost = 10;
     const auto now = best_for(one.offer->usd);
-    return now ? std::min(*now / step, kMost) : kMost + 1 / step;
+    if (now) return std::min(*now / step, kMost);
+    // What may be cheaper than all that was found comes first, of it what seems fastest; but for
+    // plans with the disk, which take long.
+    return one.offer->lends_drives ? kMost / step : kMost + 1 / step;
   }
 
   /// The build to plan next, of another GPU than those on the way, since what is found for one
@@ -152,12 +154,15 @@ class Search {
     return all_.anchor_before(*best);
   }
 
-  /// The cheapest open build that costs less than all on which the job was found to fit, and has no
-  /// less room than the job is known to need beside any GPU; none where there is none. Builds of a
-  /// GPU on which drives were lent in vain lend none here: to find that takes long.
+  /// The cheapest open build that costs less than all that were found to do what was asked, may do
+  /// it itself by its guess, and has no less room than the job is known to need beside any GPU;
+  /// none where there is none. Builds of a GPU on which drives were lent in vain lend none here: to
+  /// find that takes long.
   [[nodiscard]] std::optional<BuildPlace> cheapest_open(const std::set<std::string>& used) const {
     double least = std::numeric_limits<double>::infinity();
-    for (const FoundBuild& one : found_.builds) least = std::min(least, one.offer.usd);
+    for (const FoundBuild& one : found_.builds) {
+      if (one.step <= goal_.most_step) least = std::min(least, one.offer.usd);
+    }
     const Bytes needed = all_.least_needed();
     std::optional<BuildPlace> best;
     for (std::size_t g = 0; g < all_.groups().size(); ++g) {
@@ -168,6 +173,7 @@ class Search {
         const BuildCandidate& one = group.candidates[i];
         if (one.offer->usd >= least || one.room < needed || !is_open(one)) continue;
         if (one.offer->lends_drives && (is_vain || waits(group, one))) continue;
+        if (all_.guess(group, one) > goal_.most_step.count()) continue;
         least = one.offer->usd;
         best = {g, i};
       }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,7 +37,9 @@ struct FoundBuild {
 /// What is searched for, and how long.
 struct BuildGoal {
   std::vector<double> budgets_usd = {};  ///< Budgets; empty for none.
-  Deadline until = {};                   ///< Time after which no further build is planned.
+  /// The longest step with which a build does what was asked, such as within so many days.
+  Seconds most_step{std::numeric_limits<double>::infinity()};
+  Deadline until = {};  ///< Time after which no further build is planned.
   /// Number of builds to plan at most, of which each that lends its drives counts for
   /// kDiskCounts; 0 for no limit.
   std::size_t most_planned = 0;

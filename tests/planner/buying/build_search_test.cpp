@@ -322,6 +322,27 @@ TEST(BuildSearch, OfFewPlansSomeFindTheCheapestThatFits) {
   }
 }
 
+// State on drives takes minutes a step: with a limit the cheapest has the memory that the job
+// needs.
+TEST(BuildSearch, TheCheapestIsOneThatIsFastEnough) {
+  const FakeJob job{.needed = Bytes(100ll << 30)};
+  const std::vector<BuildGroup> groups = build_groups(some_prices(), {1, 2, 4});
+  double cheapest = std::numeric_limits<double>::infinity();
+  for (const BuildGroup& group : groups) {
+    for (const BuildOffer& offer : group.offers) {
+      const auto step = job.plan(offer).step;
+      if (step && *step < Seconds(2)) cheapest = std::min(cheapest, offer.usd);
+    }
+  }
+  const FoundBuilds found =
+      search_builds(groups, job.trials(),
+                    {.budgets_usd = {100'000}, .most_step = Seconds(2), .most_planned = 40});
+  const auto fast = std::ranges::find_if(
+      found.builds, [](const FoundBuild& one) { return one.step < Seconds(2); });
+  ASSERT_NE(fast, found.builds.end());
+  EXPECT_DOUBLE_EQ(fast->offer.usd, cheapest);
+}
+
 TEST(BuildsToShow, HoldTheCheapestAndTheFastestOfEachGpu) {
   const std::vector<BuildGroup> groups = build_groups(some_prices());
   const FakeJob job{.needed = Bytes(100ll << 30)};
