@@ -62,8 +62,10 @@ TEST(PhaseMemory, EveryPhaseHoldsTheArenas) {
   Job small = tiny.job;
   small.optimizer.state = StateType::bf16;
   EXPECT_EQ(checkpoint_bytes(small), Bytes(8 * parameter_count(tiny.job.model)));
-  small.optimizer.state = StateType::int8;
-  EXPECT_EQ(checkpoint_bytes(small), Bytes(12 * parameter_count(tiny.job.model)));
+  small.optimizer.state = StateType::int8;  // A byte each of m and v, and scales of whole blocks.
+  const std::int64_t parameters = parameter_count(tiny.job.model);
+  const std::int64_t blocks = (parameters + kMomentBlock - 1) / kMomentBlock;
+  EXPECT_EQ(checkpoint_bytes(small), Bytes(4 * parameters + 2 * (kMomentBlock + 4) * blocks));
 }
 
 TEST(PhaseMemory, TheShareOfAProcessOnAGpuHasRoomForPiecesOfState) {
