@@ -177,7 +177,7 @@ TEST(Advice, WeighsBuyingAgainstTheFasterRentToo) {
               testing::HasSubstr("of work without a pause (1.5 months against h200)"));
 }
 
-// Of two rents within a tenth of each other the one on a GPU that the engine knows is named too.
+// Two rents lie within a tenth of each other: the one on a GPU that the engine knows is named too.
 TEST(Advice, NamesARentThatIsHardlyDearerAndTested) {
   BuyRow tested = rented();
   tested.machine = "h200";
