@@ -50,13 +50,7 @@ std::string header_of(const planner::ModelShape& shape, std::size_t begin, std::
     add(scales_name(unit), "F32", blocks_of(padded), kMomentScaleSize.bytes);
     add(codes_name(unit), "U8", scales_behind(padded), 1);
   }
-  std::string text = json.dump();
-  text.resize((text.size() + 7) / 8 * 8, ' ');
-  std::string length(8, '\0');
-  for (std::size_t i = 0; i < length.size(); ++i) {
-    length[i] = static_cast<char>(text.size() >> (8 * i) & 0xff);
-  }
-  return length + text;
+  return safetensors_head(json.dump());
 }
 
 /// Elements first to first + out.size() - 1 of the unit's vector; what no tensor covers is 0.

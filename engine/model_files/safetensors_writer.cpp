@@ -37,7 +37,7 @@ std::vector<OutFile> files_of(const StateFiles& wanted, const std::vector<OutTen
   return files;
 }
 
-/// Length and header of a file, padded with spaces so that data begin at a multiple of eight bytes.
+/// Length and header of a file.
 std::string header_of(const OutFile& file) {
   ordered_json json;
   json["__metadata__"] = {{"format", "pt"}};  // transformers refuses files without it.
@@ -48,13 +48,7 @@ std::string header_of(const OutFile& file) {
                           {"data_offsets", {begin, begin + tensor->bytes}}};
     begin += tensor->bytes;
   }
-  std::string text = json.dump();
-  text.resize((text.size() + 7) / 8 * 8, ' ');
-  std::string length(8, '\0');
-  for (std::size_t i = 0; i < length.size(); ++i) {
-    length[i] = static_cast<char>(text.size() >> (8 * i) & 0xff);
-  }
-  return length + text;
+  return safetensors_head(json.dump());
 }
 
 FileRecord write_file(const StateFiles& wanted, const OutFile& file, const StateSource& source,
@@ -83,6 +77,15 @@ FileRecord write_index(const StateFiles& wanted, const std::vector<OutFile>& fil
 }
 
 }  // namespace
+
+std::string safetensors_head(std::string json) {
+  json.resize((json.size() + 7) / 8 * 8, ' ');
+  std::string length(8, '\0');
+  for (std::size_t i = 0; i < length.size(); ++i) {
+    length[i] = static_cast<char>(json.size() >> (8 * i) & 0xff);
+  }
+  return length + json;
+}
 
 WrittenTensors write_tensors(const StateFiles& files, const std::vector<OutTensor>& tensors,
                              const StateSource& source,

@@ -13,6 +13,10 @@
 
 namespace sluice::engine {
 
+/// Beginning of a safetensors file: the length of its header, and the header, JSON text, padded
+/// with spaces so that data begin at a multiple of eight bytes.
+[[nodiscard]] std::string safetensors_head(std::string json);
+
 /// How one part of a model's state is written to files.
 struct StateFiles {
   std::filesystem::path folder;
