@@ -53,7 +53,7 @@ const BuyRow* better_for_no_more(const BuyRow& row, const BuyReport& report) {
   return best;
 }
 
-/// What the interval of a rented row's time makes of its rent, and the date of the price.
+/// The range of a rented row's rent that the interval of its time gives, and the date of the price.
 std::string rented_text(const BuyRow& row) {
   if (!row.rent_usd || !row.days) return "";
   const double a_day = *row.rent_usd / *row.days;

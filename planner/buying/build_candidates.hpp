@@ -23,7 +23,7 @@ struct BuildTrial {
   std::optional<Bytes> needed = {};
 };
 
-/// What is known of a job's room before anything is planned.
+/// The room that a job needs and builds have, as known before anything is planned.
 struct BuildRoom {
   /// Bytes of its drives that a build lends to plans; may be empty: then all of them.
   std::function<Bytes(const BuildOffer&)> lent = {};
