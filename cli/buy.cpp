@@ -181,7 +181,7 @@ int run_buy(const Arguments& arguments) {
        {"--usd-per-kwh", Takes::value, "price of electricity; none leaves it out"},
        {"--resale", Takes::value, "share of its price that a machine is sold for in the end (0)"},
        {"--seconds", Takes::value,
-        "seconds within which to answer, about; without it so many builds are planned"},
+        "seconds within which to answer, about; without it at most 120 builds are planned"},
        {"--fresh", Takes::nothing, "ask anew even where an equal question's answer was kept"},
        {"--rent", Takes::nothing, "price by the hour"},
        {"--own", Takes::nothing, "the run's machine is yours: only orders for it cost"},
