@@ -47,6 +47,20 @@ std::string search_line(const PlanReport& report) {
       report.is_kept ? "; kept from an equal search (--fresh searches again)" : "");
 }
 
+/// The best plan found with the other way by which ranks get weights, where both were searched.
+std::string gather_line(const PlanReport& report) {
+  const Planned& planned = report.planned;
+  if (!planned.other_gather) return "";
+  const planner::Prediction& best = planned.best.prediction;
+  const bool host = best.plan.gather == planner::Gather::host;
+  return fmt::format(
+      "gather       {}; with plan.gather={} the best plan found takes {}, {:.2f} times as long\n",
+      host ? "host: GPUs copy weights whole from host memory"
+           : "fabric: GPUs get the others' slices of weights from each other",
+      host ? "fabric" : "host", planner::format_seconds(to_seconds(*planned.other_gather)),
+      to_seconds(*planned.other_gather) / to_seconds(best.step));
+}
+
 std::string unfitting_policy(const std::string& policy, const planner::Infeasible& infeasible) {
   return fmt::format("the plan of policy {} does not fit: {} is short by {}\n", policy,
                      to_string(infeasible.tier), planner::format_bytes(infeasible.short_by)) +
@@ -102,7 +116,7 @@ std::string tables(const PlanReport& report, const planner::Request& run,
   for (const std::string& change : planner::policy_changes(run.config, run.job())) {
     text += "policy       states " + change + "\n";
   }
-  text += search_line(report);
+  text += search_line(report) + gather_line(report);
   text += explanation_table(report.explanation) + batch_line(report, run);
   if (report.devices) text += devices_line(*report.devices);
   if (report.sizes) text += sizes_table(*report.sizes, asked);

@@ -9,6 +9,7 @@
 #include "cli/shown/needs_table.hpp"
 #include "cli/shown/prediction_table.hpp"
 #include "cli/shown/progress_line.hpp"
+#include "cli/shown/scaling_page.hpp"
 #include "cli/shown/scaling_table.hpp"
 #include "cli/words/money_flags.hpp"
 #include "cli/words/parse_run.hpp"
@@ -76,6 +77,13 @@ std::vector<std::int64_t> scaled_hosts(planner::RunArguments& request) {
   return hosts;
 }
 
+/// The run in words, for the page of its scaling.
+std::string question_of(const planner::Job& job, const planner::RunConfig& config) {
+  return config.model + ", " + std::to_string(job.batch_size) + " sequences of " +
+         std::to_string(job.seq_len) + " tokens a step, micro-batches of " +
+         std::to_string(job.micro_batch);
+}
+
 /// The step with all ranks simulated together, each at its speed.
 std::string every_rank_line(const planner::Prediction& prediction, const planner::Job& job,
                             const planner::CostModel& costs, const std::vector<double>& speeds) {
@@ -118,6 +126,7 @@ int run_predict(const Arguments& arguments) {
         "numbers of hosts, such as 1,2,4,8: steps on each with the run's batch and with it for "
         "each "
         "host, from how many tokens a second host pays, and which NICs would do"},
+       {"--html", Takes::value, "also write the curves of --scaling to FILE, as one page"},
        {"--effort", Takes::value, "search this many times as long (1)"},
        {"--fresh", Takes::nothing, "search even where an equal search was kept"},
        {"--graph-out", Takes::value, "write the step graph, for sluice sim"}},
@@ -127,6 +136,11 @@ int run_predict(const Arguments& arguments) {
   if (const auto file = request.value("--beside")) other = planner::read_basis_errors(*file);
   const std::vector<double> speeds = speeds_of(request);
   const std::vector<std::int64_t> hosts = scaled_hosts(request);
+  const auto page = request.value("--html");
+  if (page && hosts.empty()) {
+    throw BadRequest("--html: writes the curves of --scaling: give it, such as --scaling 1,2,4");
+  }
+  if (page) planner::require_writable(*page);
   const std::optional<double> tokens = token_count(request);
   planner::PriceList prices;
   if (const auto file = request.value("--prices")) prices = planner::read_prices(*file);
@@ -161,6 +175,9 @@ int run_predict(const Arguments& arguments) {
     scaling = planner::hosts_scaling(resolved, {.hosts = hosts, .progress = show});
     progress.show("");
     explained.scaling = to_json_text(*scaling);
+    if (page) {
+      planner::write_whole_file(*page, scaling_page(*scaling, question_of(job, request.config)));
+    }
   }
   if (other) explained.beside = ratio_interval(prediction.errors, *other);
   if (request.has("--json")) {

@@ -136,6 +136,11 @@ std::string plan_table(const Plan& plan, const planner::Job& job) {
       counted(plan.micro_batches_per_round, "micro-batch", "es"),
       plan.copy_chunk.count() == 0 ? "whole tensors" : planner::format_bytes(plan.copy_chunk),
       counted(plan.threads, "optimizer thread"));
+  if (plan.gather == planner::Gather::host) {
+    text +=
+        fmt::format("             weights in host memory are copied whole by every GPU, from {}\n",
+                    plan.hosts == 1 ? "one copy" : "a copy on each host, renewed once a step");
+  }
   for (std::size_t first = 0; first < plan.units.size();) {
     std::size_t last = first;
     while (last + 1 < plan.units.size() && plan.units[last + 1] == plan.units[first] &&

@@ -80,6 +80,8 @@ void join_hosts(planner::RunConfig& config, const engine::Gathering& ranks) {
   const bool is_first = ranks.world().rank == 0;
   const Dealt how = dealt(ranks);
   if (how == Dealt::unevenly) {
+    // No plan shares weights among so many ranks here and so many there.
+    config.plan_overrides.insert({"gather", "fabric"});
     if (is_first) {
       sim::note(
           "launch: hosts have different numbers of ranks, so gradients are exchanged among all and "

@@ -74,7 +74,7 @@ std::vector<std::unique_ptr<Device>> make_devices(const planner::Job& job,
     devices.push_back(make_device(job, machine, layout, threads));
     return devices;
   }
-  require_host_memory(layout.host_bytes * ranks);
+  require_host_memory(layout.host_bytes_of(ranks, 1));
   // Pinning is most of a device's time to begin, and takes one core: ranks do it at the same time.
   devices.resize(static_cast<std::size_t>(ranks));
   planner::parallel_for(devices.size(), ranks, [&](std::size_t rank) {

@@ -14,6 +14,7 @@
 #include "engine/optimizer/adamw.hpp"
 #include "engine/ranks/members.hpp"
 #include "engine/ranks/rank_links.hpp"
+#include "engine/ranks/shared_arena.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "sim/units.hpp"
 
@@ -29,6 +30,7 @@ struct BoundAccess {
   /// Bytes from here to where the following rank accesses the same range; zero if all ranks access
   /// it at the same place.
   Bytes rank_stride{0};
+  planner::Among among = planner::Among::all;  ///< As Access::among.
 };
 
 /// One task of the step that a program repeats, with the addresses of everything it touches, ready
@@ -97,8 +99,8 @@ class Device {
   Device(const Device&) = delete;  // Bound tasks hold addresses inside the arenas.
   Device& operator=(const Device&) = delete;
 
-  /// All bytes of the device arena or of the host arena. If the CPU cannot read the device's
-  /// memory, `data()` is a device address: use `read` and `write` then.
+  /// All bytes of the device arena, of the host arena or of the shared one. If the CPU cannot read
+  /// the device's memory, `data()` is a device address: use `read` and `write` then.
   [[nodiscard]] virtual std::span<std::byte> arena(planner::Arena arena) = 0;
 
   /// Prepares the calling thread to run the tasks of `lane`; call it once on each lane's thread
@@ -133,6 +135,10 @@ class Device {
   /// Tells the device how its rank reaches the others. Call it once, before tasks run and queues
   /// are opened; what `links` name must outlive the device.
   virtual void join(const RankLinks& /*links*/) {}
+  /// Gives the device the memory that it shares with the other ranks of its host, from which and to
+  /// which it then copies. Call it once, before tasks are bound; the device keeps the memory.
+  /// Throws BadRequest if the backend has no such memory.
+  virtual void share(std::shared_ptr<SharedArena> arena);
   /// Whether the device runs the tasks of the fabric's lane itself, because only it reaches its
   /// memory.
   [[nodiscard]] virtual bool moves_between_ranks() const { return false; }

@@ -51,6 +51,10 @@ void Device::place(SequencePart /*part*/) {
   throw BadRequest("generate: this backend computes no attention over kept keys");
 }
 
+void Device::share(std::shared_ptr<SharedArena> /*arena*/) {
+  throw BadRequest("plan: gather: this backend shares no weights: set it to fabric");
+}
+
 std::shared_ptr<std::byte> Device::memory_to_read_into(Bytes bytes) {
   return map_present(static_cast<std::size_t>(bytes.count()));
 }
@@ -124,6 +128,7 @@ void Program::bind(const StepGraph& graph, std::size_t i, Device& device,
     // The ranges of all ranks lie in every rank's tensor, because all have the same layout.
     const std::int64_t ranges = planner::ranges_of(access, graph.ranks, graph.hosts);
     const Bytes behind = access.rank_stride * (ranges - 1);
+    const std::int64_t own = planner::range_of(access, rank_, graph.ranks, graph.hosts);
     if (tensor.arena == planner::Arena::disk) {
       if (end > graph.layout.disk_bytes) {
         throw std::logic_error("contract broken: a task leaves the disk's file");
@@ -138,10 +143,9 @@ void Program::bind(const StepGraph& graph, std::size_t i, Device& device,
                              graph.graph.tasks()[graph.tasks_per_step + i].id + " leaves tensor " +
                              tensor.name);
     }
-    bound.accesses.push_back(
-        {access.role, access.mode,
-         arena.data() + (start + access.rank_stride * (rank_ % ranges)).count(), access.bytes,
-         access.rank_stride});
+    bound.accesses.push_back({access.role, access.mode,
+                              arena.data() + (start + access.rank_stride * own).count(),
+                              access.bytes, access.rank_stride, access.among});
     Bytes& touched = touched_[static_cast<std::size_t>(tensor.arena)];
     // Addresses are handed out in units of the alignment.
     const std::int64_t unit = planner::kPlacementAlign.count();

@@ -25,7 +25,9 @@ template <class T>
 /// it.
 [[nodiscard]] inline RankRuns runs_of(const BoundTask& task, const BoundAccess& access) {
   const Members& members = task.members;
-  const std::int64_t stride = access.rank_stride.count() * members.step;
+  // Ranges of hosts are counted by the host's number, which is the member's index.
+  const std::int64_t step = access.among == planner::Among::hosts ? 1 : members.step;
+  const std::int64_t stride = access.rank_stride.count() * step;
   return {access.data - members.index_of(task.rank) * stride,
           static_cast<std::size_t>(access.bytes.count()), static_cast<std::size_t>(stride)};
 }

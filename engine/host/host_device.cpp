@@ -64,6 +64,7 @@ HostDevice::HostDevice(const planner::Job& job, const HostDeviceSettings& settin
 }
 
 std::span<std::byte> HostDevice::arena(planner::Arena arena) {
+  if (arena == planner::Arena::shared) return shared_ ? shared_->bytes() : std::span<std::byte>{};
   return arena == planner::Arena::device ? device_.bytes() : host_.bytes();
 }
 
@@ -83,6 +84,7 @@ void HostDevice::run(const BoundTask& task, const AdamWStep& step, Pace pace) {
     case TaskKind::save_activation:
     case TaskKind::store_gradient:
     case TaskKind::store_state:
+    case TaskKind::store_weights:
       return copy(task, pace);
     case TaskKind::forward:
       return forward(task);
@@ -119,6 +121,7 @@ void HostDevice::run(const BoundTask& task, const AdamWStep& step, Pace pace) {
     case TaskKind::gather_weights:
     case TaskKind::exchange_gradients:
     case TaskKind::gather_norms:
+    case TaskKind::barrier:
       break;
   }
   check(false, "the device runs copies, compute and updates");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "engine/execution/device.hpp"
@@ -52,6 +53,7 @@ class HostDevice : public Device {
   void read(const std::byte* source, std::span<std::byte> destination) override;
   void write(std::span<const std::byte> source, std::byte* destination) override;
   void clear(std::byte* destination, std::size_t bytes) override;
+  void share(std::shared_ptr<SharedArena> arena) override { shared_ = std::move(arena); }
 
  private:
   void copy(const BoundTask& task, Pace pace) const;
@@ -90,8 +92,9 @@ class HostDevice : public Device {
   std::vector<std::int64_t> padded_;  ///< Padded number of parameters of each unit.
   MappedMemory device_;
   MappedMemory host_;
-  ThreadPool pool_;       ///< Workers of the cpu lane.
-  ThreadPool single_{1};  ///< Worker of the compute lane, for updates on the device.
+  std::shared_ptr<SharedArena> shared_;  ///< Null where no weights are shared.
+  ThreadPool pool_;                      ///< Workers of the cpu lane.
+  ThreadPool single_{1};                 ///< Worker of the compute lane, for updates on the device.
 };
 
 }  // namespace sluice::engine

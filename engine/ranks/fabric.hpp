@@ -37,7 +37,10 @@ class Fabric {
   [[nodiscard]] virtual World world() const = 0;
   /// Brings every rank's run to all ranks: each holds its own run already, and the others are
   /// written. By runs without bytes the ranks of one process wait for each other.
-  virtual void all_gather(const RankRuns& runs) = 0;
+  void all_gather(const RankRuns& runs) { all_gather(runs, all_ranks(world().size)); }
+  /// The same among `members`, of which this rank is one, with a run for each. All ranks make the
+  /// call, each with the members that it is of.
+  virtual void all_gather(const RankRuns& runs, const Members& members) = 0;
   /// Among `members`, of which this rank is one: sends run i of `own` to the member with index i,
   /// and writes what the other members send to this one into `received`, one run a peer in order of
   /// ranks. This rank's run of its own stays where it is. Nothing of `own` is written, and

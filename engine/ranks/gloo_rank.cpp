@@ -362,10 +362,12 @@ class GlooRank::MeshFabric : public Fabric {
       : mesh_(mesh), hosts_(equal_hosts(hosts)) {}
   [[nodiscard]] World world() const override { return mesh_.world(); }
 
-  void all_gather(const RankRuns& runs) override {
-    if (hosts_) return gather_by_hosts(runs);
-    mesh_.exchange(kSlot, [&, own = runs.of(world().rank)](int peer) {
-      return Mesh::Parcel{own, runs.of(peer)};
+  using Fabric::all_gather;
+  void all_gather(const RankRuns& runs, const Members& members) override {
+    if (hosts_ && members.count == world().size) return gather_by_hosts(runs);
+    mesh_.exchange(kSlot, [&, own = runs.of(members.index_of(world().rank))](int peer) {
+      return members.has(peer) ? Mesh::Parcel{own, runs.of(members.index_of(peer))}
+                               : Mesh::Parcel{};
     });
   }
 

@@ -80,10 +80,13 @@ class ThreadRanks::RankFabric : public Fabric {
   RankFabric(Shared& shared, int rank) : shared_(shared), rank_(rank) {}
   [[nodiscard]] World world() const override { return {rank_, shared_.size}; }
 
-  void all_gather(const RankRuns& runs) override {
+  using Fabric::all_gather;
+  void all_gather(const RankRuns& runs, const Members& members) override {
     if (runs.bytes == 0) return shared_.meet(shared_.collective, rank_);
-    from_peers(runs, all_ranks(shared_.size),
-               [&](int peer, const RankRuns& theirs) { copy(theirs.of(peer), runs.of(peer)); });
+    from_peers(runs, members, [&](int peer, const RankRuns& theirs) {
+      const int index = members.index_of(peer);
+      copy(theirs.of(index), runs.of(index));
+    });
   }
 
   using Fabric::exchange;

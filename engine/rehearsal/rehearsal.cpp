@@ -155,6 +155,11 @@ Rehearsal::Rehearsal(const planner::Job& job, const planner::StepGraph& graph,
                      const DiskPlace& place)
     : window_(window), tokens_(std::make_unique<SharedTokens>(tokens)) {
   check(std::ssize(devices) == graph.ranks, "every rank has a device");
+  if (graph.layout.shared_bytes > Bytes(0)) {
+    throw BadRequest(
+        "plan: gather: host cannot be rehearsed in this version, for a rehearsal has no memory "
+        "that ranks share: set plan.gather=fabric");
+  }
   if (graph.ranks > 1) threads_ = std::make_unique<ThreadRanks>(static_cast<int>(graph.ranks));
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const int rank = static_cast<int>(i);

@@ -127,7 +127,14 @@ TrainingState::Holding TrainingState::holding_of(const planner::StepGraph& graph
       return held.disk != nullptr && held.disk->holds(unit, plane);
     };
     const std::int64_t own = kHalfBytes * slice(unit) * held.rank;
-    if (state.high == nullptr && ranks_ > 1 && state.copy != nullptr) {
+    const std::span<std::byte> shared = find("weights.shared", name);
+    if (!shared.empty()) {
+      state.high = shared.data() + own;
+      if (!on_disk(DiskPlane::low)) {
+        state.low = find("low.host", name).data();
+        if (state.low == nullptr) state.low = state.high + kHalfBytes * slice(unit) * ranks_;
+      }
+    } else if (state.high == nullptr && ranks_ > 1 && state.copy != nullptr) {
       // The slice's high halves are among those of all slices, and so are low halves in fp32.
       state.high = state.copy + own;
       state.low = find("low", name).data();

@@ -20,12 +20,14 @@ void run_collective(const BoundTask& task, Fabric& fabric) {
   }
   for (std::size_t i = 0; i < task.accesses.size(); ++i) {
     const BoundAccess& access = task.accesses[i];
+    // A barrier also names the memory for which ranks wait.
+    if (task.kind == planner::TaskKind::barrier && access.role != Role::arrivals) continue;
     const bool apart = i + 1 < task.accesses.size() && task.accesses[i + 1].role == Role::source;
     if (apart) {
       std::memcpy(access.data, task.accesses[++i].data,
                   static_cast<std::size_t>(access.bytes.count()));
     }
-    fabric.all_gather(runs_of(task, access));
+    fabric.all_gather(runs_of(task, access), task.members);
   }
 }
 

@@ -118,6 +118,8 @@ RankEvaluation::RankEvaluation(const planner::Job& job, const Program& program, 
       case TaskKind::load_weights:
       case TaskKind::read_weights:
       case TaskKind::gather_weights:
+      case TaskKind::store_weights:
+      case TaskKind::barrier:
         break;
       default:
         continue;
@@ -227,7 +229,8 @@ std::optional<NotFinite> RankEvaluation::find_not_finite(std::int64_t windows,
 }
 
 void RankEvaluation::run(const BoundTask& task) {
-  if (task.kind == TaskKind::gather_weights && !device_.moves_between_ranks()) {
+  const bool collective = task.lane == planner::LaneKind::fabric;
+  if (collective && !device_.moves_between_ranks()) {
     return run_collective(task, *links_.fabric);
   }
   if (task.kind != TaskKind::read_weights) {

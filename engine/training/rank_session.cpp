@@ -20,8 +20,10 @@ std::unique_ptr<DiskStore> open_disk(const planner::ModelShape& shape,
   return std::make_unique<DiskStore>(shape, graph, buffers, place);
 }
 
-const RankLinks& joined(Device& device, const RankLinks& links) {
+const RankLinks& joined(Device& device, const RankLinks& links,
+                        const std::shared_ptr<SharedArena>& shared) {
   device.join(links);
+  if (shared) device.share(shared);
   return links;
 }
 
@@ -30,8 +32,9 @@ const RankLinks& joined(Device& device, const RankLinks& links) {
 RankSession::RankSession(const planner::Job& job, const planner::StepGraph& graph,
                          std::unique_ptr<Device> owned, TokenSource& tokens,
                          const StepRunner::LearningRate& learning_rate, Observer* observer,
-                         const DiskPlace& place, const RankLinks& given)
-    : links(joined(*owned, given)),
+                         const DiskPlace& place, const RankLinks& given,
+                         const std::shared_ptr<SharedArena>& shared)
+    : links(joined(*owned, given, shared)),
       device(std::move(owned)),
       program(graph, *device, nullptr, links.world().rank),
       disk(open_disk(job.model, graph, *device, place)),

@@ -16,11 +16,13 @@ namespace sluice::engine {
 /// One rank of a session: its device with the program bound to it, and the lanes that run it.
 struct RankSession {
   /// `links` are those of the rank, without any for a single one; they, `tokens` and `observer`
-  /// (may be null) must outlive this object.
+  /// (may be null) must outlive this object. `shared`: the memory that the ranks of the host share;
+  /// null where the graph has none.
   RankSession(const planner::Job& job, const planner::StepGraph& graph,
               std::unique_ptr<Device> device, TokenSource& tokens,
               const StepRunner::LearningRate& learning_rate, Observer* observer,
-              const DiskPlace& place, const RankLinks& links);
+              const DiskPlace& place, const RankLinks& links,
+              const std::shared_ptr<SharedArena>& shared = nullptr);
   RankSession(const RankSession&) = delete;  // Members point at each other.
   RankSession& operator=(const RankSession&) = delete;
 

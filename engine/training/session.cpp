@@ -47,6 +47,12 @@ std::vector<std::unique_ptr<RankSession>> Session::sessions_of(
   const bool processes = ranks.links.control != nullptr;
   check(std::ssize(ranks.devices) == (processes ? 1 : graph.ranks), "every rank has a device");
   ranks.observers.resize(ranks.devices.size(), nullptr);
+  std::vector<std::shared_ptr<SharedArena>> shared(ranks.devices.size());
+  if (const Bytes bytes = graph.layout.shared_bytes; bytes > Bytes(0)) {
+    const auto local = static_cast<int>(graph.ranks / graph.hosts);
+    shared = processes ? std::vector{share_among_processes(bytes, *ranks.links.control, local)}
+                       : share_among_threads(bytes, ranks.devices.size(), local);
+  }
   std::vector<std::unique_ptr<RankSession>> sessions;
   for (std::size_t i = 0; i < ranks.devices.size(); ++i) {
     const int rank = static_cast<int>(i);
@@ -55,7 +61,7 @@ std::vector<std::unique_ptr<RankSession>> Session::sessions_of(
                                 : RankLinks{&threads_->control(rank), &threads_->fabric(rank)};
     sessions.push_back(std::make_unique<RankSession>(job, graph, std::move(ranks.devices[i]),
                                                      *tokens_, learning_rate, ranks.observers[i],
-                                                     place, links));
+                                                     place, links, shared[i]));
   }
   return sessions;
 }

@@ -102,6 +102,7 @@ void StepRunner::run_task(const BoundTask& task, std::int64_t step) {
     case TaskKind::gather_weights:
     case TaskKind::exchange_gradients:
     case TaskKind::gather_norms:
+    case TaskKind::barrier:
       return run_collective(task, *links_.fabric);
     default:
       return device_.run(task, update_of(step), Pace::link);

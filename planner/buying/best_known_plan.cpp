@@ -29,7 +29,7 @@ struct Contender {
 };
 
 Plan adapted(Plan plan, bool all_cores, const Predictor& predictor) {
-  plan.hosts = hosts_that_sum(predictor.costs().profile(), plan.ranks);
+  plan.hosts = hosts_of_plans(predictor.costs().profile(), plan.ranks, plan.gather);
   if (plan.threads > 1) plan.threads = all_cores ? cores_of(predictor) : usual_threads(predictor);
   return plan;
 }

@@ -81,6 +81,7 @@ Fabric fabric_across(const Fabric& inside, const Reach& reach, double nic) {
   fabric.latency.source = Source::estimated;
   fabric.gather = across(inside, Collective::gather, reach, nic);
   fabric.exchange = across(inside, Collective::exchange, reach, nic);
+  fabric.hosts = reach.hosts;
   fabric.levels = levels_across(inside, reach, nic);
   return fabric;
 }

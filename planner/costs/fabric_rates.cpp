@@ -4,7 +4,6 @@
 #include <cmath>
 #include <optional>
 
-#include "planner/plans/plan.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -62,6 +61,14 @@ Fact collective_rate(const Fabric& fabric, Collective operation, Bytes bytes) {
 std::int64_t hosts_that_sum(const MachineProfile& profile, std::int64_t ranks) {
   if (!profile.fabric || !profile.fabric->levels) return 1;
   return summing_hosts(ranks, profile.fabric->levels->hosts);
+}
+
+std::int64_t hosts_that_share(const MachineProfile& profile, std::int64_t ranks) {
+  return profile.fabric ? summing_hosts(ranks, profile.fabric->hosts) : 1;
+}
+
+std::int64_t hosts_of_plans(const MachineProfile& profile, std::int64_t ranks, Gather gather) {
+  return gather == Gather::host ? hosts_that_share(profile, ranks) : hosts_that_sum(profile, ranks);
 }
 
 Fact fastest_rate(const Fabric& fabric, Collective operation) {

@@ -5,6 +5,7 @@
 
 #include "planner/costs/cost.hpp"
 #include "planner/machines/machine.hpp"
+#include "planner/plans/plan.hpp"
 
 namespace sluice::planner {
 
@@ -22,6 +23,14 @@ namespace sluice::planner {
 /// Number of hosts inside which plans of `ranks` ranks sum gradients first on this machine; 1 where
 /// that is not faster.
 [[nodiscard]] std::int64_t hosts_that_sum(const MachineProfile& profile, std::int64_t ranks);
+
+/// Number of hosts among which plans of `ranks` ranks with Gather::host hold copies of the weights
+/// on this machine: all of its hosts; 1 where these cannot sum gradients first (summing_hosts).
+[[nodiscard]] std::int64_t hosts_that_share(const MachineProfile& profile, std::int64_t ranks);
+
+/// Plan::hosts of plans of `ranks` ranks on this machine: by how they get weights, one of these.
+[[nodiscard]] std::int64_t hosts_of_plans(const MachineProfile& profile, std::int64_t ranks,
+                                          Gather gather);
 
 /// Highest rate of the operation on its curve.
 [[nodiscard]] Fact fastest_rate(const Fabric& fabric, Collective operation);

@@ -102,7 +102,7 @@ class Steps {
     changed.machine_overrides["nic"] = nic;
     const Request there = run_.with(std::move(changed));
     Plan plan = own->prediction.plan;
-    plan.hosts = hosts_that_sum(there.machine().profile, plan.ranks);
+    plan.hosts = hosts_of_plans(there.machine().profile, plan.ranks, plan.gather);
     return there.predictor.predict(plan).prediction.step;
   }
 
@@ -116,7 +116,7 @@ class Steps {
       const Request there = run_.with(config(hosts, batch));
       Plan plan = one->prediction.plan;
       plan.ranks = there.predictor.ranks();
-      plan.hosts = hosts_that_sum(there.machine().profile, plan.ranks);
+      plan.hosts = hosts_of_plans(there.machine().profile, plan.ranks, plan.gather);
       if (plan.ranks == 1 || !is_valid(plan, there.job())) return std::nullopt;
       PredictedStep step = there.predictor.predict(plan);
       if (!step.prediction.fits) return std::nullopt;

@@ -112,6 +112,9 @@ std::string to_json_text(const PlanReport& report) {
   json["considered"] = report.planned.considered;
   json["simulated"] = report.planned.simulated;
   json["optimality_gap"] = report.planned.optimality_gap;
+  if (const auto& other = report.planned.other_gather) {
+    json["other_gather_step_s"] = count(*other);
+  }
   json["policy"] = report.policy ? Json(*report.policy) : Json(nullptr);
   json["explanation"] = explanation_json(report.explanation);
   if (report.sizes) {

@@ -35,10 +35,10 @@ StepTask GraphWriter::copy_task(const TaskPlace& place, Range source, Range dest
   StepTask task{.kind = place.kind, .lane = place.lane};
   task.bytes = bytes;
   if (names_tasks()) task.cost = key;
-  task.accesses = {
-      {Role::source, source.tensor, source.offset, source.bytes, Mode::read, source.rank_stride},
-      {Role::destination, destination.tensor, destination.offset, destination.bytes, Mode::write,
-       destination.rank_stride}};
+  task.accesses = {{Role::source, source.tensor, source.offset, source.bytes, Mode::read,
+                    source.rank_stride, source.among},
+                   {Role::destination, destination.tensor, destination.offset, destination.bytes,
+                    Mode::write, destination.rank_stride, destination.among}};
   return task;
 }
 
@@ -66,10 +66,11 @@ GraphWriter::CopyTasks GraphWriter::add_copy(const TaskPlace& place, Range sourc
     const Bytes bytes = std::min(step, source.bytes - done);
     const PricedCopy& priced = priced_copy(direction, bytes);
     const int number = first_chunk + copied.chunks;
-    StepTask task =
-        copy_task(place, {source.tensor, source.offset + done, bytes, source.rank_stride},
-                  {destination.tensor, destination.offset + done, bytes, destination.rank_stride},
-                  bytes, priced.key);
+    StepTask task = copy_task(
+        place, {source.tensor, source.offset + done, bytes, source.rank_stride, source.among},
+        {destination.tensor, destination.offset + done, bytes, destination.rank_stride,
+         destination.among},
+        bytes, priced.key);
     task.chunk = number;
     if (names_tasks()) chunk_place.id = place.id + "/c" + std::to_string(number);
     copied.last = add(chunk_place, std::move(task), priced.timed, after);

@@ -19,7 +19,8 @@ struct Range {
   TensorIndex tensor;
   Bytes offset{0};
   Bytes bytes{0};
-  Bytes rank_stride{0};  ///< How many bytes later the range begins on each following rank.
+  Bytes rank_stride{0};      ///< How many bytes later the range begins on each following rank.
+  Among among = Among::all;  ///< What counts as one: see Access::among.
 };
 
 /// The fields of a StepTask that the caller of GraphWriter decides; the writer adds the step's

@@ -130,15 +130,16 @@ std::vector<Access> StepEmitter::piece_operands(std::size_t unit, std::size_t pi
     return Access{role, slot, from, bytes, Mode::update};
   };
   // High halves, or the low halves that fp32 compute keeps with the weights.
-  const auto of_weights = [&](Role role, Bytes from, Bytes from_in_slot) {
+  const auto of_weights = [&](Role role, std::int64_t plane, Bytes from_in_slot) {
     if (set.disk_weights) return in_slot(role, at.weights() + from_in_slot, half);
-    return Access{role, set.master.value(), from + begin, half, Mode::update};
+    const Range home = host_plane(unit, plane);
+    return Access{role, home.tensor, home.offset + begin, half, Mode::update, home.rank_stride};
   };
   const bool low_in_state = job_.weight_element() < job_.master_bytes(1);
-  return {of_weights(Role::weights, Bytes(0), Bytes(0)),
-          low_in_state ? in_slot(Role::low, Bytes(0), half)
-                       : of_weights(Role::low, Bytes(2 * set.slice), at.weights_low),
-          in_slot(Role::moment1, at.moment1, moment), in_slot(Role::moment2, at.moment2, moment)};
+  return {
+      of_weights(Role::weights, 0, Bytes(0)),
+      low_in_state ? in_slot(Role::low, Bytes(0), half) : of_weights(Role::low, 1, at.weights_low),
+      in_slot(Role::moment1, at.moment1, moment), in_slot(Role::moment2, at.moment2, moment)};
 }
 
 void StepEmitter::emit_disk_update(std::size_t unit, std::optional<TensorIndex> gradient,

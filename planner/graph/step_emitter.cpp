@@ -110,6 +110,8 @@ sim::TaskId StepEmitter::emit(int step) {
   uses_before_step_ = use_ends_.size();
   next_state_ = 0;
   next_disk_weights_ = 0;
+  next_sent_ = 0;
+  sent_ = stored_ = 0;
   next_received_ = 0;
   emit_tokens();
   for (std::size_t use = 0; use < uses_.size(); ++use) emit_use(use);
@@ -189,6 +191,7 @@ void StepEmitter::emit_load(std::size_t index) {
     if (previous) writer_.release(*previous, tensors_.weight_ring.pool.value(), held);
     held = bytes;
   }
+  if (set.shared_weights) return emit_pull(use, destination, after);
   if (plan_.ranks > 1) return emit_load_of_ranks(use, destination, after);
   if (set.disk_weights) return emit_weights_from_disk(use, destination, after);
   const auto copied = writer_.add_copy(

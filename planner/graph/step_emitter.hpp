@@ -151,6 +151,21 @@ class StepEmitter {
   /// Access to the sum of all ranks' gradients of a unit after the last micro-batch, of which a
   /// rank has its slice.
   [[nodiscard]] Access summed_gradient(std::size_t unit, Mode mode) const;
+  /// This rank's slice on the host of a plane of weights: of high halves (plane 0) or low halves
+  /// (plane 1).
+  [[nodiscard]] Range host_plane(std::size_t unit, std::int64_t plane) const;
+  /// Emits the copy of all slices of weights from shared memory for a use, after all ranks of the
+  /// host have made the first one of a step possible (planner/graph/step_pulls.cpp).
+  void emit_pull(const UnitUse& use, TensorIndex destination,
+                 const std::vector<sim::TaskId>& after);
+  /// Emits what goes before the first pull of a unit's weights in a step: the barrier of each
+  /// host's ranks, and on several hosts the exchange of slices between them.
+  void emit_share(std::size_t unit);
+  /// Emits the exchange between hosts of a unit's slices, which uses the buffer `buffer`.
+  void emit_sent_slices(std::size_t unit, TensorIndex buffer);
+  /// Emits the copies of these slices to the host's memory.
+  void emit_stored_slices(std::size_t unit, TensorIndex buffer);
+  void emit_barrier(std::size_t unit);
   GraphWriter::CopyTasks emit_slice_load(const UnitUse& use, TensorIndex destination,
                                          const std::vector<sim::TaskId>& after);
   /// Range of this rank's slice of a plane of weights that stay on the device: of high halves
@@ -346,6 +361,10 @@ class StepEmitter {
   std::optional<PendingSums> pending_;
   /// Number of pieces of gradients that were exchanged in this step.
   std::size_t next_received_ = 0;
+  /// Unit from which on slices are still to be exchanged between hosts in this step, and numbers of
+  /// units whose slices were exchanged, and stored in shared memory.
+  std::size_t next_sent_ = 0;
+  std::int64_t sent_ = 0, stored_ = 0;
   /// Number of the next host buffer to use for weights that come from the disk.
   std::int64_t next_disk_weights_ = 0;
   std::size_t uses_before_step_ = 0;

@@ -70,6 +70,10 @@ const char* to_string(TaskKind kind) {
       return "exchange_gradients";
     case TaskKind::gather_norms:
       return "gather_norms";
+    case TaskKind::barrier:
+      return "barrier";
+    case TaskKind::store_weights:
+      return "store_weights";
   }
   return "?";
 }
@@ -82,6 +86,8 @@ const char* to_string(Arena arena) {
       return "host";
     case Arena::disk:
       return "disk";
+    case Arena::shared:
+      return "shared";
   }
   return "?";
 }

@@ -92,12 +92,20 @@ enum class TaskKind : std::uint8_t {
   exchange_gradients,
   /// On fabric: every rank's norm blocks and losses of the step go to all ranks.
   gather_norms,
+  /// On fabric: the ranks of a host wait until all have arrived, so that each finds in the memory
+  /// that they share what the others wrote there before.
+  barrier,
+  /// On d2h: copy of one host's slice of a unit's weights to the memory that the ranks of this host
+  /// share.
+  store_weights,
 };
 const char* to_string(TaskKind kind);
 
-/// The memories in which tensors have offsets. The disk arena is a file, without addresses.
-enum class Arena : std::uint8_t { device, host, disk };
-inline constexpr std::size_t kArenas = 3;
+/// The memories in which tensors have offsets. Each rank has one of each, but for `shared`, host
+/// memory of which each host has one that all of its ranks read and write. The disk arena is a
+/// file, without addresses.
+enum class Arena : std::uint8_t { device, host, disk, shared };
+inline constexpr std::size_t kArenas = 4;
 const char* to_string(Arena arena);
 
 /// Role of a byte range in the task that accesses it.
@@ -168,6 +176,8 @@ enum class Role : std::uint8_t {
   /// fp32 [vocab]: logits of the last token, which a forward pass for ForwardGoal::next_token
   /// writes in place of `loss_sum`.
   logits,
+  /// One run of bytes a rank, without meaning, which a barrier gathers.
+  arrivals,
   source,       ///< The bytes that a copy reads.
   destination,  ///< The bytes that a copy writes.
 };
@@ -202,7 +212,8 @@ struct Access {
   /// How many bytes later the range begins on each following rank: rank r accesses the range that
   /// begins at offset + r x rank_stride. All ranks have the same graph and layout.
   Bytes rank_stride{0};
-  /// With Among::host, r is the rank's place on its host instead.
+  /// With Among::host, r is the rank's place on its host instead; with Among::hosts, the number of
+  /// its host.
   Among among = Among::all;
 };
 
@@ -222,7 +233,7 @@ struct StepTask {
   /// group's gradient instead of adding to it.
   bool first = false;
   Bytes bytes{0};  ///< Bytes that a copy moves (for load_experts, on average); zero for compute.
-  Among among = Among::all;  ///< Ranks of an exchange, or those whose sums sum_ranks adds.
+  Among among = Among::all;  ///< Ranks of a collective, or those whose sums sum_ranks adds.
   /// Range of the unit's parameters that an update task updates: the first one's index, and their
   /// number.
   std::int64_t first_parameter = 0, parameters = 0;
@@ -247,13 +258,21 @@ struct Layout {
   std::vector<Placement> placements;  ///< Offset and live range of every tensor, by tensor index.
   Bytes device_bytes{0};  ///< Size of the device arena, which is the layout's peak use of it.
   Bytes host_bytes{0};
-  Bytes disk_bytes{0};  ///< Size of the disk arena, a file.
+  Bytes disk_bytes{0};    ///< Size of the disk arena, a file.
+  Bytes shared_bytes{0};  ///< Size of the arena that the ranks of each host share.
 
-  [[nodiscard]] Bytes bytes(Arena arena) const {
-    return arena == Arena::device ? device_bytes : arena == Arena::host ? host_bytes : disk_bytes;
+  [[nodiscard]] Bytes bytes(Arena arena) const { return this->*size_of(arena); }
+  [[nodiscard]] Bytes& bytes(Arena arena) { return this->*size_of(arena); }
+  /// Host memory that the arenas of `ranks` ranks on `hosts` hosts take together.
+  [[nodiscard]] Bytes host_bytes_of(std::int64_t ranks, std::int64_t hosts) const {
+    return host_bytes * ranks + shared_bytes * hosts;
   }
-  [[nodiscard]] Bytes& bytes(Arena arena) {
-    return arena == Arena::device ? device_bytes : arena == Arena::host ? host_bytes : disk_bytes;
+
+ private:
+  static Bytes Layout::*size_of(Arena arena) {
+    constexpr Bytes Layout::*kSizes[kArenas] = {&Layout::device_bytes, &Layout::host_bytes,
+                                                &Layout::disk_bytes, &Layout::shared_bytes};
+    return kSizes[static_cast<std::size_t>(arena)];
   }
 };
 
@@ -282,13 +301,28 @@ struct StepGraph {
 [[nodiscard]] inline std::int64_t ranges_of(const Access& access, std::int64_t ranks,
                                             std::int64_t hosts) {
   if (access.rank_stride == Bytes(0)) return 1;
-  return access.among == Among::host ? ranks / hosts : ranks;
+  if (access.among == Among::all) return ranks;
+  return access.among == Among::host ? ranks / hosts : hosts;
+}
+
+/// Number of the range among these that rank `rank` accesses.
+[[nodiscard]] inline std::int64_t range_of(const Access& access, std::int64_t rank,
+                                           std::int64_t ranks, std::int64_t hosts) {
+  if (access.rank_stride == Bytes(0)) return 0;
+  if (access.among == Among::all) return rank;
+  return access.among == Among::host ? rank % (ranks / hosts) : rank / (ranks / hosts);
 }
 
 /// The exchange of gradients among these ranks.
 [[nodiscard]] inline Collective exchange_among(Among among) {
   if (among == Among::all) return Collective::exchange;
   return among == Among::host ? Collective::exchange_inside : Collective::exchange_between;
+}
+
+/// The gather of runs among these ranks. Among some of them it takes as long as an exchange: each
+/// sends as many bytes to as many others.
+[[nodiscard]] inline Collective gather_among(Among among) {
+  return among == Among::all ? Collective::gather : exchange_among(among);
 }
 
 }  // namespace sluice::planner

@@ -49,6 +49,7 @@ StepTensors::StepTensors(GraphWriter& writer, const Job& job, const Plan& plan) 
   add_rings(writer, job, plan);
   if (job.groups > 1) add_group_sums(writer, job, plan);
   if (plan.ranks > 1) add_receive_ring(writer, job, plan);
+  if (plan.gather == Gather::host) add_shares(writer, job, plan);
 }
 
 void StepTensors::add_units(GraphWriter& writer, const Job& job, const Plan& plan) {
@@ -92,7 +93,9 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
         writer.add_tensor({Arena::device, "master/" + name, master_size, "weights", true});
   } else {
     const bool on_disk = choice.state == Tier::disk;
-    if (choice.weights != Tier::disk) {
+    if (pulls_weights(plan, choice)) {
+      add_shared(writer, job, choice, name, set);
+    } else if (choice.weights != Tier::disk) {
       set.master = writer.add_tensor({Arena::host, "master/" + name,
                                       on_disk ? job.weight_element() * set.slice : master_size,
                                       "weights", true});

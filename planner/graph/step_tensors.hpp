@@ -34,6 +34,12 @@ struct UnitTensorSet {
   [[nodiscard]] UnitSize slice_size() const { return {slice, second}; }
   /// Master weights on the host, [high | low], less halves that live on the disk.
   std::optional<TensorIndex> master;
+  /// Weights in compute of all slices, in the memory that the ranks of a host share, [high] or
+  /// [high | low], where ranks pull them whole (pulls_weights); the unit then has no `master`.
+  std::optional<TensorIndex> shared_weights;
+  /// Low halves of the slice on the host, beside shared high halves; none where they are shared,
+  /// too, or on the disk.
+  std::optional<TensorIndex> host_low;
   /// Weights on the disk, in pieces; the unit then has no `master`.
   std::optional<TensorIndex> disk_weights;
   /// Adam's m and v where the state lives, in host memory or on the device; none where it is on the
@@ -115,6 +121,11 @@ struct StepTensors {
   Ring state_ring;
   /// Device buffers for other ranks' sums of a piece of this rank's slice of a gradient.
   Ring receive_ring;
+  /// Device buffers through which the slices of the other hosts come to this one's shared memory:
+  /// those of ranks with this rank's place, host by host, for each plane of weights in compute.
+  Ring share_ring;
+  /// Bytes by which ranks tell that they have arrived at a barrier; only where they pull weights.
+  std::optional<TensorIndex> arrivals;
   /// Keys and values of all chunks of a split sequence, and their gradients: [seq_len, 2 x kv_heads
   /// x head_dim] of the compute type each.
   std::optional<TensorIndex> context, context_gradient;
@@ -125,6 +136,11 @@ struct StepTensors {
   void add_norm_blocks(GraphWriter& writer, const Job& job, const Plan& plan);
   /// Adds the buffers of exchanges (planner/graph/step_ranks.cpp).
   void add_receive_ring(GraphWriter& writer, const Job& job, const Plan& plan);
+  /// Adds the shared weights of a unit, and what lies beside them (planner/graph/step_pulls.cpp).
+  void add_shared(GraphWriter& writer, const Job& job, const UnitPlan& choice,
+                  const std::string& name, UnitTensorSet& set);
+  /// Adds what brings shared weights to all hosts, and what barriers gather.
+  void add_shares(GraphWriter& writer, const Job& job, const Plan& plan);
   void add_streams(GraphWriter& writer, const Job& job, const Plan& plan);
   void add_slots(GraphWriter& writer, const Job& job,
                  const Plan& plan);  // Defined in planner/graph/step_rings.cpp.

@@ -89,13 +89,20 @@ std::vector<StepEmitter::StagedPart> StepEmitter::staged_parts(std::size_t unit)
   const Bytes start = job_.master_bytes(set.slice) - lacking;
   std::vector<StagedPart> parts;
   Bytes in_slot{0};
-  const auto add = [&](const char* part, Range home, const std::optional<TensorIndex>& own) {
+  const auto add = [&](const char* part, Range home, const std::optional<TensorIndex>& own,
+                       Bytes at = Bytes(0)) {
     const Range staged =
-        own ? Range{*own, Bytes(0), home.bytes} : Range{state_slot(unit), in_slot, home.bytes};
+        own ? Range{*own, at, home.bytes} : Range{state_slot(unit), in_slot, home.bytes};
     in_slot += home.bytes;
     parts.push_back({part, home, staged});
   };
-  if (lacking.count() > 0) add("master", {*set.master, start, lacking}, set.staged_master);
+  if (set.shared_weights && lacking.count() > 0) {
+    add("high", host_plane(unit, 0), set.staged_master);
+    const Range low = host_plane(unit, 1);
+    if (lacking > low.bytes) add("low", low, set.staged_master, low.bytes);
+  } else if (lacking.count() > 0) {
+    add("master", {*set.master, start, lacking}, set.staged_master);
+  }
   add("m", {*set.moment1, Bytes(0), moment}, set.staged_moment1);
   add("v", {*set.moment2, Bytes(0), second}, set.staged_moment2);
   return parts;
@@ -167,11 +174,12 @@ std::vector<Access> StepEmitter::master_accesses(std::size_t unit) const {
     return Access{role, at.tensor, at.offset, half, Mode::update, at.rank_stride};
   };
   const bool resident = choice.executor == Executor::gpu && choice.weights == Tier::hbm;
-  Range high{set.master.value_or(TensorIndex{})};
-  if (choice.executor == Executor::gpu) {
-    high = resident ? resident_plane(unit, 0) : staged_parts(unit).front().staged;
-  }
+  const bool on_host = choice.executor == Executor::cpu;
+  const Range high = on_host    ? host_plane(unit, 0)
+                     : resident ? resident_plane(unit, 0)
+                                : staged_parts(unit).front().staged;
   if (job_.master_bytes(1) == Bytes(2)) return {access(Role::weights, high)};
+  if (on_host) return {access(Role::weights, high), access(Role::low, host_plane(unit, 1))};
   // Low halves follow the high ones, unless the weights on the device are high halves alone.
   Range low{high.tensor, high.offset + half};
   if (resident) {

@@ -151,7 +151,7 @@ CoarseStep CoarseSteps::step(const Plan& plan, Duration limit) const {
   if (period >= limit) return {.step = period};
   const MachineProfile& profile = predictor_->machine().profile;
   const Layout layout = lay_out(graph);
-  const Bytes host = layout.host_bytes * plan.ranks;
+  const Bytes host = layout.host_bytes_of(plan.ranks, plan.hosts);
   const Bytes device = layout.device_bytes + outside_arena_bytes(job, profile) +
                        collective_bytes(profile.device, plan.ranks) +
                        page_table_bytes(predictor_->machine(), host) - enlarged(plan, coarse, job);

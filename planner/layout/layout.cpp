@@ -172,7 +172,7 @@ Layout lay_out(const StepGraph& graph) {
   const Conflicts conflicts(graph);
   Layout layout;
   layout.placements.resize(graph.tensors.size());
-  for (const Arena arena : {Arena::device, Arena::host, Arena::disk}) {
+  for (const Arena arena : {Arena::device, Arena::host, Arena::disk, Arena::shared}) {
     ArenaPacker alone(graph, conflicts);
     std::vector<std::size_t> shared;
     Bytes alignment = kPlacementAlign;

@@ -96,7 +96,7 @@ Memory memory_of(const StepGraph& graph, const ResolvedMachine& machine) {
     for (auto& [part, bytes] : parts) bytes = bytes * graph.ranks;
     return parts;
   };
-  const Bytes host_arenas = graph.layout.host_bytes * graph.ranks;
+  const Bytes host_arenas = graph.layout.host_bytes_of(graph.ranks, graph.hosts);
   Memory memory;
   TierMemory& hbm = at(memory, Tier::hbm);
   hbm.parts = arena_parts(graph, Arena::device);
@@ -117,6 +117,9 @@ Memory memory_of(const StepGraph& graph, const ResolvedMachine& machine) {
   }
   TierMemory& host = at(memory, Tier::host);
   host.parts = of_ranks(Arena::host);
+  for (const auto& [part, bytes] : arena_parts(graph, Arena::shared)) {
+    host.parts.emplace_back("shared " + part, bytes * graph.hosts);
+  }
   host.parts.emplace_back("process", process_bytes(machine.profile.device));
   host.peak = host_arenas + host.parts.back().second;
   host.capacity = machine.host;

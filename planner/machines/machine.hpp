@@ -76,6 +76,7 @@ struct Fabric {
   std::vector<CurvePoint> gather, exchange;
   /// Slowdowns of the lane "fabric" by other lanes and of other lanes by it.
   std::vector<LaneSlowing> interference = {};
+  std::int64_t hosts = 1;  ///< Number of hosts that hold the GPUs.
   /// With several hosts, where an exchange in two is faster.
   std::optional<FabricLevels> levels = std::nullopt;
 };

@@ -239,6 +239,7 @@ std::string plan_hash(const Plan& plan) {
         .add("exchange_piece_bytes", plan.exchange_piece.count())
         .add("receive_buffers", plan.receive_buffers);
     if (plan.hosts != 1) text.add("hosts", plan.hosts);
+    if (plan.gather != Gather::fabric) text.add("gather", to_string(plan.gather));
   }
   for (const HostPass& pass : plan.host_passes) {
     text.add("host_pass", pass.name)
@@ -302,6 +303,8 @@ const char* to_string(When when) {
   }
   return "";
 }
+
+const char* to_string(Gather gather) { return gather == Gather::fabric ? "fabric" : "host"; }
 
 const char* to_string(Extent extent) { return extent == Extent::whole ? "whole" : "slice"; }
 

@@ -48,6 +48,14 @@ enum class Extent {
           ///< weights.
 };
 
+/// How several ranks get all slices of weights whose home is host memory.
+enum class Gather {
+  fabric,  ///< Each copies its own slice to its device, and a collective brings the others'.
+  /// High halves of all slices lie in memory that the ranks of a host share, and each copies them
+  /// whole: for devices that do not reach each other's memory.
+  host,
+};
+
 /// Choices of a plan for one unit. `keep` and `keep_tier` have no effect on embedding and head.
 struct UnitPlan {
   /// Where the weights live between uses; disk only where the state is there too.
@@ -125,6 +133,9 @@ struct Plan {
   /// Number of hosts of equally many consecutive ranks, inside which gradients are summed before
   /// the sums are exchanged between them. With 1, every rank exchanges with all others at once.
   std::int64_t hosts = 1;
+  /// How ranks get weights whose home is host memory (pulls_weights). With Gather::host every host
+  /// holds the high halves of all slices, and gets those of the other hosts once a step.
+  Gather gather = Gather::fabric;
   /// Largest number of bytes of a rank's slice of a gradient that one exchange brings from each
   /// other rank; and number of buffers for what exchanges bring. No effect with one rank.
   Bytes exchange_piece{64ll << 20};
@@ -167,6 +178,15 @@ inline void limit_prefetch(Plan& plan) {
 /// gathered from the ranks' slices.
 [[nodiscard]] inline bool passes_weights(const UnitPlan& unit) {
   return streams_weights(unit) || unit.resident == Extent::slice;
+}
+
+/// Whether every rank copies all of the unit's weights from memory that the ranks of its host share
+/// (Gather::host).
+[[nodiscard]] inline bool pulls_weights(const Plan& plan, const UnitPlan& unit) {
+  if (plan.ranks == 1 || plan.gather == Gather::fabric) return false;
+  // A copy on the device that the CPU's updates leave stale comes from there, too.
+  return unit.weights == Tier::host ||
+         (unit.weights == Tier::hbm && unit.executor == Executor::cpu);
 }
 
 /// Whether the unit's gradient leaves the device to wait for its update on the host or the disk.
@@ -258,6 +278,7 @@ const char* to_string(Executor executor);
 const char* to_string(When when);
 const char* to_string(Staging staging);
 const char* to_string(Extent extent);
+const char* to_string(Gather gather);
 
 /// Numbers of ranks that can share a step of `job`, in ascending order: of the numbers whose ranks
 /// each hold a complete part of the tree of groups (admissible_ranks), those that divide the

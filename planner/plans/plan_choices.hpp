@@ -34,6 +34,9 @@ namespace sluice::planner {
 [[nodiscard]] inline Extent parse_extent(const std::string& text, const std::string& where) {
   return parse_choice(text, where, {Extent::whole, Extent::slice});
 }
+[[nodiscard]] inline Gather parse_gather(const std::string& text, const std::string& where) {
+  return parse_choice(text, where, {Gather::fabric, Gather::host});
+}
 [[nodiscard]] inline HostPass::Moment parse_moment(const std::string& text,
                                                    const std::string& where) {
   return parse_choice(text, where,

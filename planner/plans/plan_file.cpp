@@ -84,8 +84,9 @@ LayoutRow to_row(const JsonObject& json) {
   json.refuse_unknown({"arena", "tensor", "offset", "bytes", "first_task", "last_task"});
   LayoutRow row;
   row.arena = json.text("arena");
-  if (row.arena != "device" && row.arena != "host" && row.arena != "disk") {
-    json.fail("arena", "\"" + row.arena + "\" is not one of device, host, disk");
+  if (row.arena != "device" && row.arena != "host" && row.arena != "disk" &&
+      row.arena != "shared") {
+    json.fail("arena", "\"" + row.arena + "\" is not one of device, host, disk, shared");
   }
   row.tensor = json.text("tensor");
   row.offset = Bytes(not_negative(json, "offset"));
@@ -144,6 +145,9 @@ Plan to_plan(const JsonObject& json) {
   if (json.has("exchange_piece_bytes")) {
     plan.exchange_piece = Bytes(not_negative(json, "exchange_piece_bytes"));
   }
+  if (json.has("gather")) {
+    plan.gather = parse_gather(json.text("gather"), json.where() + ": gather");
+  }
   if (json.has("receive_buffers")) plan.receive_buffers = not_negative(json, "receive_buffers");
   if (json.has("host_passes")) {
     for (const JsonObject& pass : json.objects("host_passes")) {
@@ -189,6 +193,7 @@ std::string to_json_text(const PlanFile& file) {
     json["exchange_piece_bytes"] = plan.exchange_piece.count();
     json["receive_buffers"] = plan.receive_buffers;
     if (plan.hosts != 1) json["hosts"] = plan.hosts;
+    if (plan.gather != Gather::fabric) json["gather"] = to_string(plan.gather);
   }
   for (const HostPass& pass : plan.host_passes) json["host_passes"].push_back(to_json(pass));
   for (const UnitPlan& unit : plan.units) json["layers"].push_back(to_json(unit));
@@ -228,6 +233,7 @@ PlanFile plan_file_from_json(const std::string& text, const std::string& where) 
                        "host_passes",
                        "ranks",
                        "hosts",
+                       "gather",
                        "exchange_piece_bytes",
                        "receive_buffers"});
   PlanFile file;

@@ -64,9 +64,9 @@ constexpr std::array kUnitFields = {
 };
 
 [[noreturn]] void refuse_name(const std::string& name) {
-  std::vector<std::string> known = {"copy_chunk",     "copy_chunk_bytes",
-                                    "disk_buffer",    "disk_buffer_bytes",
-                                    "exchange_piece", "exchange_piece_bytes"};
+  std::vector<std::string> known = {
+      "copy_chunk",     "copy_chunk_bytes",     "disk_buffer", "disk_buffer_bytes",
+      "exchange_piece", "exchange_piece_bytes", "gather"};
   for (const PlanNumber& number : kNumbers) known.emplace_back(number.name);
   for (const UnitField& field : kUnitFields) known.emplace_back(field.name);
   throw BadRequest("plan." + name + ": unknown field of a plan" + sim::did_you_mean(name, known));
@@ -139,6 +139,10 @@ void set_field(Plan& plan, const std::string& name, const std::string& value) {
   }
   if (name == "exchange_piece" || name == "exchange_piece_bytes") {
     plan.exchange_piece = parse_bytes(value, where);
+    return;
+  }
+  if (name == "gather") {
+    plan.gather = parse_gather(value, where);
     return;
   }
   if (name == "disk_buffer" || name == "disk_buffer_bytes") {

@@ -70,6 +70,8 @@ void validate_ranks(const Plan& plan, const Job& job) {
   require_for_ranks(plan.hosts == 1 || summing_hosts(plan.ranks, plan.hosts) == plan.hosts, "hosts",
                     std::to_string(plan.hosts) + " must be 1, or hold 2, 4, 8, ... of the " +
                         std::to_string(plan.ranks) + " ranks each");
+  require_for_ranks(plan.ranks > 1 || plan.gather == Gather::fabric, "gather",
+                    "host needs several ranks: set devices, or leave gather out");
   if (plan.ranks == 1) return;
   const std::vector<std::int64_t> ranks = ranks_of(job);
   require_for_ranks(std::ranges::find(ranks, plan.ranks) != ranks.end(), "ranks",

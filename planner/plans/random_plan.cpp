@@ -113,6 +113,7 @@ Plan random_plan(const Job& job, std::uint64_t seed, std::int64_t ranks) {
     plan.exchange_piece = job.gradient_element() * (kNormBlock * draw.between(1, 8));
     plan.receive_buffers = draw.between(1, 3);
     draw_slices(draw, plan);
+    plan.gather = draw.of<Gather>({Gather::fabric, Gather::host});
   }
   repair_outer_units(plan, job);
   validate(plan, job);

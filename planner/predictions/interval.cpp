@@ -28,6 +28,7 @@ TaskCost cost_of(const StepTask& task, const CostModel& costs) {
     case TaskKind::save_activation:
     case TaskKind::store_gradient:
     case TaskKind::store_state:
+    case TaskKind::store_weights:
       return costs.copy(task.cost, CopyDirection::d2h, task.bytes);
     case TaskKind::read_state:
     case TaskKind::read_gradient:
@@ -46,7 +47,8 @@ TaskCost cost_of(const StepTask& task, const CostModel& costs) {
       return TaskCost{};
     case TaskKind::gather_weights:
     case TaskKind::gather_norms:
-      return costs.collective(task.cost, Collective::gather, task.bytes);
+    case TaskKind::barrier:
+      return costs.collective(task.cost, gather_among(task.among), task.bytes);
     case TaskKind::exchange_gradients:
       return costs.collective(task.cost, exchange_among(task.among), task.bytes);
     case TaskKind::forward:

@@ -56,6 +56,10 @@ PlanEstimator::Amounts PlanEstimator::amounts(const Plan& plan) const {
       (micro * (pass.embed_forward + pass.loss + pass.embed_backward) + pass.once + pass.group_sums)
           .count();
   double streamed = 0;
+  // Bytes of one load of a block's weights; the fewest where some blocks load slices alone.
+  const auto block_slice = static_cast<double>(slices_[1]);
+  const auto block_whole = static_cast<double>(parameters_[1]);
+  double block_bytes = weight * block_whole;
   const std::size_t head = plan.units.size() - 1;
   const auto copies_of = [&](double bytes) {
     const auto chunk = static_cast<double>(plan.copy_chunk.count());
@@ -78,12 +82,14 @@ PlanEstimator::Amounts PlanEstimator::amounts(const Plan& plan) const {
         sum.copies += 2 * job.micro_batches() * copies_of(kept / micro);
       }
     }
+    const double loaded = pulls_weights(plan, choice) ? whole : n;
     if (streams_weights(choice) && block) {
       streamed += 1;
+      block_bytes = std::min(block_bytes, weight * (loaded > n ? block_whole : block_slice));
     } else if (streams_weights(choice)) {
-      sum.h2d += weight * n * rounds;
+      sum.h2d += weight * loaded * rounds;
     } else if (choice.executor == Executor::cpu) {
-      sum.h2d += weight * n;
+      sum.h2d += weight * loaded;
     }
     if (stages_state(choice)) {
       const auto staged = staged_bytes(choice, job, slice_sizes_[unit]);
@@ -120,7 +126,6 @@ PlanEstimator::Amounts PlanEstimator::amounts(const Plan& plan) const {
   // The ring still holds up to weight_buffers blocks at each reversal between passes.
   const double reversals = static_cast<double>(
       std::min<std::int64_t>(plan.weight_buffers, static_cast<std::int64_t>(streamed)));
-  const double block_bytes = weight * static_cast<double>(slices_[1]);
   const double loads = std::max(streamed, rounds * 2 * (streamed - reversals) + reversals);
   sum.h2d += loads * block_bytes;
   sum.copies += static_cast<std::int64_t>(loads) * copies_of(block_bytes);

@@ -104,6 +104,17 @@ void check_devices(const Plan& plan, const MachineProfile& machine) {
                    " GPUs: at most so many ranks, or name a machine with more");
 }
 
+/// Throws BadRequest where the plan's ranks share weights and its hosts are not the machine's.
+void check_shared(const Plan& plan, const MachineProfile& machine) {
+  const std::int64_t hosts = machine.fabric ? machine.fabric->hosts : 1;
+  if (plan.gather == Gather::fabric || plan.hosts == hosts) return;
+  throw BadRequest(
+      "plan: gather: host shares weights inside each host, and machine " + machine.name + " has " +
+      std::to_string(hosts) + (hosts == 1 ? " host" : " hosts") + " where the plan has " +
+      std::to_string(plan.hosts) + ": set plan.hosts to " + std::to_string(hosts) +
+      (hosts == 1 ? "" : ", each with 2, 4, 8, ... ranks") + ", or plan.gather to fabric");
+}
+
 bool fits(const Memory& memory) {
   return std::all_of(memory.begin(), memory.end(),
                      [](const TierMemory& tier) { return tier.fits(); });
@@ -173,6 +184,7 @@ Plan Predictor::plan_of(const UnitPlan& unit, std::int64_t rounds) const {
 PredictedStep Predictor::predict(const Plan& plan) const {
   validate(plan, job_);
   check_devices(plan, machine_.profile);
+  check_shared(plan, machine_.profile);
   PredictedStep step{.prediction = {}, .graph = build_step_graph(job_, plan, *costs_), .times = {}};
   SteadySteps steady = steady_steps(step.graph, LookForCycles::always);
   const StepGraph& graph = steady.cycle ? steady.cycle->graph : step.graph;

@@ -23,6 +23,8 @@ std::optional<Stall> stall_of(const StepTask& task) {
     case TaskKind::read_weights:
     case TaskKind::load_experts:
     case TaskKind::gather_weights:
+    case TaskKind::barrier:
+    case TaskKind::store_weights:
       return Stall::weights;
     case TaskKind::load_gradient:
     case TaskKind::store_gradient:

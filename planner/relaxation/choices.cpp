@@ -25,7 +25,9 @@ void PlanRelaxation::add_chain(UseSum& use, std::size_t kind, std::int64_t round
   const auto per_round = static_cast<double>(micro_batches);
   const double forward = per_round * pass.least_block_forward.count();
   const auto copy = [&](std::size_t of) {
-    return static_cast<double>((job.weight_element() * slices_[of]).count()) / h2d_rate_;
+    // Other units may be resident, and then load no more than their slice.
+    const double parameters = of == kind ? loaded(of) : static_cast<double>(slices_[of]);
+    return static_cast<double>(job.weight_element().count()) * parameters / h2d_rate_;
   };
   const auto store = [&](std::size_t of) {
     return static_cast<double>((job.gradient_wire_element() * slices_[of]).count()) / d2h_rate_;
@@ -70,26 +72,27 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
   UseSum use{};
   const bool cpu = placed.executor == Executor::cpu;
   const bool streams = placed.weights == Tier::host;
+  const double load = weight * loaded(kind);
   if (passes_weights(placed)) {
     // At each reversal of passes the ring still holds its share of the blocks.
     const double again = 1 - 1 / static_cast<double>(job.model.layers);
     const double loads = block ? 1 + (2 * times - 1) * again : times;
-    if (streams) use_of(use, Use::h2d) += weight * n * loads;
-    use_of(use, Use::fabric) += gathers_[kind] * loads;
+    if (streams) use_of(use, Use::h2d) += load * loads;
+    if (!(pulls_ && streams)) use_of(use, Use::fabric) += gathers_[kind] * loads;
     if (block) use_of(use, Use::scratch) += weight * whole / static_cast<double>(job.model.layers);
     if (block && streams) {
-      use_of(use, Use::streamed) = weight * n;
-      const double share = weight * n / static_cast<double>(job.model.layers);
-      if (!cpu) use_of(use, Use::refresh) = weight * n - share;
+      use_of(use, Use::streamed) = load;
+      const double share = load / static_cast<double>(job.model.layers);
+      if (!cpu) use_of(use, Use::refresh) = load - share;
     }
   } else {
-    if (cpu) use_of(use, Use::h2d) += weight * n;
-    use_of(use, Use::fabric) += gathers_[kind];
+    if (cpu) use_of(use, Use::h2d) += load;
+    if (!(pulls_ && cpu)) use_of(use, Use::fabric) += gathers_[kind];
   }
   use_of(use, Use::fabric) += exchanges_[kind];
   if (cpu) {
     use_of(use, Use::update) = static_cast<double>(updated);
-    use_of(use, Use::refresh) = weight * n;
+    use_of(use, Use::refresh) = load;
     add_chain(use, kind, rounds, static_cast<double>(updated) / update_rate_);
   } else if (block && muon_updates(job, 1)) {
     use_of(use, Use::compute) += predictor_->pass_times().block_update.count();
@@ -223,7 +226,7 @@ Seconds PlanRelaxation::bound_of(const Plan& plan) const {
   // Slots that the ring has beyond each block's share save as many loads as resident blocks would,
   // so they count as such.
   const double element = static_cast<double>(predictor_->part().weight_element().count());
-  const double block = static_cast<double>(slices_[1]) * element;
+  const double block = loaded(1) * element;
   const double whole = static_cast<double>(parameters_[1]) * element / block;
   const double share = 1 / static_cast<double>(predictor_->part().model.layers);
   double& streamed = use_of(sum, Use::streamed);

@@ -242,7 +242,14 @@ class PlanRelaxation {
   /// Sets the least times of collectives, with several ranks.
   void time_collectives();
 
+  /// Parameters of a unit that one load of its weights brings to a rank: its slice, or, where ranks
+  /// pull weights (Gather::host), all.
+  [[nodiscard]] double loaded(std::size_t kind) const {
+    return static_cast<double>(pulls_ ? parameters_[kind] : slices_[kind]);
+  }
+
   const Predictor* predictor_;
+  bool pulls_ = false;  ///< Whether the pins let ranks pull weights whose home is host memory.
   std::vector<std::int64_t> rounds_;
   /// Choices of a block's records that the pins allow; only `keep` and `keep_tier` of each have a
   /// meaning.

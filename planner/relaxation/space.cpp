@@ -87,6 +87,11 @@ PlanRelaxation::PlanRelaxation(const Predictor& predictor, const Pins& pins)
     }
   }
   const std::int64_t ranks = predictor.ranks();
+  if (pins) {
+    Plan plan = predictor.plan_of({}, 1);
+    pins(plan);
+    pulls_ = ranks > 1 && plan.gather == Gather::host;
+  }
   for (std::size_t kind = 0; kind < 3; ++kind) {
     slices_[kind] = slice_parameters(parameters_[kind], ranks);
   }
@@ -117,7 +122,8 @@ PlanRelaxation::PlanRelaxation(const Predictor& predictor, const Pins& pins)
 double PlanRelaxation::exchange_seconds(std::int64_t slice, double fastest) const {
   const std::int64_t ranks = predictor_->ranks();
   const auto bytes = static_cast<double>(slice * predictor_->part().gradient_element().count());
-  const std::int64_t hosts = hosts_that_sum(predictor_->costs().profile(), ranks);
+  const MachineProfile& profile = predictor_->costs().profile();
+  const std::int64_t hosts = hosts_of_plans(profile, ranks, pulls_ ? Gather::host : Gather::fabric);
   if (hosts == 1) return bytes * static_cast<double>(ranks - 1) / fastest;
   const Fabric fabric = required_fabric(predictor_->costs().profile());
   const auto seconds = [&](Collective operation, std::int64_t slices) {

@@ -40,6 +40,9 @@ Planned to_planned(const Json& json, const Request& request, const std::string& 
   planned.bound = Seconds(json.at("bound").get<double>());
   planned.relaxed_bound = Seconds(json.at("relaxed_bound").get<double>());
   planned.leaves_rings_out = json.at("leaves_rings_out").get<bool>();
+  if (const Json& other = json.at("other_gather"); !other.is_null()) {
+    planned.other_gather = Duration(other.get<std::int64_t>());
+  }
   return planned;
 }
 
@@ -70,15 +73,17 @@ void keep_planned(const Request& request, const Planned& found) {
   const auto path = planned_file(request);
   if (!path) return;
   const Prediction& p = found.best.prediction;
-  const Json json = {{"plan", to_json_text(to_plan_file(p))},
-                     {"step", p.step.count()},
-                     {"space_log10", found.space_log10},
-                     {"considered", found.considered},
-                     {"simulated", found.simulated},
-                     {"optimality_gap", found.optimality_gap},
-                     {"bound", found.bound.count()},
-                     {"relaxed_bound", found.relaxed_bound.count()},
-                     {"leaves_rings_out", found.leaves_rings_out}};
+  const Json json = {
+      {"plan", to_json_text(to_plan_file(p))},
+      {"step", p.step.count()},
+      {"space_log10", found.space_log10},
+      {"considered", found.considered},
+      {"simulated", found.simulated},
+      {"optimality_gap", found.optimality_gap},
+      {"bound", found.bound.count()},
+      {"relaxed_bound", found.relaxed_bound.count()},
+      {"leaves_rings_out", found.leaves_rings_out},
+      {"other_gather", found.other_gather ? Json(found.other_gather->count()) : Json(nullptr)}};
   try {
     write_whole_file(*path, json.dump() + "\n");
   } catch (const EnvironmentError&) {

@@ -11,14 +11,14 @@
 namespace sluice::planner {
 namespace {
 
-Pins pins_of(const RunConfig& config, const Job& job, std::int64_t hosts) {
+Pins pins_of(const RunConfig& config, const Job& job, const MachineProfile& profile) {
   return [overrides = config.plan_overrides, threads = config.threads, devices = config.devices,
-          hosts, job](Plan& plan) {
-    if (devices > 1) {
-      plan.ranks = devices;
-      plan.hosts = hosts;
-    }
+          fabric = hosts_of_plans(profile, config.devices, Gather::fabric),
+          host = hosts_of_plans(profile, config.devices, Gather::host), job](Plan& plan) {
+    if (devices > 1) plan.ranks = devices;
     apply_plan_overrides(plan, job, overrides, threads);
+    if (devices == 1 || overrides.contains("hosts")) return;
+    plan.hosts = plan.gather == Gather::host ? host : fabric;
   };
 }
 
@@ -60,8 +60,7 @@ Request resolve(RunConfig config, Store store, const std::optional<Policy>& know
         "limits.disk: state on the disk does not go with optimizer.kind muon, whose updates are "
         "the device's: leave it out, or set the kind to adamw");
   }
-  const std::int64_t hosts = hosts_that_sum(machine->profile, config.devices);
-  SearchSettings search{.pins = pins_of(config, job, hosts)};
+  SearchSettings search{.pins = pins_of(config, job, machine->profile)};
   Predictor predictor(job, std::move(*machine), calibration, config.residency, config.terms,
                       config.devices);
   return {.config = std::move(config),

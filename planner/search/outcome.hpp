@@ -29,6 +29,9 @@ struct Planned {
   /// Whether the space has plans whose state passes through a ring and the search tried none of
   /// them: bounds and gap are then of the others.
   bool leaves_rings_out = false;
+  /// Step of the best plan found whose ranks get weights in the other way (Plan::gather), where
+  /// both were searched.
+  std::optional<Duration> other_gather = {};
 };
 
 /// A change of the request with which a plan fits.

@@ -11,7 +11,9 @@ namespace sluice::planner {
 
 /// The fastest plan found, or, where no plan fits, which tier is short and by how much (without
 /// remedies: planner/search/remedies.hpp). The disk is used where pins say so, or where no other
-/// plan fits and the machine allows it (state_on_disk), and never with several ranks. Without a
+/// plan fits and the machine allows it (state_on_disk), and never with several ranks. Where several
+/// ranks have no links of their own between their devices, or a network, and pins leave it open,
+/// plans are searched in which ranks pull weights from host memory (Gather::host), too. Without a
 /// deadline equal requests give equal plans. Throws BadRequest where no valid plan has the pins,
 /// Interrupted once settings.stop asks it to.
 [[nodiscard]] std::variant<Planned, Infeasible> search(const Predictor& predictor,

@@ -210,10 +210,23 @@ class Training {
       return ranks;
     }
     ranks.links = parts_.rank->links;
+    require_shared_memory(graph, ranks.links.world());
     ranks.agreed = agreed_facts();
     ranks.devices.push_back(engine::make_rank_device(
         run_.job, parts_.machine, graph.layout, threads, ranks.links.world(), parts_.rank->here));
     return ranks;
+  }
+
+  /// Throws BadRequest unless the ranks that share weights by the plan are those of one host.
+  void require_shared_memory(const planner::StepGraph& graph, engine::World world) const {
+    if (graph.layout.shared_bytes == Bytes(0)) return;
+    const std::int64_t local = graph.ranks / graph.hosts;
+    const engine::World here = parts_.rank->here;
+    if (here.size == local && here.rank == world.rank % local) return;
+    throw BadRequest("plan: gather: host shares weights among each " + std::to_string(local) +
+                     " consecutive ranks, and the host of rank " + std::to_string(world.rank) +
+                     " has " + std::to_string(here.size) +
+                     ": start consecutive ranks on each host, or set plan.gather=fabric");
   }
 
   /// What all processes of the run must have in common beside the job.

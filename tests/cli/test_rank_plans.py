@@ -135,3 +135,27 @@ def test_ranks_of_other_speeds_are_simulated_together(run_sluice, refuses, machi
     refuses([*words, "1,1"], "--every-rank: states 2 speeds, and the plan has 4 ranks")
     refuses([*words, "1,1,0,1"], "--every-rank", "must be above 0")
     refuses([*words, "1,1,1,1", "--json"], "--every-rank", "leave --json out")
+
+
+def test_weights_are_pulled_where_gpus_have_no_peer_access(run_sluice, validate):
+    """Without peer access a collective is slower than the links by which every GPU copies all weights."""
+    job = ["--model", "qwen2.5-1.5b", "--seq-len", "1024", "--batch-size", "32", "--micro-batch", "4", "--groups", "4"]
+    job += ["--machine", "4x-l40s", "--devices", "4", "--residency", "host", "--effort", "0.02"]
+    found = run_sluice("plan", *job, "--json").json()
+    validate(found, "plan-result")
+    assert found["plan"]["gather"] == "host"
+    assert found["other_gather_step_s"] > found["step_s"]
+    assert found["memory"]["host"]["parts"]["shared weights"] > 0
+    fabric = run_sluice("plan", *job, "plan.gather=fabric", "--json").json()
+    assert "gather" not in fabric["plan"] and "other_gather_step_s" not in fabric
+    assert fabric["step_s"] == pytest.approx(found["other_gather_step_s"])
+    # With NVLink and one host the fabric is fast, and nothing else is searched.
+    linked = run_sluice("plan", *job, "--machine", "4x-h100-sxm", "--json").json()
+    assert "gather" not in linked["plan"] and "other_gather_step_s" not in linked
+
+
+def test_shared_weights_are_refused_where_they_cannot_be(run_sluice, refuses):
+    job = ["--model", "qwen2.5-1.5b", "--seq-len", "1024", "--batch-size", "32", "--groups", "4"]
+    refuses(["predict", *job, "--machine", "h200", "plan.gather=host"], "plan: gather: host needs several ranks")
+    words = ["--machine", "4x-h100-sxm", "--devices", "4", "machine.hosts=4", "machine.nic=100GbE", "plan.gather=host"]
+    refuses(["predict", *job, *words], "plan: gather: host shares weights inside each host")

@@ -75,6 +75,20 @@ def test_devices_are_planned_for_and_change_no_bit(run_sluice, validate, flags, 
     assert {key: found[key] for key in SAME} == {key: one[key] for key in SAME}
 
 
+def test_weights_pulled_from_shared_memory_change_no_bit(run_sluice, validate, words, tmp_path):
+    one = run_sluice("train", *words, "steps=3", "out=one", "--json").json()
+    pulls = [*words, *PLAN, "--devices", "2", "plan.gather=host"]
+    found = run_sluice("train", *pulls, "steps=2", "out=run", "--json").json()
+    validate(tmp_path / "run" / "plan.json", "plan")
+    assert json.loads((tmp_path / "run" / "plan.json").read_text())["gather"] == "host"
+    tasks = json.loads((tmp_path / "run" / "measured.trace").read_text())["tasks"]
+    kinds = {task["kind"] for task in tasks}
+    assert "barrier" in kinds and "gather_weights" not in kinds
+    found = run_sluice("train", *words, "steps=3", "out=run", "--resume", "--devices", "4", "plan.gather=fabric", "--json").json()
+    assert {key: found[key] for key in SAME} == {key: one[key] for key in SAME}
+    assert bits(tmp_path / "run") == bits(tmp_path / "one")
+
+
 def test_a_run_of_one_device_has_one_group(run_sluice, flags, refuses, tmp_path):
     run_sluice("train", *flags, "steps=2", "out=one")
     assert "groups" not in (tmp_path / "one" / "run.yaml").read_text()

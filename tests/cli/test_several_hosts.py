@@ -96,10 +96,10 @@ def from_other_hosts(folder, count, local):
     entering = 0
     for task in tasks:
         name = task["id"].removeprefix(step)
-        if task["lane"] != "fabric" or name == task["id"] or name.startswith("exchange/inside/"):
+        if task["lane"] != "fabric" or name == task["id"] or name.startswith(("exchange/inside/", "barrier/")):
             continue
         away = (ranks - local) / (ranks - 1)
-        if name.startswith("exchange/between/"):  # Each rank of the host gets all of it from other hosts.
+        if name.startswith(("exchange/between/", "gather/between/")):  # Each rank of the host gets all of it from other hosts.
             entering += task["bytes"] * local
         elif name.startswith("exchange/"):  # Each rank of the host gets its own part.
             entering += task["bytes"] * local * away
@@ -116,6 +116,20 @@ def test_four_hosts_have_the_bits_of_one_process(run_sluice, start, flags, tmp_p
     assert {key: found[key] for key in SAME} == {key: one[key] for key in SAME}
     assert bits(tmp_path / "run") == bits(tmp_path / "one")
     assert json.loads((tmp_path / "run" / "plan.json").read_text())["hosts"] == 4
+
+
+def test_hosts_that_keep_all_weights_have_the_bits_of_one_process(run_sluice, start, words, tmp_path):
+    one = run_sluice("train", *words, "steps=2", "out=one", "--json").json()
+    pulls = ["--residency", "host", "plan.gather=host", "machine.nic=100 MB/s"]
+    with HostSpaces(2) as hosts:
+        found = start(hosts, 2, *words, *pulls, "steps=2").result()
+        plan = json.loads((tmp_path / "run" / "plan.json").read_text())
+        ends = start(hosts, 2, *words, *pulls, "steps=1", "out=other", host_of=lambda rank: rank % 2).ends()
+    assert (plan["gather"], plan["hosts"]) == ("host", 2)
+    assert {key: found[key] for key in SAME} == {key: one[key] for key in SAME}
+    assert bits(tmp_path / "run") == bits(tmp_path / "one")
+    # Consecutive ranks are not of one host, and cannot share its memory.
+    assert all(code != 0 for code, *_ in ends) and any("plan: gather: host shares weights" in line for _, _, line in ends), ends
 
 
 def rate_found(ranks):
@@ -206,11 +220,12 @@ def test_launchers_of_two_hosts_sum_inside_them(run_sluice, words, sluice_home, 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("gather", ["fabric", "host"])
 @pytest.mark.parametrize(("count", "local"), [(2, 2), (4, 2), (2, 4)])
-def test_bytes_between_hosts_are_those_of_the_plan(start, flags, tmp_path, count, local):
+def test_bytes_between_hosts_are_those_of_the_plan(start, flags, tmp_path, count, local, gather):
     words = [*flags, "--model", "bytes-2m", "--batch-size", "8", "--micro-batch", "1", "--groups", "8", "--hbm", "64MiB"]
     words += ["--residency", "host", "--no-checkpoint", "--no-hashes", "evaluate_every=100"]
-    words += [f"machine.hosts={count}", "machine.nic=100 MB/s"]
+    words += [f"machine.hosts={count}", "machine.nic=100 MB/s", "plan.weights=host", f"plan.gather={gather}"]
     received = []
     with HostSpaces(count) as hosts:
         for steps in (2, 5):
@@ -220,7 +235,7 @@ def test_bytes_between_hosts_are_those_of_the_plan(start, flags, tmp_path, count
             planned = from_other_hosts(tmp_path / "run", count, local)
             shutil.rmtree(tmp_path / "run")
     found = (received[1] - received[0]) / 3
-    print(f"{count} hosts of {local}: {found / 1e6:.2f} MB a step into one of them, {planned / 1e6:.2f} MB by the plan")
+    print(f"{count} hosts of {local}, gather {gather}: {found / 1e6:.2f} MB a step into one of them, {planned / 1e6:.2f} MB by the plan")
     assert found == pytest.approx(planned, rel=0.05)
 
 
@@ -229,7 +244,7 @@ def test_bytes_between_hosts_are_those_of_the_plan(start, flags, tmp_path, count
 def test_any_plan_has_the_bits_of_one_process(run_sluice, start, flags, tmp_path, groups):
     words = [*flags, "--batch-size", "8", "--micro-batch", "1", "--groups", str(groups), "steps=2"]
     one = run_sluice("train", *words, "out=one", "--json").json()
-    plans = (["--residency", "host"], ["plan.hosts=1"], ["plan.exchange_piece=16KiB", "plan.receive_buffers=1"], ["plan.keep=input", "--residency", "host"])
+    plans = (["--residency", "host"], ["plan.gather=host", "--residency", "host"], ["plan.hosts=1"], ["plan.exchange_piece=16KiB", "plan.receive_buffers=1"], ["plan.keep=input", "--residency", "host"])
     with HostSpaces(groups // 2) as hosts:
         for plan in plans:
             found = start(hosts, 2, *words, f"machine.hosts={groups // 2}", "machine.nic=100 MB/s", *plan).result()

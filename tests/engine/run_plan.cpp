@@ -233,16 +233,17 @@ void PrintTo(const Outcome& outcome, std::ostream* out) {
 }
 
 std::string describe(const planner::Plan& plan) {
-  std::string text =
-      "weight_buffers " + std::to_string(plan.weight_buffers) + ", gradient_buffers " +
-      std::to_string(plan.gradient_buffers) + ", activation_buffers " +
-      std::to_string(plan.activation_buffers) + ", state_buffers " +
-      std::to_string(plan.state_buffers) + ", prefetch_depth " +
-      std::to_string(plan.prefetch_depth) + ", rounds " + std::to_string(plan.rounds) +
-      ", copy_chunk " + std::to_string(plan.copy_chunk.count()) + ", threads " +
-      std::to_string(plan.threads) + ", ranks " + std::to_string(plan.ranks) + ", exchange_piece " +
-      std::to_string(plan.exchange_piece.count()) + ", receive_buffers " +
-      std::to_string(plan.receive_buffers) + ", hosts " + std::to_string(plan.hosts) + ";";
+  std::string text = "weight_buffers " + std::to_string(plan.weight_buffers) +
+                     ", gradient_buffers " + std::to_string(plan.gradient_buffers) +
+                     ", activation_buffers " + std::to_string(plan.activation_buffers) +
+                     ", state_buffers " + std::to_string(plan.state_buffers) + ", prefetch_depth " +
+                     std::to_string(plan.prefetch_depth) + ", rounds " +
+                     std::to_string(plan.rounds) + ", copy_chunk " +
+                     std::to_string(plan.copy_chunk.count()) + ", threads " +
+                     std::to_string(plan.threads) + ", ranks " + std::to_string(plan.ranks) +
+                     ", exchange_piece " + std::to_string(plan.exchange_piece.count()) +
+                     ", receive_buffers " + std::to_string(plan.receive_buffers) + ", hosts " +
+                     std::to_string(plan.hosts) + ", gather " + to_string(plan.gather) + ";";
   for (const planner::UnitPlan& unit : plan.units) {
     text += std::string(" [") + to_string(unit.weights) + ' ' + to_string(unit.gradients) + ' ' +
             to_string(unit.state) + ' ' + to_string(unit.keep) + ' ' + to_string(unit.keep_tier) +

@@ -155,7 +155,24 @@ bool CudaDevice::queues(LaneKind lane) const {
 
 CudaDevice::~CudaDevice() = default;
 
+void CudaDevice::share(std::shared_ptr<SharedArena> arena) {
+  shared_ = std::move(arena);
+  if (to_device_ != nullptr) return;  // Copies are staged.
+  const OnDevice here(gpu_);
+  // Ranks that are threads of one process pin it once for all.
+  const std::shared_ptr<void> pinned = shared_->keep([&]() -> std::shared_ptr<void> {
+    const auto memory = std::make_shared<PinnedMemory>(shared_->mapping());
+    if (memory->refusal().empty()) return memory;
+    sim::warn(planner::format_bytes(Bytes(std::ssize(shared_->bytes()))) +
+              " of memory that ranks share cannot be pinned (" + memory->refusal() +
+              "): copies of weights are slower than predicted; raise the locked-memory limit "
+              "(ulimit -l), or set plan.gather=fabric");
+    return memory;
+  });
+}
+
 std::span<std::byte> CudaDevice::arena(planner::Arena arena) {
+  if (arena == planner::Arena::shared) return shared_ ? shared_->bytes() : std::span<std::byte>{};
   return arena == planner::Arena::device ? std::span(device_->data, device_->size) : host_.bytes();
 }
 
@@ -256,9 +273,12 @@ void CudaDevice::collect(const BoundTask& task) {
     return;
   }
   for (std::size_t i = 0; i < task.accesses.size(); ++i) {
+    // A barrier also names the memory for which ranks wait.
+    const bool waits = task.kind == planner::TaskKind::barrier;
+    if (waits && task.accesses[i].role != Role::arrivals) continue;
     const RankRuns runs = runs_of(task, task.accesses[i]);
     const bool apart = i + 1 < task.accesses.size() && task.accesses[i + 1].role == Role::source;
-    fabric_->enqueue_gather(runs, apart ? task.accesses[++i].data : nullptr);
+    fabric_->enqueue_gather(runs, task.members, apart ? task.accesses[++i].data : nullptr);
   }
 }
 

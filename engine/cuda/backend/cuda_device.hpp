@@ -71,6 +71,9 @@ class CudaDevice : public Device {
   /// Zeroed host memory that `read` can copy into; pinned if the host arena is.
   [[nodiscard]] std::shared_ptr<std::byte> memory_to_read_into(Bytes bytes) override;
   void join(const RankLinks& links) override;
+  /// Keeps the memory and, if the host arena is pinned, pins it, with a warning where the system
+  /// refuses.
+  void share(std::shared_ptr<SharedArena> arena) override;
   [[nodiscard]] bool moves_between_ranks() const override { return fabric_ != nullptr; }
   [[nodiscard]] std::unique_ptr<DeviceQueues> open_queues(const Program& program) override;
 
@@ -110,6 +113,7 @@ class CudaDevice : public Device {
   std::vector<std::vector<AdamWSpan>> spans_;
   std::unique_ptr<DeviceMemory> device_;
   PinnedMemory host_;
+  std::shared_ptr<SharedArena> shared_;  ///< Null where no weights are shared.
   /// Optimizer constants, readable by the GPU, of an update that `run` executes and waits for.
   SharedMemory step_;
   std::array<std::unique_ptr<Stream>, planner::kLaneKinds> streams_;

@@ -31,10 +31,11 @@ GpuFabric::~GpuFabric() = default;
 
 void GpuFabric::connect() {}
 bool GpuFabric::gathers_by_copy_engines() const { return false; }
-void GpuFabric::enqueue_gather(const RankRuns& /*runs*/, const std::byte* /*own*/) {}
+void GpuFabric::enqueue_gather(const RankRuns& /*runs*/, const Members& /*members*/,
+                               const std::byte* /*own*/) {}
 void GpuFabric::enqueue_exchange(const RankRuns& /*own*/, std::span<std::byte> /*received*/,
                                  const Members& /*members*/) {}
-void GpuFabric::all_gather(const RankRuns& /*runs*/) {}
+void GpuFabric::all_gather(const RankRuns& /*runs*/, const Members& /*members*/) {}
 void GpuFabric::exchange(const RankRuns& /*own*/, std::span<std::byte> /*received*/,
                          const Members& /*members*/) {}
 void GpuFabric::require_health() const {}

@@ -44,6 +44,25 @@ bool reaches_all(World world) {
   return true;
 }
 
+/// Whether a status is that of a call that failed.
+bool is_fault(ncclResult_t status) { return status != ncclSuccess && status != ncclInProgress; }
+
+/// Calls move(to, from) in one group for every other member, by the members' indices, so that each
+/// sends to the one of which it is received; returns the first status that tells of a fault.
+template <class Move>
+ncclResult_t among_members(const NcclCalls& calls, const Members& members, int index,
+                           const Move& move) {
+  ncclResult_t first = calls.group_start();
+  const auto note = [&](ncclResult_t status) {
+    if (!is_fault(first)) first = status;
+  };
+  for (int i = 1; i < members.count; ++i) {
+    note(move((index + i) % members.count, (index + members.count - i) % members.count));
+  }
+  note(calls.group_end());
+  return first;
+}
+
 /// Ends the process with `line` unless it has ended by itself within kTimeToEnd.
 void end_process_in_time(const std::string& line) {
   std::thread([line] {
@@ -196,12 +215,28 @@ void GpuFabric::meet() {
   links_.fabric->all_gather({nullptr, 0, 0});
 }
 
-void GpuFabric::enqueue_gather(const RankRuns& runs, const std::byte* own) {
+void GpuFabric::enqueue_gather(const RankRuns& runs, const Members& members, const std::byte* own) {
   meet();
   Connection& here = *connection_;
-  check(runs.stride == runs.bytes, "gathered runs lie one behind the other");
   const NcclCalls& calls = here.nccl.calls();
-  const std::byte* const from = own != nullptr ? own : runs.of(here.world.rank).data();
+  const int index = members.index_of(here.world.rank);
+  const std::byte* const from = own != nullptr ? own : runs.of(index).data();
+  if (members.count != here.world.size) {
+    check(own == nullptr, "a gather among some ranks has its own run in its place");
+    here.exchanges.run("a gather among some ranks", [&](ncclComm_t handle) {
+      return among_members(calls, members, index, [&](int to, int from_member) {
+        const ncclResult_t sent =
+            calls.send(from, runs.bytes, ncclUint8, members.rank(to), handle, stream_);
+        const ncclResult_t received =
+            calls.receive(runs.of(from_member).data(), runs.bytes, ncclUint8,
+                          members.rank(from_member), handle, stream_);
+        return is_fault(sent) ? sent : received;
+      });
+    });
+    here.count(stream_);
+    return;
+  }
+  check(runs.stride == runs.bytes, "gathered runs lie one behind the other");
   here.gathers.run("a gather of weights", [&](ncclComm_t handle) {
     return calls.all_gather(from, runs.first, runs.bytes, ncclUint8, handle, stream_);
   });
@@ -215,29 +250,25 @@ void GpuFabric::enqueue_exchange(const RankRuns& own, std::span<std::byte> recei
                                  const Members& members) {
   meet();
   Connection& here = *connection_;
-  const int size = members.count, index = members.index_of(here.world.rank);
-  check(received.size() == own.bytes * static_cast<std::size_t>(size - 1),
+  const int index = members.index_of(here.world.rank);
+  check(received.size() == own.bytes * static_cast<std::size_t>(members.count - 1),
         "an exchange receives one run a peer");
   const NcclCalls& calls = here.nccl.calls();
   here.exchanges.run("an exchange of gradients", [&](ncclComm_t handle) {
-    ncclResult_t first = calls.group_start();
-    const auto note = [&](ncclResult_t status) {
-      if (first == ncclSuccess || first == ncclInProgress) first = status;
-    };
-    for (int i = 1; i < size; ++i) {
-      const int to = (index + i) % size, from = (index + size - i) % size;
-      note(calls.send(own.of(to).data(), own.bytes, ncclUint8, members.rank(to), handle, stream_));
+    return among_members(calls, members, index, [&](int to, int from) {
+      const ncclResult_t sent =
+          calls.send(own.of(to).data(), own.bytes, ncclUint8, members.rank(to), handle, stream_);
       std::byte* const place = received.data() + peer_index(index, from) * own.bytes;
-      note(calls.receive(place, own.bytes, ncclUint8, members.rank(from), handle, stream_));
-    }
-    note(calls.group_end());
-    return first;
+      const ncclResult_t got =
+          calls.receive(place, own.bytes, ncclUint8, members.rank(from), handle, stream_);
+      return is_fault(sent) ? sent : got;
+    });
   });
   here.count(stream_);
 }
 
-void GpuFabric::all_gather(const RankRuns& runs) {
-  enqueue_gather(runs);
+void GpuFabric::all_gather(const RankRuns& runs, const Members& members) {
+  enqueue_gather(runs, members);
   wait();
 }
 

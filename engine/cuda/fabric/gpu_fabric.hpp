@@ -51,11 +51,12 @@ class GpuFabric : public Fabric {
   /// Enqueues a gather of `runs`, ranges of the memory (see all_gather). This rank's own run lies
   /// at `own`, or in its place if that is null. Throws RankFailure if a rank failed,
   /// EnvironmentError if NCCL does.
-  void enqueue_gather(const RankRuns& runs, const std::byte* own = nullptr);
+  void enqueue_gather(const RankRuns& runs, const Members& members, const std::byte* own = nullptr);
   /// Enqueues an exchange of ranges of the memory (see exchange). Throws as enqueue_gather.
   void enqueue_exchange(const RankRuns& own, std::span<std::byte> received, const Members& members);
   /// Enqueues the collective, and returns once it has ended.
-  void all_gather(const RankRuns& runs) override;
+  using Fabric::all_gather;
+  void all_gather(const RankRuns& runs, const Members& members) override;
   using Fabric::exchange;
   void exchange(const RankRuns& own, std::span<std::byte> received,
                 const Members& members) override;

@@ -50,7 +50,7 @@ class RankBench {
     record(begin_.get(), stream_.get());
     for (int i = 0; i < kTogether; ++i) {
       if (operation == Collective::gather) {
-        fabric_.enqueue_gather(engine::runs_of(own, ranks_));
+        fabric_.enqueue_gather(engine::runs_of(own, ranks_), engine::all_ranks(ranks_));
       } else {
         fabric_.enqueue_exchange(engine::runs_of(own, ranks_), received, engine::all_ranks(ranks_));
       }

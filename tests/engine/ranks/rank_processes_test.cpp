@@ -15,6 +15,8 @@
 
 #include "engine/ranks/gloo_rank.hpp"
 #include "engine/ranks/process_mark.hpp"
+#include "engine/ranks/shared_arena.hpp"
+#include "sim/error.hpp"
 #include "tests/engine/scratch_folder.hpp"
 
 namespace sluice::engine::test {
@@ -94,6 +96,38 @@ void gather_once(GlooRank& rank, unsigned char add) {
         std::all_of(run.begin(), run.end(), [&](std::byte b) { return b == value(each); });
     if (!right) throw std::runtime_error("wrong bytes of rank " + std::to_string(each));
   }
+}
+
+TEST(SharedArena, IsOneMemoryForTheProcessesOfAHost) {
+  if (!has_gloo()) GTEST_SKIP() << "this build has no Gloo (libgloo-dev)";
+  constexpr int kSize = 4, kLocal = 2;
+  RankProcesses ranks(kSize, std::chrono::minutes(1));
+  for (int rank = 0; rank < kSize; ++rank) {
+    ranks.start(rank, [](GlooRank& mine) {
+      const int me = mine.control().world().rank;
+      const auto arena = share_among_processes(Bytes(10'000), mine.control(), kLocal);
+      const std::span<std::byte> bytes = arena->bytes();
+      const bool unwritten =
+          std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0xFF}; });
+      mine.control().barrier();
+      bytes[static_cast<std::size_t>(me % kLocal)] = static_cast<std::byte>(me);
+      mine.control().barrier();
+      const int first = me / kLocal * kLocal;
+      if (unwritten && bytes[0] == static_cast<std::byte>(first) &&
+          bytes[1] == static_cast<std::byte>(first + 1)) {
+        return;
+      }
+      throw std::runtime_error("other bytes than the ranks of the host wrote");
+    });
+  }
+  for (int rank = 0; rank < kSize; ++rank) EXPECT_EQ(ranks.line_of(rank, rank), "done");
+}
+
+TEST(SharedArena, OpensNoOtherMemory) {
+  const SharedArena arena(Bytes(4096));
+  EXPECT_NO_THROW(SharedArena(Bytes(4096), arena.address()));
+  EXPECT_THROW(SharedArena(Bytes(4096), arena.address() + "1"), EnvironmentError);
+  EXPECT_THROW(SharedArena(Bytes(4096), "/proc/self/fd/9999 1:1:1.1"), EnvironmentError);
 }
 
 class Processes : public ::testing::TestWithParam<int> {

@@ -145,6 +145,30 @@ TEST_P(Ranks, AllGatherWritesEachRunToAllAndChangesNoOwnRun) {
   EXPECT_EQ(wrong.load(), 0);
 }
 
+TEST_P(Ranks, AllGatherAmongSomeBringsTheirRunsAlone) {
+  std::atomic<int> wrong{0};
+  const auto lines = run([&](Control&, Fabric& fabric) {
+    const auto [rank, size] = fabric.world();
+    if (size % 2 != 0) return;
+    constexpr std::size_t kRun = 5000;
+    for (const Members& members : {ranks_of_host(rank, 2), ranks_at_place(rank, 2, size)}) {
+      const std::byte untouched{0x5A};
+      std::vector<std::byte> whole(kRun * static_cast<std::size_t>(members.count + 1), untouched);
+      const auto index = static_cast<std::size_t>(members.index_of(rank));
+      for (std::size_t i = 0; i < kRun; ++i) whole[index * kRun + i] = value_of(rank, rank, i);
+      fabric.all_gather({whole.data(), kRun, kRun}, members);
+      for (std::size_t i = 0; i < whole.size(); ++i) {
+        const auto run = static_cast<int>(i / kRun);
+        const int from = members.rank(run);
+        const std::byte expected = run < members.count ? value_of(from, from, i % kRun) : untouched;
+        wrong += whole[i] == expected ? 0 : 1;
+      }
+    }
+  });
+  EXPECT_EQ(lines, nothing());
+  EXPECT_EQ(wrong.load(), 0);
+}
+
 TEST_P(Ranks, ExchangeBringsEachPeersRunOfTheOwnSlice) {
   std::atomic<int> wrong{0};
   const auto lines = run([&](Control&, Fabric& fabric) {

@@ -108,6 +108,18 @@ class RunOfProcesses : public ::testing::Test {
   std::vector<pid_t> children_;
 };
 
+TEST_F(RunOfProcesses, GivesTheBitsOfOneRankWithWeightsInSharedMemory) {
+  const planner::Job job = ranked_jobs(4)[3].job;
+  planner::Plan plan = plain_rank_plan(job, 4);
+  plan.gather = planner::Gather::host;
+  plan.hosts = 2;
+  for (int rank = 0; rank < 4; ++rank) start(job, plan, rank, 3);
+  std::vector<std::string> outcomes;
+  for (int rank = 0; rank < 4; ++rank) outcomes.push_back(outcome_of(rank));
+  const std::string expected = bits_of_one_rank(job, 3);
+  for (const std::string& each : outcomes) EXPECT_EQ(each, expected);
+}
+
 TEST_F(RunOfProcesses, GivesTheBitsOfOneRankOnEachOfThem) {
   const planner::Job job = ranked_jobs(4)[3].job;
   const planner::Plan plan = planner::random_plan(job, 7, 4);

@@ -77,6 +77,56 @@ TEST(RankedSession, ThatHoldsSlicesOfWeightsHasTheBitsOfOneRank) {
   }
 }
 
+/// A plan of so many ranks whose weights all ranks of each of `hosts` hosts pull from the memory
+/// that they share.
+planner::Plan pulling_plan(const planner::Job& job, std::int64_t ranks, std::int64_t hosts,
+                           const planner::UnitPlan& unit) {
+  planner::Plan plan = plain_rank_plan(job, ranks);
+  plan.gather = planner::Gather::host;
+  plan.hosts = planner::summing_hosts(ranks, hosts);
+  plan.units.assign(plan.units.size(), unit);
+  return plan;
+}
+
+TEST(RankedSession, ThatPullsWeightsFromSharedMemoryHasTheBitsOfOneRank) {
+  using planner::Executor, planner::Tier, planner::When;
+  const planner::UnitPlan streamed{};
+  const planner::UnitPlan refreshed{.weights = Tier::hbm, .gradients = Tier::hbm};
+  const planner::UnitPlan staged{
+      .gradients = Tier::hbm, .executor = Executor::gpu, .when = When::after};
+  for (const auto& [name, job] : ranked_jobs(4)) {
+    const Outcome expected = run_plan(job, plain_rank_plan(job, 1), kRankedSteps);
+    for (planner::UnitPlan unit : {streamed, refreshed, staged}) {
+      if (!job.optimizer.clip && unit.executor == Executor::cpu) unit.when = When::backward;
+      for (const auto& [ranks, hosts] : {std::pair(2, 1), std::pair(4, 1), std::pair(4, 2)}) {
+        planner::Plan plan = pulling_plan(job, ranks, hosts, unit);
+        // A unit that stays on the device beside those that are pulled.
+        plan.units[1] = {.weights = Tier::hbm,
+                         .gradients = Tier::hbm,
+                         .state = Tier::hbm,
+                         .executor = Executor::gpu,
+                         .when = When::after};
+        EXPECT_EQ(run_plan(job, plan, kRankedSteps), expected) << name << ": " << describe(plan);
+      }
+    }
+  }
+}
+
+TEST(RankedSession, ThatPullsWeightsHoldsThemOnceAHost) {
+  const planner::Job job = ranked_jobs(4)[2].job;
+  std::int64_t whole = 0;
+  for (std::size_t unit = 0; unit < planner::unit_count(job.model); ++unit) {
+    whole += planner::sliced_parameters(planner::unit_padded_size(job.model, unit), 4);
+  }
+  const planner::Plan plan = pulling_plan(job, 4, 1, {});
+  const planner::StepGraph graph = graph_of(job, plan);
+  EXPECT_EQ(graph.layout.shared_bytes, Bytes(2 * whole));
+  RunTokens tokens(job);
+  const auto session = make_session(job, graph, plan, tokens);
+  session->run_to(1);
+  EXPECT_EQ(session->touched(planner::Arena::shared), graph.layout.shared_bytes);
+}
+
 /// Jobs whose slices have several pieces on the disk: one of each type of compute, and a tied head
 /// with gradients that are rounded on the wire.
 std::vector<NamedJob> jobs_on_disk() {
@@ -116,11 +166,14 @@ TEST(RankedSession, ThatKeepsStateOnTheDiskHasTheBitsOfOneRank) {
   for (const auto& [name, job] : jobs_on_disk()) {
     const Outcome expected = run_plan(job, plain_rank_plan(job, 1), kRankedSteps);
     for (const std::int64_t ranks : {2, 4}) {
+      bool pulls = false;
       for (const auto& [gradients, weights] :
            {std::pair(Tier::host, Tier::host), std::pair(Tier::hbm, Tier::hbm),
-            std::pair(Tier::disk, Tier::disk)}) {
+            std::pair(Tier::host, Tier::host), std::pair(Tier::disk, Tier::disk)}) {
         const ScratchFolder folder;
-        const planner::Plan plan = rank_plan_on_disk(job, ranks, 0, gradients, weights);
+        planner::Plan plan = rank_plan_on_disk(job, ranks, 0, gradients, weights);
+        if (pulls) plan.gather = planner::Gather::host;
+        pulls = !pulls;
         const planner::StepGraph graph = graph_of(job, plan);
         EXPECT_GT(std::ssize(graph.disk[1]), ranks == 2 ? 1 : 0);
         EXPECT_EQ(run_plan(job, plan, kRankedSteps, {.folder = folder.path()}), expected)

@@ -262,6 +262,94 @@ TEST(RankGraph, ALoadBringsOneSliceAndAGatherTheOthers) {
   EXPECT_EQ(gathers, 2);
 }
 
+/// A plan of `ranks` ranks on `hosts` hosts that pull all weights.
+Plan pulling_plan(const Job& job, std::int64_t ranks, std::int64_t hosts, std::int64_t rounds) {
+  Plan plan = uniform_plan(part_of_rank(job, ranks), UnitPlan{}, rounds);
+  plan.ranks = ranks;
+  plan.hosts = hosts;
+  plan.gather = Gather::host;
+  return plan;
+}
+
+TEST(RankGraph, APullBringsAllSlicesByTheLinkAndNoneByTheFabric) {
+  const Job job = job_of_groups(4, 1);
+  const StepGraph graph = graph_of_ranks(job, pulling_plan(job, 4, 1, 1));
+  std::int64_t slices = 0;
+  for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {
+    slices += slice_parameters(unit_padded_size(job.model, unit), 4);
+  }
+  EXPECT_EQ(lasting(graph, Arena::shared), Bytes(2 * 4 * slices));
+  EXPECT_EQ(lasting(graph, Arena::host), Bytes(10 * slices));
+  EXPECT_EQ(graph.layout.host_bytes_of(4, 1),
+            graph.layout.host_bytes * 4 + graph.layout.shared_bytes);
+  const std::int64_t slice = slice_parameters(unit_padded_size(job.model, 1), 4);
+  std::int64_t loads = 0, barriers = 0;
+  for (const StepTask& task : graph.tasks) {
+    EXPECT_NE(task.kind, TaskKind::gather_weights);
+    if (task.step != 2 || task.unit != 1) continue;
+    if (task.kind == TaskKind::barrier) ++barriers;
+    if (task.kind != TaskKind::load_weights) continue;
+    ++loads;
+    EXPECT_EQ(task.bytes, Bytes(2 * 4 * slice));
+  }
+  EXPECT_EQ(loads, 2);
+  EXPECT_EQ(barriers, 1);
+}
+
+TEST(RankGraph, RanksPullAfterABarrierBehindTheUpdateAndUpdateBehindAnExchange) {
+  for (const Case& of : kCases) {
+    for (std::uint64_t seed = 60; seed < 68; ++seed) {
+      const Job job = job_of_groups(of.groups, seed);
+      Plan plan = plan_of_case(job, seed, of);
+      plan.gather = Gather::host;
+      const StepGraph graph = graph_of_ranks(job, plan);
+      const HappensBefore before(graph.graph);
+      std::map<int, sim::TaskId> update, barrier, exchange, load;
+      for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
+        const StepTask& task = graph.tasks[i];
+        const auto id = sim::TaskId(static_cast<std::uint32_t>(i));
+        const auto unit = static_cast<std::size_t>(task.unit);
+        if (task.step == 3 || !pulls_weights(plan, plan.units[unit])) continue;
+        if (task.kind == TaskKind::update && task.step == 1) update[task.unit] = id;
+        if (task.kind == TaskKind::barrier && task.step == 2) barrier[task.unit] = id;
+        const std::string& name = graph.graph.tasks()[i].id;
+        const bool pull =
+            task.kind == TaskKind::load_weights && name.find("share/load") == std::string::npos;
+        if (pull && task.step == 2) {
+          ASSERT_TRUE(barrier.contains(task.unit)) << name;
+          EXPECT_TRUE(before(barrier.at(task.unit), id)) << name;
+          load[task.unit] = id;
+        }
+        if (task.kind == TaskKind::exchange_gradients && task.step == 2) exchange[task.unit] = id;
+        if (task.kind == TaskKind::update && task.step == 2) {
+          EXPECT_TRUE(before(exchange.at(task.unit), id)) << name;
+          EXPECT_TRUE(before(load.at(task.unit), exchange.at(task.unit))) << name;
+        }
+      }
+      for (const auto& [unit, id] : barrier) EXPECT_TRUE(before(update.at(unit), id));
+    }
+  }
+}
+
+TEST(RankGraph, SlicesOfPulledWeightsEnterAHostOnceAStep) {
+  const Job job = job_of_groups(8, 1);
+  for (const std::int64_t rounds : {1, 2}) {
+    const Plan plan = pulling_plan(job, 4, 2, rounds);
+    const StepGraph graph = graph_of_ranks(job, plan);
+    std::map<int, std::int64_t> between;
+    for (const StepTask& task : graph.tasks) {
+      if (task.step != 2 || task.kind != TaskKind::gather_weights) continue;
+      EXPECT_EQ(task.among, Among::hosts);
+      between[task.unit] += task.bytes.count();
+    }
+    EXPECT_EQ(between.size(), unit_count(job.model));
+    for (const auto& [unit, bytes] : between) {
+      const std::int64_t padded = unit_padded_size(job.model, static_cast<std::size_t>(unit));
+      EXPECT_EQ(bytes, 2 * slice_parameters(padded, 4));
+    }
+  }
+}
+
 TEST(RankGraph, OneRankHasNoTaskAndNoTensorOfRanks) {
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     const Job job = job_of_groups(4, seed);

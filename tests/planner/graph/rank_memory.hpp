@@ -42,7 +42,8 @@ class RankMemory {
   /// What each rank reads in an access: the texts of its cells.
   [[nodiscard]] std::vector<std::string> read(std::size_t rank, const Access& access) const {
     const auto [first, count] = cells(rank, access);
-    const auto& tensor = ranks_[rank][static_cast<std::size_t>(access.tensor)];
+    const auto& tensor =
+        ranks_[holder(rank, access.tensor)][static_cast<std::size_t>(access.tensor)];
     return {tensor.begin() + first, tensor.begin() + first + count};
   }
 
@@ -67,7 +68,7 @@ class RankMemory {
         for (std::size_t i = 0; i < task.accesses.size(); ++i) {
           const bool apart =
               i + 1 < task.accesses.size() && task.accesses[i + 1].role == Role::source;
-          gather(task.accesses[apart ? i + 1 : i], task.accesses[i]);
+          gather(task.accesses[apart ? i + 1 : i], task.accesses[i], task.among);
           if (apart) ++i;
         }
         return;
@@ -89,16 +90,23 @@ class RankMemory {
   /// First cell that begins in a range, and the number of those that do.
   [[nodiscard]] std::pair<std::int64_t, std::int64_t> cells(std::size_t rank,
                                                             const Access& access) const {
-    const std::int64_t place =
-        static_cast<std::int64_t>(rank) % ranges_of(access, graph_.ranks, graph_.hosts);
-    const Bytes begin = access.offset + access.rank_stride * place;
+    const std::int64_t range =
+        range_of(access, static_cast<std::int64_t>(rank), graph_.ranks, graph_.hosts);
+    const Bytes begin = access.offset + access.rank_stride * range;
     const std::int64_t first = (begin.count() + kCell - 1) / kCell;
     const std::int64_t end = ((begin + access.bytes).count() + kCell - 1) / kCell;
     return {first, end - first};
   }
+  /// The rank whose memory has the tensor that `rank` accesses: of what the ranks of a host share,
+  /// the host's first.
+  [[nodiscard]] std::size_t holder(std::size_t rank, TensorIndex tensor) const {
+    const bool shared = graph_.tensors[static_cast<std::size_t>(tensor)].arena == Arena::shared;
+    const auto local = static_cast<std::size_t>(graph_.ranks / graph_.hosts);
+    return shared ? rank / local * local : rank;
+  }
   void write(std::size_t rank, const Access& access, const Texts& texts) {
     const auto [first, count] = cells(rank, access);
-    auto& tensor = ranks_[rank][static_cast<std::size_t>(access.tensor)];
+    auto& tensor = ranks_[holder(rank, access.tensor)][static_cast<std::size_t>(access.tensor)];
     for (std::int64_t i = 0; i < count; ++i) {
       tensor.at(static_cast<std::size_t>(first + i)) = texts.at(static_cast<std::size_t>(i));
     }
@@ -112,15 +120,18 @@ class RankMemory {
       const StepTensor& tensor = graph_.tensors[i];
       if (!tensor.persistent) continue;
       const bool copy = tensor.name == "weights/" + name;
-      if (!copy && tensor.name != "master/" + name) continue;
+      const bool shared = tensor.name == "weights.shared/" + name;
+      if (!copy && !shared && tensor.name != "master/" + name) continue;
       const bool slices =
           !copy || tensor.bytes < job.weight_element() * (kNormBlock * slice * graph_.ranks);
       for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
         const std::int64_t first = slices ? static_cast<std::int64_t>(rank) * slice : 0;
         const std::int64_t count = slices ? slice : slice * graph_.ranks;
         for (std::int64_t block = 0; block < count; ++block) {
-          ranks_[rank][i].at(static_cast<std::size_t>(block)) =
-              weights(static_cast<int>(unit), first + block, 0);
+          // A host begins with the slices of its own ranks alone.
+          const std::int64_t at = shared ? first + block : block;
+          ranks_[holder(rank, TensorIndex(static_cast<std::uint32_t>(i)))][i].at(
+              static_cast<std::size_t>(at)) = weights(static_cast<int>(unit), first + block, 0);
         }
       }
     }
@@ -211,13 +222,14 @@ class RankMemory {
     }
   }
 
-  void gather(const Access& source, const Access& access) {
+  void gather(const Access& source, const Access& access, Among among) {
     for (std::size_t from = 0; from < ranks_.size(); ++from) {
       const Texts texts = read(from, source);
       Access theirs = access;
-      theirs.offset += access.rank_stride * static_cast<std::int64_t>(from);
+      theirs.offset += access.rank_stride * range_of(access, static_cast<std::int64_t>(from),
+                                                     graph_.ranks, graph_.hosts);
       theirs.rank_stride = Bytes(0);
-      for (std::size_t rank = 0; rank < ranks_.size(); ++rank) write(rank, theirs, texts);
+      for (const std::size_t rank : ranks_among(among, from)) write(rank, theirs, texts);
     }
   }
 

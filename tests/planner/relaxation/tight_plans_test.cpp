@@ -18,8 +18,13 @@ namespace {
 using test::tiny_job;
 using test::uneven_machines;
 
-Seconds least_bound(const Predictor& predictor, std::int64_t rounds) {
-  const PlanRelaxation relaxation(predictor, {});
+/// Pins of plans whose ranks get weights as those of `plan` do.
+Pins gathers_of(const Plan& plan) {
+  return [gather = plan.gather](Plan& other) { other.gather = gather; };
+}
+
+Seconds least_bound(const Predictor& predictor, std::int64_t rounds, const Pins& pins = {}) {
+  const PlanRelaxation relaxation(predictor, pins);
   RelaxedNode node;
   node.rounds = rounds;
   node.proves = true;
@@ -72,7 +77,8 @@ int for_tight_plans(std::uint64_t seeds, std::optional<std::int64_t> batch_size,
         text << "seed " << seed << " rounds " << plan.rounds << " on "
              << (machine.profile.device == DeviceKind::host ? "host" : "cuda") << " clip "
              << job.optimizer.clip.has_value() << " tied " << job.model.tied_head << " h2d "
-             << machine.profile.h2d.value << " d2h " << machine.profile.d2h.value;
+             << machine.profile.h2d.value << " d2h " << machine.profile.d2h.value << " gather "
+             << to_string(plan.gather);
         body(TightPlan{plan, to_seconds(score.step),
                        Predictor(job, tight, {}, Residency::automatic, {}, ranks), text.str()});
         ++count;
@@ -94,9 +100,10 @@ void expect_own_counts_hold(const PlanRelaxation& relaxation, const TightPlan& t
 /// Expects that neither the space of a plan's number of rounds nor its own counts say that it
 /// cannot be.
 void expect_bounded(const TightPlan& tight) {
-  const Seconds bound = least_bound(tight.predictor, tight.plan.rounds);
+  const Pins pins = gathers_of(tight.plan);
+  const Seconds bound = least_bound(tight.predictor, tight.plan.rounds, pins);
   EXPECT_LE(bound.count(), tight.step.count() * (1 + 1e-9)) << tight.text;
-  expect_own_counts_hold(PlanRelaxation(tight.predictor, {}), tight);
+  expect_own_counts_hold(PlanRelaxation(tight.predictor, pins), tight);
 }
 
 TEST(PlanRelaxation, NoRandomPlanThatFitsBeatsTheBoundOfItsRounds) {

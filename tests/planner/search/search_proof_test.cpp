@@ -95,7 +95,7 @@ Problem problem(std::uint64_t seed, std::int64_t ranks = 1) {
   return made;
 }
 
-std::vector<UnitPlan> block_choices() {
+std::vector<UnitPlan> block_choices(std::int64_t ranks) {
   std::vector<UnitPlan> all;
   for (const Keep keep : {Keep::input, Keep::selective, Keep::all}) {
     for (const Tier keep_tier : {Tier::hbm, Tier::host}) {
@@ -106,6 +106,9 @@ std::vector<UnitPlan> block_choices() {
               UnitPlan unit{weights, gradients, state, keep, keep_tier, executor, When::after};
               if (rotates_state(unit)) continue;  // Only in a ring is it searched.
               all.push_back(unit);
+              unit.resident = Extent::slice;
+              const bool held = weights == Tier::hbm && executor == Executor::gpu;
+              if (ranks > 1 && held) all.push_back(unit);
             }
           }
         }
@@ -118,7 +121,7 @@ std::vector<UnitPlan> block_choices() {
 /// The fastest of every plan that fits, each simulated; zero where none does.
 Duration brute_force(const Predictor& predictor, const Pins& pins, std::int64_t& plans) {
   const Job& job = predictor.job();
-  const std::vector<UnitPlan> choices = block_choices();
+  const std::vector<UnitPlan> choices = block_choices(predictor.ranks());
   Duration best{0};
   std::set<std::string> seen;
   const auto blocks = static_cast<std::size_t>(job.model.layers);
@@ -180,6 +183,52 @@ TEST(SearchProof, SearchIsBruteForceOnTwoHundredReducedProblems) {
   RecordProperty("median_bound_over_best", std::to_string(ratios[ratios.size() / 2]));
   EXPECT_GT(ratios[ratios.size() / 2], 0.9);
   EXPECT_GT(plans, 10'000);
+}
+
+TEST(SearchProof, SearchIsBruteForceWhereRanksMayPullWeights) {
+  int pulled = 0, gathered = 0;
+  std::int64_t plans = 0;
+  for (std::uint64_t seed = 100; seed < 120; ++seed) {
+    Problem small = problem(seed, 2);
+    small.job.model.layers = 1;
+    MachineProfile& profile = small.machine.profile;
+    profile.fabric->path = FabricPath::pcie;
+    // Between a hundredth of the link's rate and three times as much.
+    for (CurvePoint* point : {&profile.fabric->gather[0], &profile.fabric->exchange[0]}) {
+      point->rate.value = profile.h2d.value * (seed % 3 == 0 ? 0.01 : seed % 3 == 1 ? 0.3 : 3);
+    }
+    const Predictor predictor(small.job, small.machine, {}, Residency::automatic, {}, 2);
+    const auto pinned = [&](Gather gather) -> Pins {
+      return [pins = small.pins, gather](Plan& plan) {
+        pins(plan);
+        plan.gather = gather;
+      };
+    };
+    const Duration fabric = brute_force(predictor, pinned(Gather::fabric), plans);
+    const Duration host = brute_force(predictor, pinned(Gather::host), plans);
+    const auto found = search(
+        predictor, {.pins = small.pins, .effort = 0, .threads = 2, .exhaustive = kSmallSpace});
+    const auto* planned = std::get_if<Planned>(&found);
+    ASSERT_EQ(planned != nullptr, fabric.count() > 0) << "seed " << seed;
+    if (planned == nullptr) continue;
+    const Duration best = host.count() > 0 ? std::min(fabric, host) : fabric;
+    EXPECT_EQ(planned->best.prediction.step, best) << "seed " << seed;
+    EXPECT_LE(planned->relaxed_bound.count(), to_seconds(best).count() * (1 + 1e-9)) << seed;
+    EXPECT_EQ(planned->optimality_gap, 0) << "seed " << seed;
+    const bool pulls = planned->best.prediction.plan.gather == Gather::host;
+    if (host.count() > 0) {
+      EXPECT_EQ(planned->other_gather, pulls ? fabric : host);
+    }
+    (pulls ? pulled : gathered) += 1;
+    // A gather that is stated is the only one that is tried.
+    const auto stated = search(predictor, {.pins = pinned(Gather::fabric), .effort = 1});
+    if (const auto* only = std::get_if<Planned>(&stated)) {
+      EXPECT_EQ(only->best.prediction.plan.gather, Gather::fabric);
+      EXPECT_FALSE(only->other_gather);
+    }
+  }
+  EXPECT_GT(pulled, 3);
+  EXPECT_GT(gathered, 3);
 }
 
 TEST(SearchProof, SearchIsBruteForceForPlansOfRanks) {

@@ -98,7 +98,7 @@ TEST_P(GpuFabricTest, AGatherTakesARunThatLiesElsewhere) {
       gpu.put(0, std::vector<unsigned char>(bytes * count, 0xee));
       gpu.put(bytes * count, pattern_of(rank, 0, 0, bytes));
       gpu.fabric.enqueue_gather(runs_of(gpu.memory.bytes().first(bytes * count), size),
-                                gpu.data() + bytes * count);
+                                all_ranks(size), gpu.data() + bytes * count);
       succeed(cudaStreamSynchronize(gpu.stream.value), "the gather");
       for (int peer = 0; peer < size; ++peer) {
         ASSERT_EQ(gpu.get(bytes * static_cast<std::size_t>(peer), bytes),
@@ -159,7 +159,7 @@ TEST_P(GpuFabricTest, AGatherNeedsNoMultiprocessor) {
     *ended = 0;
     occupy_all_multiprocessors(full.value, ended);
     links.control->barrier();
-    gpu.fabric.enqueue_gather(runs_of(gpu.memory.bytes(), size));
+    gpu.fabric.enqueue_gather(runs_of(gpu.memory.bytes(), size), all_ranks(size));
     // What needs a multiprocessor would wait for the kernel's end, which comes after the gather's.
     const auto latest = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     cudaError_t gather = cudaErrorNotReady;
@@ -192,7 +192,7 @@ TEST_P(GpuFabricTest, ARankThatFailsEndsAllAndLeavesNoStreamWaiting) {
       try {
         for (int i = 0; i < 200; ++i) {
           if (rank == 1 && i == 100) throw EnvironmentError("the disk is full");
-          gpu.fabric.enqueue_gather(runs_of(gpu.memory.bytes(), size));
+          gpu.fabric.enqueue_gather(runs_of(gpu.memory.bytes(), size), all_ranks(size));
         }
         ADD_FAILURE() << "rank " << rank << " met a rank that had failed";
       } catch (const RankFailure& failure) {
