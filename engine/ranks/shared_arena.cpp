@@ -35,9 +35,11 @@ SharedArena::SharedArena(Bytes bytes) {
   const std::string what = planner::format_bytes(bytes) + " of host memory that ranks share: ";
   if (file_ < 0) throw EnvironmentError("cannot make " + what + std::strerror(errno));
   try {
-    if (ftruncate(file_, bytes.count()) != 0) {
-      throw EnvironmentError("cannot make " + what + std::strerror(errno));
-    }
+    // Pages that are there from the beginning: one that is missing would end the process without a
+    // message.
+    int failed = EINTR;
+    while (failed == EINTR) failed = posix_fallocate(file_, 0, bytes.count());
+    if (failed != 0) throw EnvironmentError("cannot make " + what + std::strerror(failed));
     map(bytes);
   } catch (...) {
     close(file_);

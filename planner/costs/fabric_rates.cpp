@@ -64,7 +64,8 @@ std::int64_t hosts_that_sum(const MachineProfile& profile, std::int64_t ranks) {
 }
 
 std::int64_t hosts_that_share(const MachineProfile& profile, std::int64_t ranks) {
-  return profile.fabric ? summing_hosts(ranks, profile.fabric->hosts) : 1;
+  if (!profile.fabric || ranks % profile.fabric->hosts != 0) return 1;
+  return profile.fabric->hosts;
 }
 
 std::int64_t hosts_of_plans(const MachineProfile& profile, std::int64_t ranks, Gather gather) {

@@ -25,7 +25,7 @@ namespace sluice::planner {
 [[nodiscard]] std::int64_t hosts_that_sum(const MachineProfile& profile, std::int64_t ranks);
 
 /// Number of hosts among which plans of `ranks` ranks with Gather::host hold copies of the weights
-/// on this machine: all of its hosts; 1 where these cannot sum gradients first (summing_hosts).
+/// on this machine: all of its hosts; 1 where the ranks cannot be dealt to them evenly.
 [[nodiscard]] std::int64_t hosts_that_share(const MachineProfile& profile, std::int64_t ranks);
 
 /// Plan::hosts of plans of `ranks` ranks on this machine: by how they get weights, one of these.

@@ -6,20 +6,14 @@
 //
 // On several hosts each has all slices. Before that barrier a rank loads its own slice, which the
 // ranks with its place gather on their devices, and stores what came: so each slice enters every
-// other host once a step, however often the weights are used.
+// other host once a step, however often the weights are used. A host of one rank needs no barrier.
+#include "planner/graph/step_pulls.hpp"
+
 #include <algorithm>
 
 #include "planner/graph/step_emitter.hpp"
 
 namespace sluice::planner {
-namespace {
-
-/// Bytes that each rank brings to a barrier.
-constexpr Bytes kArrival{16};
-/// Most buffers for slices of other hosts: one is sent while another is filled or emptied.
-constexpr std::int64_t kShareBuffers = 2;
-
-}  // namespace
 
 void StepTensors::add_shared(GraphWriter& writer, const Job& job, const UnitPlan& choice,
                              const std::string& name, UnitTensorSet& set) {
@@ -39,9 +33,11 @@ void StepTensors::add_shares(GraphWriter& writer, const Job& job, const Plan& pl
   }
   if (pulled == 0) return;
   const std::int64_t local = plan.ranks / plan.hosts;
-  arrivals = writer.add_tensor({Arena::device, "arrivals", kArrival * local, "workspace"});
+  if (local > 1) {
+    arrivals = writer.add_tensor({Arena::device, "arrivals", kArrival * local, "workspace"});
+  }
   if (plan.hosts == 1) return;
-  const Bytes bytes = job.weight_element() * (largest * plan.hosts);
+  const Bytes bytes = share_buffer_bytes(job, plan, largest);
   for (std::int64_t i = 0; i < std::min(kShareBuffers, pulled); ++i) {
     share_ring.slots.push_back(
         writer.add_tensor({Arena::device, "share_buffer." + std::to_string(i), bytes, "weights"}));
@@ -69,6 +65,7 @@ void StepEmitter::emit_pull(const UnitUse& use, TensorIndex destination,
 }
 
 void StepEmitter::emit_barrier(std::size_t unit) {
+  if (plan_.ranks == plan_.hosts) return;
   TaskPlace place{TaskKind::barrier, LaneKind::fabric, "barrier/" + name(unit), 0,
                   static_cast<int>(unit)};
   place.among = plan_.hosts == 1 ? Among::all : Among::host;
@@ -108,8 +105,8 @@ void StepEmitter::emit_sent_slices(std::size_t unit, TensorIndex buffer) {
   }
   TaskPlace between{TaskKind::gather_weights, LaneKind::fabric, "gather/between/" + name(unit), 0,
                     static_cast<int>(unit)};
-  between.among = Among::hosts;
-  writer_.add_collective(between, gather_among(Among::hosts),
+  between.among = plan_.ranks == plan_.hosts ? Among::all : Among::hosts;
+  writer_.add_collective(between, gather_among(between.among),
                          half * (weight_planes() * (plan_.hosts - 1)), std::move(runs));
 }
 

@@ -32,7 +32,7 @@ const char* suffix_of(Among among) {
 
 void StepTensors::add_receive_ring(GraphWriter& writer, const Job& job, const Plan& plan) {
   const std::int64_t most = piece_elements(job, plan);
-  const std::int64_t exchanges_of_a_piece = plan.hosts == 1 ? 1 : 2;
+  const std::int64_t exchanges_of_a_piece = sums_in_two(plan) ? 2 : 1;
   std::int64_t largest = 0, pieces = 0;
   const auto count = [&](std::int64_t slice) {
     largest = std::max(largest, std::min(slice, most));
@@ -155,7 +155,7 @@ void StepEmitter::finish_gradient(std::size_t unit, int round) {
   };
   if (unit == head() && job_.model.tied_head) add(Role::tied_gradient, 0, *tensors_.tied_gradient);
   add(Role::gradient, unit, gradient_tensor(unit));
-  if (plan_.hosts > 1) pending_->pieces = in_two(pending_->pieces);
+  if (sums_in_two(plan_)) pending_->pieces = in_two(pending_->pieces);
   emit_exchanges();
   // The embedding's gradient is the last, so there are no passes to hide its sums under.
   if (unit == 0) sum_ranks_of_pending(0);

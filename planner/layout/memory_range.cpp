@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/graph/staged_state.hpp"
+#include "planner/graph/step_pulls.hpp"
 #include "planner/graph/step_sums.hpp"
 #include "planner/graph/unit_memory.hpp"
 #include "planner/layout/collective_memory.hpp"
@@ -120,8 +121,11 @@ Bytes MemoryRanges::of_exchanges(const Plan& plan) const {
   if (ranks_ == 1) return Bytes(0);
   const std::int64_t largest = *std::ranges::max_element(parameters_);
   const Bytes slice = job_->gradient_element() * slice_parameters(largest, ranks_);
-  return std::min(slice, plan.exchange_piece) * (received_pieces(plan) * plan.receive_buffers) +
-         rank_sums_ * ranks_;
+  const Bytes sums =
+      std::min(slice, plan.exchange_piece) * (received_pieces(plan) * plan.receive_buffers) +
+      rank_sums_ * ranks_;
+  if (plan.gather == Gather::fabric) return sums;
+  return sums + share_bytes(*job_, plan, slice_parameters(largest, ranks_));
 }
 
 MemoryRange MemoryRanges::of(const Plan& plan) const {

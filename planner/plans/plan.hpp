@@ -131,7 +131,8 @@ struct Plan {
   /// (planner/models/slices.hpp). Rounds, buffers and threads are those of one rank.
   std::int64_t ranks = 1;
   /// Number of hosts of equally many consecutive ranks, inside which gradients are summed before
-  /// the sums are exchanged between them. With 1, every rank exchanges with all others at once.
+  /// the sums are exchanged between them (sums_in_two). With 1, every rank exchanges with all
+  /// others at once.
   std::int64_t hosts = 1;
   /// How ranks get weights whose home is host memory (pulls_weights). With Gather::host every host
   /// holds the high halves of all slices, and gets those of the other hosts once a step.
@@ -150,11 +151,17 @@ struct Plan {
 /// ranks; else 1.
 [[nodiscard]] std::int64_t summing_hosts(std::int64_t ranks, std::int64_t hosts);
 
+/// Whether the plan's ranks sum gradients inside hosts first. Only plans with Gather::host have
+/// hosts that do not.
+[[nodiscard]] inline bool sums_in_two(const Plan& plan) {
+  return plan.hosts > 1 && summing_hosts(plan.ranks, plan.hosts) == plan.hosts;
+}
+
 /// Number of pieces of a gradient that one receive buffer of the plan holds: what a rank receives
 /// at once.
 [[nodiscard]] inline std::int64_t received_pieces(const Plan& plan) {
   const std::int64_t hosts = plan.hosts, ranks = plan.ranks;
-  return hosts == 1 ? ranks - 1 : std::max(ranks - hosts, hosts - 1);
+  return sums_in_two(plan) ? std::max(ranks - hosts, hosts - 1) : ranks - 1;
 }
 
 /// Gives the plan `buffers` weight buffers (at least one), and lets loads run ahead in all but the

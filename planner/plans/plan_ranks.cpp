@@ -67,9 +67,11 @@ void validate_ranks(const Plan& plan, const Job& job) {
                       "slice needs several ranks, weights hbm and executor gpu: set them, or leave "
                       "resident out");
   }
-  require_for_ranks(plan.hosts == 1 || summing_hosts(plan.ranks, plan.hosts) == plan.hosts, "hosts",
-                    std::to_string(plan.hosts) + " must be 1, or hold 2, 4, 8, ... of the " +
-                        std::to_string(plan.ranks) + " ranks each");
+  const bool share = plan.gather == Gather::host && plan.hosts > 1;
+  require_for_ranks(
+      plan.hosts == 1 || sums_in_two(plan) || (share && plan.ranks % plan.hosts == 0), "hosts",
+      std::to_string(plan.hosts) + " must be 1, or hold " + (share ? "as many" : "2, 4, 8, ...") +
+          " of the " + std::to_string(plan.ranks) + " ranks each");
   require_for_ranks(plan.ranks > 1 || plan.gather == Gather::fabric, "gather",
                     "host needs several ranks: set devices, or leave gather out");
   if (plan.ranks == 1) return;

@@ -108,11 +108,11 @@ void check_devices(const Plan& plan, const MachineProfile& machine) {
 void check_shared(const Plan& plan, const MachineProfile& machine) {
   const std::int64_t hosts = machine.fabric ? machine.fabric->hosts : 1;
   if (plan.gather == Gather::fabric || plan.hosts == hosts) return;
-  throw BadRequest(
-      "plan: gather: host shares weights inside each host, and machine " + machine.name + " has " +
-      std::to_string(hosts) + (hosts == 1 ? " host" : " hosts") + " where the plan has " +
-      std::to_string(plan.hosts) + ": set plan.hosts to " + std::to_string(hosts) +
-      (hosts == 1 ? "" : ", each with 2, 4, 8, ... ranks") + ", or plan.gather to fabric");
+  throw BadRequest("plan: gather: host shares weights inside each host, and machine " +
+                   machine.name + " has " + std::to_string(hosts) +
+                   (hosts == 1 ? " host" : " hosts") + " where the plan has " +
+                   std::to_string(plan.hosts) + ": set plan.hosts to " + std::to_string(hosts) +
+                   ", or plan.gather to fabric");
 }
 
 bool fits(const Memory& memory) {

@@ -124,8 +124,8 @@ double PlanRelaxation::exchange_seconds(std::int64_t slice, double fastest) cons
   const auto bytes = static_cast<double>(slice * predictor_->part().gradient_element().count());
   const MachineProfile& profile = predictor_->costs().profile();
   const std::int64_t hosts = hosts_of_plans(profile, ranks, pulls_ ? Gather::host : Gather::fabric);
-  if (hosts == 1) return bytes * static_cast<double>(ranks - 1) / fastest;
-  const Fabric fabric = required_fabric(predictor_->costs().profile());
+  if (summing_hosts(ranks, hosts) == 1) return bytes * static_cast<double>(ranks - 1) / fastest;
+  const Fabric fabric = required_fabric(profile);
   const auto seconds = [&](Collective operation, std::int64_t slices) {
     return bytes * static_cast<double>(slices) / fastest_rate(fabric, operation).value;
   };

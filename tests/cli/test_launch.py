@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from conftest import available_verbs, program
@@ -89,12 +90,29 @@ def wait_for(path):
     pytest.fail(f"{path} does not appear")
 
 
-def test_a_killed_rank_ends_all_in_a_line_and_a_signal_saves(start, planned, tmp_path):
+def shared_memory_in(folder):
+    """Number of processes at work in a folder that hold memory that ranks share."""
+
+    def holds(process):
+        try:
+            links = [os.readlink(file) for file in (process / "fd").iterdir()]
+            return os.readlink(process / "cwd") == str(folder) and any("memfd:sluice-weights" in link for link in links)
+        except OSError:  # The process ended.
+            return False
+
+    return sum(map(holds, Path("/proc").glob("[0-9]*")))
+
+
+@pytest.mark.parametrize("gather", ["fabric", "host"])
+def test_a_killed_rank_ends_all_in_a_line_and_a_signal_saves(start, words, planned, tmp_path, gather):
     long = ["steps=100000", "save_every=20", "out=run", "--resume"]
-    ranks = start(4, *planned(4), *long)
+    pulls = [*words, "--residency", "host", "plan.gather=host"]
+    ranks = start(4, *(planned(4) if gather == "fabric" else pulls), *long)
     wait_for(tmp_path / "run" / "checkpoints" / "step-20" / "checkpoint.json")
-    ranks[2].kill()
+    assert shared_memory_in(tmp_path) == (4 if gather == "host" else 0)
+    ranks[2].kill()  # The first of its host, which made the memory.
     found = ends(ranks)
+    assert shared_memory_in(tmp_path) == 0
     for rank in (0, 1, 3):
         code, _, errors = found[rank]
         line = errors.strip().splitlines()[-1]

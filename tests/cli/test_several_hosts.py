@@ -118,17 +118,23 @@ def test_four_hosts_have_the_bits_of_one_process(run_sluice, start, flags, tmp_p
     assert json.loads((tmp_path / "run" / "plan.json").read_text())["hosts"] == 4
 
 
-def test_hosts_that_keep_all_weights_have_the_bits_of_one_process(run_sluice, start, words, tmp_path):
-    one = run_sluice("train", *words, "steps=2", "out=one", "--json").json()
+@pytest.mark.parametrize("local", [1, 2])
+def test_hosts_that_keep_all_weights_have_the_bits_of_one_process(run_sluice, start, words, tmp_path, local):
+    one = run_sluice("train", *words, "steps=3", "out=one", "--json").json()
     pulls = ["--residency", "host", "plan.gather=host", "machine.nic=100 MB/s"]
     with HostSpaces(2) as hosts:
-        found = start(hosts, 2, *words, *pulls, "steps=2").result()
-        plan = json.loads((tmp_path / "run" / "plan.json").read_text())
-        ends = start(hosts, 2, *words, *pulls, "steps=1", "out=other", host_of=lambda rank: rank % 2).ends()
+        start(hosts, local, *words, *pulls, "steps=2").result()
+        found = start(hosts, local, *words, *pulls, "steps=3", "--resume").result()
+    plan = json.loads((tmp_path / "run" / "plan.json").read_text())
     assert (plan["gather"], plan["hosts"]) == ("host", 2)
     assert {key: found[key] for key in SAME} == {key: one[key] for key in SAME}
     assert bits(tmp_path / "run") == bits(tmp_path / "one")
-    # Consecutive ranks are not of one host, and cannot share its memory.
+
+
+def test_ranks_that_are_not_of_one_host_share_no_weights(start, words):
+    with HostSpaces(2) as hosts:
+        pulls = ["--residency", "host", "plan.gather=host", "machine.nic=100 MB/s"]
+        ends = start(hosts, 2, *words, *pulls, "steps=1", host_of=lambda rank: rank % 2).ends()
     assert all(code != 0 for code, *_ in ends) and any("plan: gather: host shares weights" in line for _, _, line in ends), ends
 
 
@@ -220,10 +226,11 @@ def test_launchers_of_two_hosts_sum_inside_them(run_sluice, words, sluice_home, 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("rounds", [1, 2])
 @pytest.mark.parametrize("gather", ["fabric", "host"])
-@pytest.mark.parametrize(("count", "local"), [(2, 2), (4, 2), (2, 4)])
-def test_bytes_between_hosts_are_those_of_the_plan(start, flags, tmp_path, count, local, gather):
-    words = [*flags, "--model", "bytes-2m", "--batch-size", "8", "--micro-batch", "1", "--groups", "8", "--hbm", "64MiB"]
+@pytest.mark.parametrize(("count", "local"), [(2, 1), (4, 1), (2, 2), (4, 2), (2, 4)])
+def test_bytes_between_hosts_are_those_of_the_plan(start, flags, tmp_path, count, local, gather, rounds):
+    words = [*flags, "--model", "bytes-2m", "--batch-size", str(8 * rounds), f"plan.rounds={rounds}", "--micro-batch", "1", "--groups", "8", "--hbm", "64MiB"]
     words += ["--residency", "host", "--no-checkpoint", "--no-hashes", "evaluate_every=100"]
     words += [f"machine.hosts={count}", "machine.nic=100 MB/s", "plan.weights=host", f"plan.gather={gather}"]
     received = []
@@ -235,7 +242,7 @@ def test_bytes_between_hosts_are_those_of_the_plan(start, flags, tmp_path, count
             planned = from_other_hosts(tmp_path / "run", count, local)
             shutil.rmtree(tmp_path / "run")
     found = (received[1] - received[0]) / 3
-    print(f"{count} hosts of {local}, gather {gather}: {found / 1e6:.2f} MB a step into one of them, {planned / 1e6:.2f} MB by the plan")
+    print(f"{count} hosts of {local}, gather {gather}, rounds {rounds}: {found / 1e6:.2f} MB a step into one of them, {planned / 1e6:.2f} MB by the plan")
     assert found == pytest.approx(planned, rel=0.05)
 
 

@@ -108,17 +108,20 @@ class RunOfProcesses : public ::testing::Test {
   std::vector<pid_t> children_;
 };
 
-TEST_F(RunOfProcesses, GivesTheBitsOfOneRankWithWeightsInSharedMemory) {
+/// By the number of hosts to which four ranks are dealt.
+class RunThatShares : public RunOfProcesses, public ::testing::WithParamInterface<int> {};
+
+TEST_P(RunThatShares, GivesTheBitsOfOneRank) {
   const planner::Job job = ranked_jobs(4)[3].job;
   planner::Plan plan = plain_rank_plan(job, 4);
   plan.gather = planner::Gather::host;
-  plan.hosts = 2;
+  plan.hosts = GetParam();
   for (int rank = 0; rank < 4; ++rank) start(job, plan, rank, 3);
-  std::vector<std::string> outcomes;
-  for (int rank = 0; rank < 4; ++rank) outcomes.push_back(outcome_of(rank));
   const std::string expected = bits_of_one_rank(job, 3);
-  for (const std::string& each : outcomes) EXPECT_EQ(each, expected);
+  for (int rank = 0; rank < 4; ++rank) EXPECT_EQ(outcome_of(rank), expected);
 }
+
+INSTANTIATE_TEST_SUITE_P(Hosts, RunThatShares, ::testing::Values(1, 2, 4));
 
 TEST_F(RunOfProcesses, GivesTheBitsOfOneRankOnEachOfThem) {
   const planner::Job job = ranked_jobs(4)[3].job;

@@ -83,7 +83,7 @@ planner::Plan pulling_plan(const planner::Job& job, std::int64_t ranks, std::int
                            const planner::UnitPlan& unit) {
   planner::Plan plan = plain_rank_plan(job, ranks);
   plan.gather = planner::Gather::host;
-  plan.hosts = planner::summing_hosts(ranks, hosts);
+  plan.hosts = hosts;
   plan.units.assign(plan.units.size(), unit);
   return plan;
 }
@@ -98,7 +98,8 @@ TEST(RankedSession, ThatPullsWeightsFromSharedMemoryHasTheBitsOfOneRank) {
     const Outcome expected = run_plan(job, plain_rank_plan(job, 1), kRankedSteps);
     for (planner::UnitPlan unit : {streamed, refreshed, staged}) {
       if (!job.optimizer.clip && unit.executor == Executor::cpu) unit.when = When::backward;
-      for (const auto& [ranks, hosts] : {std::pair(2, 1), std::pair(4, 1), std::pair(4, 2)}) {
+      for (const auto& [ranks, hosts] :
+           {std::pair(2, 1), std::pair(4, 1), std::pair(4, 2), std::pair(4, 4)}) {
         planner::Plan plan = pulling_plan(job, ranks, hosts, unit);
         // A unit that stays on the device beside those that are pulled.
         plan.units[1] = {.weights = Tier::hbm,

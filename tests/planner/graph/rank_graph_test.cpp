@@ -58,12 +58,15 @@ std::string added_up(std::int64_t all, std::int64_t groups, std::int64_t first,
 struct Case {
   std::int64_t groups, ranks, hosts = 1;
 };
-constexpr Case kCases[] = {{2, 2}, {4, 2},    {4, 4},    {8, 2},    {8, 4},    {8, 8},
-                           {6, 3}, {4, 4, 2}, {8, 4, 2}, {8, 8, 2}, {8, 8, 4}, {6, 6, 3}};
+constexpr Case kCases[] = {{2, 2},    {4, 2},    {4, 4},    {8, 2},    {8, 4},
+                           {8, 8},    {6, 3},    {4, 4, 2}, {8, 4, 2}, {8, 8, 2},
+                           {8, 8, 4}, {6, 6, 3}, {4, 4, 4}, {6, 3, 3}, {6, 6, 2}};
 
 Plan plan_of_case(const Job& job, std::uint64_t seed, const Case& of) {
   Plan plan = random_plan(job, seed, of.ranks);
   plan.hosts = of.hosts;
+  // Hosts that do not sum first are there to share weights.
+  if (of.hosts != summing_hosts(of.ranks, of.hosts)) plan.gather = Gather::host;
   return plan;
 }
 
@@ -311,7 +314,10 @@ TEST(RankGraph, RanksPullAfterABarrierBehindTheUpdateAndUpdateBehindAnExchange) 
         const auto unit = static_cast<std::size_t>(task.unit);
         if (task.step == 3 || !pulls_weights(plan, plan.units[unit])) continue;
         if (task.kind == TaskKind::update && task.step == 1) update[task.unit] = id;
-        if (task.kind == TaskKind::barrier && task.step == 2) barrier[task.unit] = id;
+        // Hosts of one rank have what is stored there instead.
+        const bool alone = of.ranks == of.hosts;
+        const TaskKind ready = alone ? TaskKind::store_weights : TaskKind::barrier;
+        if (task.kind == ready && task.step == 2) barrier[task.unit] = id;
         const std::string& name = graph.graph.tasks()[i].id;
         const bool pull =
             task.kind == TaskKind::load_weights && name.find("share/load") == std::string::npos;
@@ -333,19 +339,19 @@ TEST(RankGraph, RanksPullAfterABarrierBehindTheUpdateAndUpdateBehindAnExchange) 
 
 TEST(RankGraph, SlicesOfPulledWeightsEnterAHostOnceAStep) {
   const Job job = job_of_groups(8, 1);
-  for (const std::int64_t rounds : {1, 2}) {
-    const Plan plan = pulling_plan(job, 4, 2, rounds);
+  for (const auto& [hosts, rounds] : {std::pair(2, 1), std::pair(2, 2), std::pair(4, 2)}) {
+    const Plan plan = pulling_plan(job, 4, hosts, rounds);
     const StepGraph graph = graph_of_ranks(job, plan);
     std::map<int, std::int64_t> between;
     for (const StepTask& task : graph.tasks) {
       if (task.step != 2 || task.kind != TaskKind::gather_weights) continue;
-      EXPECT_EQ(task.among, Among::hosts);
+      EXPECT_EQ(task.among, hosts == 4 ? Among::all : Among::hosts);
       between[task.unit] += task.bytes.count();
     }
     EXPECT_EQ(between.size(), unit_count(job.model));
     for (const auto& [unit, bytes] : between) {
       const std::int64_t padded = unit_padded_size(job.model, static_cast<std::size_t>(unit));
-      EXPECT_EQ(bytes, 2 * slice_parameters(padded, 4));
+      EXPECT_EQ(bytes, 2 * (hosts - 1) * slice_parameters(padded, 4));
     }
   }
 }

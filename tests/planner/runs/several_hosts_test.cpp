@@ -93,6 +93,9 @@ TEST(SeveralHosts, OfOneGpuEachHaveTheNetworkAlone) {
   ASSERT_TRUE(two.fabric);
   EXPECT_DOUBLE_EQ(curve_rate(two, Collective::gather), 40e9);
   EXPECT_DOUBLE_EQ(curve_rate(two, Collective::exchange), 40e9);
+  // They share weights, but have nothing to sum first.
+  EXPECT_EQ(hosts_of_plans(two, 2, Gather::host), 2);
+  EXPECT_EQ(hosts_of_plans(two, 2, Gather::fabric), 1);
 }
 
 TEST(SeveralHosts, MultiplyTheRunsLimit) {
