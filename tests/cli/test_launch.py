@@ -106,7 +106,7 @@ def shared_memory_in(folder):
 @pytest.mark.parametrize("gather", ["fabric", "host"])
 def test_a_killed_rank_ends_all_in_a_line_and_a_signal_saves(start, words, planned, tmp_path, gather):
     long = ["steps=100000", "save_every=20", "out=run", "--resume"]
-    pulls = [*words, "--residency", "host", "plan.gather=host"]
+    pulls = [*words, "plan.weights=host", "plan.gather=host"]
     ranks = start(4, *(planned(4) if gather == "fabric" else pulls), *long)
     wait_for(tmp_path / "run" / "checkpoints" / "step-20" / "checkpoint.json")
     assert shared_memory_in(tmp_path) == (4 if gather == "host" else 0)

@@ -158,4 +158,5 @@ def test_shared_weights_are_refused_where_they_cannot_be(run_sluice, refuses):
     job = ["--model", "qwen2.5-1.5b", "--seq-len", "1024", "--batch-size", "32", "--groups", "4"]
     refuses(["predict", *job, "--machine", "h200", "plan.gather=host"], "plan: gather: host needs several ranks")
     words = ["--machine", "4x-h100-sxm", "--devices", "4", "machine.hosts=4", "machine.nic=100GbE", "plan.gather=host"]
-    refuses(["predict", *job, *words], "plan: gather: host shares weights inside each host")
+    line = "plan: gather: host shares weights inside each host, and machine 4 hosts of 4x-h100-sxm has 4 hosts"
+    refuses(["predict", *job, *words, "plan.hosts=2"], line, "set plan.hosts to 4, or plan.gather to fabric")

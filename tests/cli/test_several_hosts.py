@@ -121,19 +121,21 @@ def test_four_hosts_have_the_bits_of_one_process(run_sluice, start, flags, tmp_p
 @pytest.mark.parametrize("local", [1, 2])
 def test_hosts_that_keep_all_weights_have_the_bits_of_one_process(run_sluice, start, words, tmp_path, local):
     one = run_sluice("train", *words, "steps=3", "out=one", "--json").json()
-    pulls = ["--residency", "host", "plan.gather=host", "machine.nic=100 MB/s"]
+    pulls = ["plan.weights=host", "plan.gather=host", "machine.nic=100 MB/s"]
     with HostSpaces(2) as hosts:
         start(hosts, local, *words, *pulls, "steps=2").result()
         found = start(hosts, local, *words, *pulls, "steps=3", "--resume").result()
     plan = json.loads((tmp_path / "run" / "plan.json").read_text())
     assert (plan["gather"], plan["hosts"]) == ("host", 2)
+    kinds = {task["kind"] for task in json.loads((tmp_path / "run" / "measured.trace").read_text())["tasks"]}
+    assert "store_weights" in kinds and ("barrier" in kinds) == (local == 2)
     assert {key: found[key] for key in SAME} == {key: one[key] for key in SAME}
     assert bits(tmp_path / "run") == bits(tmp_path / "one")
 
 
 def test_ranks_that_are_not_of_one_host_share_no_weights(start, words):
     with HostSpaces(2) as hosts:
-        pulls = ["--residency", "host", "plan.gather=host", "machine.nic=100 MB/s"]
+        pulls = ["plan.weights=host", "plan.gather=host", "machine.nic=100 MB/s"]
         ends = start(hosts, 2, *words, *pulls, "steps=1", host_of=lambda rank: rank % 2).ends()
     assert all(code != 0 for code, *_ in ends) and any("plan: gather: host shares weights" in line for _, _, line in ends), ends
 
@@ -251,7 +253,7 @@ def test_bytes_between_hosts_are_those_of_the_plan(start, flags, tmp_path, count
 def test_any_plan_has_the_bits_of_one_process(run_sluice, start, flags, tmp_path, groups):
     words = [*flags, "--batch-size", "8", "--micro-batch", "1", "--groups", str(groups), "steps=2"]
     one = run_sluice("train", *words, "out=one", "--json").json()
-    plans = (["--residency", "host"], ["plan.gather=host", "--residency", "host"], ["plan.hosts=1"], ["plan.exchange_piece=16KiB", "plan.receive_buffers=1"], ["plan.keep=input", "--residency", "host"])
+    plans = (["--residency", "host"], ["plan.gather=host", "plan.weights=host"], ["plan.hosts=1"], ["plan.exchange_piece=16KiB", "plan.receive_buffers=1"], ["plan.keep=input", "--residency", "host"])
     with HostSpaces(groups // 2) as hosts:
         for plan in plans:
             found = start(hosts, 2, *words, f"machine.hosts={groups // 2}", "machine.nic=100 MB/s", *plan).result()
