@@ -228,13 +228,13 @@ def test_launchers_of_two_hosts_sum_inside_them(run_sluice, words, sluice_home, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rounds", [1, 2])
+@pytest.mark.parametrize("rounds", [1, 4])
 @pytest.mark.parametrize("gather", ["fabric", "host"])
 @pytest.mark.parametrize(("count", "local"), [(2, 1), (4, 1), (2, 2), (4, 2), (2, 4)])
 def test_bytes_between_hosts_are_those_of_the_plan(start, flags, tmp_path, count, local, gather, rounds):
     words = [*flags, "--model", "bytes-2m", "--batch-size", str(8 * rounds), f"plan.rounds={rounds}", "--micro-batch", "1", "--groups", "8", "--hbm", "64MiB"]
     words += ["--residency", "host", "--no-checkpoint", "--no-hashes", "evaluate_every=100"]
-    words += [f"machine.hosts={count}", "machine.nic=100 MB/s", "plan.weights=host", f"plan.gather={gather}"]
+    words += [f"machine.hosts={count}", "machine.nic=100 MB/s", "plan.weights=host", "plan.weight_buffers=1", f"plan.gather={gather}"]
     received = []
     with HostSpaces(count) as hosts:
         for steps in (2, 5):

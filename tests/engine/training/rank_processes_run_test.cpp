@@ -108,7 +108,7 @@ class RunOfProcesses : public ::testing::Test {
   std::vector<pid_t> children_;
 };
 
-/// By the number of hosts to which four ranks are dealt.
+/// Four ranks that share weights, on so many hosts.
 class RunThatShares : public RunOfProcesses, public ::testing::WithParamInterface<int> {};
 
 TEST_P(RunThatShares, GivesTheBitsOfOneRank) {
