@@ -138,7 +138,7 @@ class Device {
   /// Gives the device the memory that it shares with the other ranks of its host, from which and to
   /// which it then copies. Call it once, before tasks are bound; the device keeps the memory.
   /// Throws BadRequest if the backend has no such memory.
-  virtual void share(std::shared_ptr<SharedArena> arena);
+  virtual void share(const std::shared_ptr<SharedArena>& arena);
   /// Whether the device runs the tasks of the fabric's lane itself, because only it reaches its
   /// memory.
   [[nodiscard]] virtual bool moves_between_ranks() const { return false; }

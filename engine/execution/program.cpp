@@ -51,7 +51,7 @@ void Device::place(SequencePart /*part*/) {
   throw BadRequest("generate: this backend computes no attention over kept keys");
 }
 
-void Device::share(std::shared_ptr<SharedArena> /*arena*/) {
+void Device::share(const std::shared_ptr<SharedArena>& /*arena*/) {
   throw BadRequest("plan: gather: this backend shares no weights: set it to fabric");
 }
 

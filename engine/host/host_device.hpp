@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "engine/execution/device.hpp"
@@ -53,7 +52,7 @@ class HostDevice : public Device {
   void read(const std::byte* source, std::span<std::byte> destination) override;
   void write(std::span<const std::byte> source, std::byte* destination) override;
   void clear(std::byte* destination, std::size_t bytes) override;
-  void share(std::shared_ptr<SharedArena> arena) override { shared_ = std::move(arena); }
+  void share(const std::shared_ptr<SharedArena>& arena) override { shared_ = arena; }
 
  private:
   void copy(const BoundTask& task, Pace pace) const;

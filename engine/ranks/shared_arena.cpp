@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string>
 
+#include "planner/machines/host_memory.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 
@@ -31,6 +32,8 @@ std::string identity_of(int file) {
 }  // namespace
 
 SharedArena::SharedArena(Bytes bytes) {
+  const auto lacks = planner::shortage(bytes, planner::host_memory());
+  if (lacks && lacks->certain) throw EnvironmentError(lacks->line);
   file_ = memfd_create("sluice-weights", MFD_CLOEXEC);
   const std::string what = planner::format_bytes(bytes) + " of host memory that ranks share: ";
   if (file_ < 0) throw EnvironmentError("cannot make " + what + std::strerror(errno));

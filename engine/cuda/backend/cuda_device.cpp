@@ -155,8 +155,8 @@ bool CudaDevice::queues(LaneKind lane) const {
 
 CudaDevice::~CudaDevice() = default;
 
-void CudaDevice::share(std::shared_ptr<SharedArena> arena) {
-  shared_ = std::move(arena);
+void CudaDevice::share(const std::shared_ptr<SharedArena>& arena) {
+  shared_ = arena;
   if (to_device_ != nullptr) return;  // Copies are staged.
   const OnDevice here(gpu_);
   // Ranks that are threads of one process pin it once for all.

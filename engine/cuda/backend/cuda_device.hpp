@@ -73,7 +73,7 @@ class CudaDevice : public Device {
   void join(const RankLinks& links) override;
   /// Keeps the memory and, if the host arena is pinned, pins it, with a warning where the system
   /// refuses.
-  void share(std::shared_ptr<SharedArena> arena) override;
+  void share(const std::shared_ptr<SharedArena>& arena) override;
   [[nodiscard]] bool moves_between_ranks() const override { return fabric_ != nullptr; }
   [[nodiscard]] std::unique_ptr<DeviceQueues> open_queues(const Program& program) override;
 
