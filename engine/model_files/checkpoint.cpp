@@ -11,6 +11,7 @@
 #include "planner/catalogue/store.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "planner/files/whole_file.hpp"
+#include "planner/models/muon.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -31,6 +32,12 @@ struct PartName {
 };
 constexpr std::array kParts = {PartName{StatePart::weights, "model"}, PartName{StatePart::m, "m"},
                                PartName{StatePart::v, "v"}};
+
+/// Whether a tensor of `shape` has no v under Muon.
+bool lacks_v(const planner::ModelShape& shape, std::size_t unit,
+             const planner::TensorSpec& tensor) {
+  return unit > 0 && unit + 1 < planner::unit_count(shape) && planner::is_muons(tensor);
+}
 
 bool is_safetensors_of(const std::string& file, const std::string& part) {
   return file.ends_with(".safetensors") &&
@@ -77,7 +84,8 @@ path write_checkpoint(const path& checkpoints, const CheckpointFacts& facts,
                             .part = part,
                             .type = halves ? ElementType::bf16 : ElementType::fp32,
                             .most = kFileBytes,
-                            .threads = threads};
+                            .threads = threads,
+                            .lacks = facts.muon && part == StatePart::v ? lacks_v : nullptr};
     const auto records = codes ? write_coded_moments(wanted, shape, state, progress)
                                : write_state(wanted, shape, state, progress);
     file.files.insert(file.files.end(), records.begin(), records.end());
@@ -107,7 +115,8 @@ Checkpoint::Checkpoint(const path& folder) : folder_(folder) {
     if (part != StatePart::weights && CodedMoments::are_in(parts[0])) {
       coded_[part] = std::make_unique<CodedMoments>(part, parts, shape_);
     } else {
-      tensors_[part] = std::make_unique<ModelWeights>(parts, shape_);
+      const bool lacks = facts_.muon && part == StatePart::v;
+      tensors_[part] = std::make_unique<ModelWeights>(parts, shape_, lacks ? lacks_v : nullptr);
     }
   }
 }
@@ -122,6 +131,10 @@ void Checkpoint::read(StatePart part, std::size_t unit, const planner::TensorSpe
                       std::int64_t first, std::span<float> out) const {
   if (const auto coded = coded_.find(part); coded != coded_.end()) {
     return coded->second->read(unit, tensor.offset + first, out);
+  }
+  if (facts_.muon && part == StatePart::v && lacks_v(shape_, unit, tensor)) {
+    std::ranges::fill(out, 0.0F);
+    return;
   }
   tensors_.at(part)->read(StatePart::weights, unit, tensor, first, out);
 }

@@ -52,13 +52,15 @@ struct CheckpointFacts {
   std::optional<CarriedRecord> carried{};
   /// Type of the moments that the run keeps (AdamWSettings::state).
   planner::StateType state = planner::StateType::fp32;
+  /// Whether Muon has the blocks' matrices: these have no v, and files of v hold none for them.
+  bool muon = false;
 };
 
 /// Folder name of a step's checkpoint: "step-N".
 [[nodiscard]] std::string checkpoint_name(std::int64_t step);
 
 /// Writes `checkpoints`/step-N: fp32 weights, m and v as safetensors (m and v in bf16, or as codes
-/// and scales, where they are that), config.json with `config`, and
+/// and scales, where they are that; no v of Muon's matrices), config.json with `config`, and
 /// checkpoint.json with the SHA-256 of each file. The folder gets its name once everything is on
 /// the disk. `progress`, if any, receives numbers of elements as they are written, from any thread;
 /// an exception from it aborts the writing. At most `threads` threads write (0: one per core).

@@ -57,7 +57,9 @@ std::set<std::string> tensor_names(const planner::ModelShape& shape) {
 }
 
 ModelWeights::ModelWeights(const std::vector<std::filesystem::path>& files,
-                           const planner::ModelShape& shape)
+                           const planner::ModelShape& shape,
+                           bool (*lacks)(const planner::ModelShape&, std::size_t,
+                                         const planner::TensorSpec&))
     : tensors_(open_tensors(files, shape)), places_(find_places(tensors_, shape)) {
   const std::set<std::string> wanted = tensor_names(shape);
   for (const auto& [name, place] : places_) {
@@ -69,6 +71,7 @@ ModelWeights::ModelWeights(const std::vector<std::filesystem::path>& files,
   }
   for (std::size_t unit = 0; unit < planner::unit_count(shape); ++unit) {
     for (const planner::TensorSpec& tensor : planner::unit_tensors(shape, unit).tensors) {
+      if (lacks != nullptr && lacks(shape, unit, tensor)) continue;
       require(tensor);
     }
   }

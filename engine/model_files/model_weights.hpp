@@ -23,7 +23,10 @@ class ModelWeights : public StateSource {
   /// carried. Throws BadRequest `model: FILE: tensor NAME: ...` for a tensor that is missing,
   /// duplicated, unknown, of another shape, or of numbers that cannot be read (BF16, F16, F32,
   /// MXFP4 and FP8 with factors of blocks can).
-  ModelWeights(const std::vector<std::filesystem::path>& files, const planner::ModelShape& shape);
+  /// Tensors of which `lacks` is true, where it is not null, are not wanted and cannot be read.
+  ModelWeights(const std::vector<std::filesystem::path>& files, const planner::ModelShape& shape,
+               bool (*lacks)(const planner::ModelShape& shape, std::size_t unit,
+                             const planner::TensorSpec& tensor) = nullptr);
 
   /// Reads weights; `part` must be StatePart::weights. Pages leave memory as soon as they were
   /// read. Throws BadRequest if a value is infinite or NaN.

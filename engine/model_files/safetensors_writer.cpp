@@ -109,6 +109,11 @@ std::vector<FileRecord> write_state(const StateFiles& files, const planner::Mode
                                     const std::function<void(std::int64_t)>& progress) {
   std::vector<OutTensor> tensors;
   for (const PublishedTensor& tensor : tensors_in_memory(shape)) {
+    const PublishedPart& part = tensor.parts.front();
+    if (files.lacks != nullptr && files.lacks(shape, part.unit, part.tensor)) {
+      if (progress) progress(part.tensor.size());
+      continue;
+    }
     tensors.push_back(numbers_out(tensor, files.type));
   }
   return write_tensors(files, tensors, source, progress).files;

@@ -29,6 +29,9 @@ struct StateFiles {
   /// Largest number of writing threads, but never more than state_threads(); 0 means
   /// state_threads().
   std::int64_t threads = 0;
+  /// Says which tensors of a unit have no such part and are left out; null where all have it.
+  bool (*lacks)(const planner::ModelShape& shape, std::size_t unit,
+                const planner::TensorSpec& tensor) = nullptr;
 };
 
 /// Writes one part (weights, m or v) of `source` as `files` says, several files at a time, and a

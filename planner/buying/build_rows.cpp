@@ -51,9 +51,9 @@ std::string name_of(const BuildOffer& offer) {
   return offer.name() + (offer.lends_drives ? " lent" : "");
 }
 
-/// Searches allowed for rows of the answer once the builds are known, and how many one with the
-/// disk counts for.
-constexpr int kDeepSearches = 5, kDeepDiskCounts = 4;
+/// Searches allowed for rows of the answer once the builds are known: of plans in memory, and of
+/// those that lend drives.
+constexpr int kDeepSearches = 5, kDeepDiskSearches = 5;
 /// Number of builds nearly as fast as the fastest within a budget that are searched at length.
 constexpr std::size_t kNearest = 3;
 
@@ -209,11 +209,12 @@ class BuildPlanner {
     }
     std::vector<FoundBuild*> chosen;
     if (FoundBuild* cheapest = doubtful_cheapest(builds)) chosen.push_back(cheapest);
-    int left = kDeepSearches;
+    int in_memory = kDeepSearches, with_disk = kDeepDiskSearches;
     for (FoundBuild* one : order) {
-      const int counts = one->offer.lends_drives ? kDeepDiskCounts : 1;
-      if (counts > left || std::ranges::find(chosen, one) != chosen.end()) continue;
-      left -= counts;
+      if (std::ranges::find(chosen, one) != chosen.end()) continue;
+      int& left = one->offer.lends_drives ? with_disk : in_memory;
+      if (left == 0) continue;
+      --left;
       chosen.push_back(one);
     }
     return chosen;

@@ -23,6 +23,15 @@ Fact estimate(double value, double relative_deviation, std::string rule) {
           .note = std::move(rule)};
 }
 
+/// A number of bytes that changes from minute to minute, rounded down by a 32nd at most, so that
+/// what was found for this computer before is found again.
+double steady(double bytes) {
+  if (bytes <= 0) return 0;
+  constexpr double kSteps = 32;
+  const double step = std::exp2(std::floor(std::log2(bytes))) / kSteps;
+  return std::floor(bytes / step) * step;
+}
+
 double free_disk() {
   std::error_code error;
   const auto space = std::filesystem::space(std::filesystem::current_path(error), error);
@@ -78,8 +87,9 @@ MachineProfile here_estimate() {
   const std::string os = "as the operating system states it";
   here.hbm = estimate(static_cast<double>(kHostBackendHbm.count()), 0, "the host backend's arena");
   here.context = estimate(0, 0, "the host backend has none");
-  here.host = estimate(static_cast<double>(host_memory().available.count()), 0.1, os);
-  here.disk = estimate(free_disk(), 0.1, os);
+  const auto available = static_cast<double>(host_memory().available.count());
+  here.host = estimate(steady(available), 0.1, os);
+  here.disk = estimate(steady(free_disk()), 0.1, os);
   here.cores = estimate(static_cast<double>(cores), 0, os);
   const std::string paced = "copies of the host backend are paced to it";
   for (Fact* link : {&here.h2d, &here.d2h, &here.h2d_duplex, &here.d2h_duplex}) {

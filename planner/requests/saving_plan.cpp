@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "planner/models/muon.hpp"
+
 namespace sluice::planner {
 namespace {
 
@@ -30,7 +32,16 @@ Bytes state_on_device(const Job& job, const Plan& plan) {
 
 }  // namespace
 
-Bytes checkpoint_bytes(const Job& job) { return state_bytes(job, parameter_count(job.model)); }
+Bytes checkpoint_bytes(const Job& job) {
+  std::int64_t muons = 0;  // Elements of matrices, which have no second moment.
+  for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {
+    if (!muon_updates(job, unit)) continue;
+    for (const MuonSides& each : muon_matrices(job, unit)) {
+      muons += each.side * each.other * each.count;
+    }
+  }
+  return state_bytes(job, parameter_count(job.model)) - job.moment_bytes(muons);
+}
 
 SavingPlan plan_saving(const RunConfig& config, const Job& job, const Prediction& prediction,
                        const ResolvedMachine& machine, std::optional<Bytes> host_available) {

@@ -295,7 +295,8 @@ engine::CheckpointFacts facts_of(const RunStart& start, const RunIdentity& ident
                                  : std::nullopt,
           .keeps_tokenizer = identity.keeps_tokenizer,
           .carried = start.carried,
-          .state = identity.job.optimizer.state};
+          .state = identity.job.optimizer.state,
+          .muon = identity.job.optimizer.kind == planner::OptimizerKind::muon};
 }
 
 }  // namespace sluice::profiler

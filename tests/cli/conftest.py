@@ -60,9 +60,13 @@ def available_verbs():
 
 
 @pytest.fixture
-def sluice_home(tmp_path):
+def sluice_home(tmp_path, tmp_path_factory):
+    """Its own, but that what equal searches found is kept for all tests of a file: it changes no answer."""
     home = tmp_path / "sluice-home"
     home.mkdir()
+    kept = tmp_path_factory.getbasetemp() / "kept-searches"
+    kept.mkdir(exist_ok=True)
+    (home / "advice").symlink_to(kept)
     return home
 
 

@@ -1,6 +1,7 @@
 """Muon: training against a plain PyTorch loop, prediction and plans, checkpoints, and what does not go with it."""
 
 import json
+import struct
 
 import pytest
 from conftest import available_verbs
@@ -11,6 +12,13 @@ MUON = "optimizer.kind=muon"
 executes = pytest.mark.skipif("export" not in available_verbs(), reason="this build has no engine (SLUICE_ENGINE=OFF)")
 STEPS = 20
 PREDICTED = ["--model", "qwen2.5-1.5b", "--machine", "h200", "--seq-len", "1024", "--batch-size", "8"]
+
+
+def tensor_names(path):
+    """Names of a safetensors file's tensors."""
+    with path.open("rb") as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        return set(json.loads(file.read(length))) - {"__metadata__"}
 
 
 def orthogonal(torch, matrix, steps):
@@ -92,10 +100,18 @@ def test_losses_are_those_of_a_torch_loop(run_sluice, tmp_path, monkeypatch):
 
 
 @executes
-def test_a_run_goes_on_from_its_momentum_and_with_no_other_optimizer(run_sluice, refuses, flags, tmp_path):
+def test_a_run_goes_on_from_its_momentum_and_with_no_other_optimizer(run_sluice, refuses, validate, flags, tmp_path):
     flags = [*flags, MUON]
     whole = run_sluice("train", *flags, "steps=8", "out=whole", "--json").json()
+    said = run_sluice("predict", *flags, "--json").json()
     run_sluice("train", *flags, "steps=4", "out=run")
+    folder = tmp_path / "run" / "checkpoints" / "step-4"
+    validate(folder / "checkpoint.json", "checkpoint")
+    m, v = (tensor_names(folder / name) for name in ("m.safetensors", "v.safetensors"))
+    matrices = {name for name in m if ".layers." in name and name.endswith("proj.weight")}
+    assert matrices and v == m - matrices
+    tensors = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
+    assert said["checkpoint_bytes"] <= tensors < 1.05 * said["checkpoint_bytes"]
     refuses(
         ["train", *flags, "optimizer.kind=adamw", "steps=8", "out=run", "--resume"],
         "has the state of optimizer.kind muon", "this run states adamw",

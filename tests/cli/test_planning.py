@@ -175,7 +175,7 @@ def test_wrong_choices_are_refused(refuses, streaming):
 @once
 def test_a_space_below_a_million_plans_has_gap_0(run_sluice):
     pins = {"weights": "hbm", "gradients": "hbm", "copy_chunk": 0, "threads": 8, "weight_buffers": 1, "gradient_buffers": 1,
-            "activation_buffers": 2, "state_buffers": 0, "keep": "all", "keep_tier": "hbm", "when": "after"}
+            "activation_buffers": 2, "state_buffers": 0, "keep": "all", "keep_tier": "hbm", "when": "after", "state": "host"}
     words = [word for name, value in pins.items() for word in ("--set", f"plan.{name}={value}")]
     p = run_sluice("plan", "--model", "bytes-2m", "--machine", "rtx-4090", "--seq-len", "1024", "--batch-size", "2",
                    "--micro-batch", "2", *words, "--json").json()
