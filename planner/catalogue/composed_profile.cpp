@@ -52,43 +52,42 @@ constexpr double kMostOfPeak = 0.95;
 /// products.
 void set_kernels(MachineProfile& machine, const GpuPart& gpu) {
   const MachineProfile like = reference(gpu.like);
-  machine.peak_bf16 = gpu.peak_deviation > 0
-                          ? estimated(gpu.peak.count(), gpu.peak_deviation, gpu.source)
-                          : datasheet(gpu.peak.count(), 0, gpu.source);
+  machine.peak_bf16 = gpu.peak_deviation > 0 ? estimated(gpu.peak, gpu.peak_deviation, gpu.source)
+                                             : datasheet(gpu.peak, 0, gpu.source);
   machine.gemm = like.gemm;
   machine.attention_forward = like.attention_forward;
   machine.attention_backward = like.attention_backward;
   machine.attention = like.attention;
   machine.launch = like.launch;
   machine.kernel_overhead = like.kernel_overhead;
-  double saturated = like.gemm.back().rate.value;
+  FlopsPerSecond saturated = like.gemm.back().rate.value;
   if (gpu.saturated) {
-    const double factor = gpu.saturated->count() / saturated;
+    const double factor = *gpu.saturated / saturated;
     const std::string rule = gpu.like + "'s measured rate scaled: " + gpu.rule;
-    for (CurvePoint& point : machine.gemm) {
+    for (ProductPoint& point : machine.gemm) {
       point.rate = scaled(point.rate, factor, gpu.saturated_deviation, rule);
-      point.rate.value = std::min(point.rate.value,
-                                  std::max(kMostOfPeak * gpu.peak.count(), gpu.saturated->count()));
+      point.rate.value =
+          std::min(point.rate.value, std::max(kMostOfPeak * gpu.peak, *gpu.saturated));
     }
-    std::vector<Fact*> attention{&machine.attention_forward, &machine.attention_backward};
+    std::vector<FlopRate*> attention{&machine.attention_forward, &machine.attention_backward};
     for (AttentionPoint& point : machine.attention) {
       attention.insert(attention.end(), {&point.forward, &point.backward});
     }
-    for (Fact* rate : attention) {
+    for (FlopRate* rate : attention) {
       *rate = scaled(*rate, factor, std::max(0.25, gpu.saturated_deviation), rule);
     }
-    saturated = gpu.saturated->count();
+    saturated = *gpu.saturated;
   }
   // Ceilings: the shares of the peak that an H200 reached, no less than the rates above.
   const std::string share =
       "the share of the dense peak that an H200 reached, at least 1.05 of "
       "the rate large products are taken to have";
-  machine.gemm_ceiling = estimated(
-      std::min(gpu.peak.count(), std::max(0.824 * gpu.peak.count(), 1.05 * saturated)), 0.1, share);
+  machine.gemm_ceiling =
+      estimated(std::min(gpu.peak, std::max(0.824 * gpu.peak, 1.05 * saturated)), 0.1, share);
   machine.attention_forward_ceiling =
-      estimated(std::max(0.617 * gpu.peak.count(), machine.attention_forward.value), 0.1, share);
+      estimated(std::max(0.617 * gpu.peak, machine.attention_forward.value), 0.1, share);
   machine.attention_backward_ceiling =
-      estimated(std::max(0.551 * gpu.peak.count(), machine.attention_backward.value), 0.1, share);
+      estimated(std::max(0.551 * gpu.peak, machine.attention_backward.value), 0.1, share);
 }
 
 struct LinkRates {

@@ -44,16 +44,19 @@ void estimate_kernels(MachineProfile& here, std::int64_t cores) {
   /// Relative deviation of a core's rates, since cores of different machines differ by a factor of
   /// a few.
   constexpr double kWide = 0.6;
-  here.peak_bf16 = estimate(100e9, kWide, rule + ", fp32 products");
+  const auto flop_rate = [](double value, std::string note) {
+    return in_unit<FlopsPerSecond>(estimate(value, kWide, std::move(note)));
+  };
+  here.peak_bf16 = flop_rate(100e9, rule + ", fp32 products");
   for (const auto& [size, rate] :
        {std::pair{1e5, 5e9}, {1e6, 20e9}, {1e7, 50e9}, {1e8, 70e9}, {1e10, 80e9}}) {
-    here.gemm.push_back({size, estimate(rate, kWide, rule)});
+    here.gemm.push_back({Flops(size), flop_rate(rate, rule)});
   }
-  here.attention_forward = estimate(20e9, kWide, rule);
-  here.attention_backward = estimate(20e9, kWide, rule);
-  for (Fact* ceiling :
+  here.attention_forward = flop_rate(20e9, rule);
+  here.attention_backward = flop_rate(20e9, rule);
+  for (FlopRate* ceiling :
        {&here.gemm_ceiling, &here.attention_forward_ceiling, &here.attention_backward_ceiling}) {
-    *ceiling = estimate(here.peak_bf16.value, kWide, rule + ", fp32 products");
+    *ceiling = flop_rate(here.peak_bf16.value.count(), rule + ", fp32 products");
   }
   here.hbm_bandwidth = estimate(6e9, kWide, rule);
   here.launch = estimate(5e-6, kWide, "waking a thread");

@@ -102,7 +102,7 @@ TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
     double tabulated_deviation = 0;
     for (const Gemm& g : work.gemms) {
       if (profile_.device == DeviceKind::cuda && g.dealt != Gemm::Dealt::nothing) {
-        const Fact& scaled = scaled_for_experts(profile_);
+        const FlopRate& scaled = scaled_for_experts(profile_);
         const bool is_measured = scaled.source == Source::measured;
         parts.add(expert_product_time(profile_, g),
                   is_measured ? kExpertShareDeviation
@@ -119,9 +119,9 @@ TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
         tabulated_deviation = std::max(tabulated_deviation, deviation);
         continue;
       }
-      const Fact rate = gemm_rate(profile_, flops(Gemm{g.m, g.n, g.k}));
+      const FlopRate rate = gemm_rate(profile_, flops(Gemm{g.m, g.n, g.k}));
       const double slowing = profile_.device == DeviceKind::cuda ? g.slowing : 1;
-      products.add_rate(flops(g).count() * slowing * factor, rate);
+      products.add_work(flops(g) * slowing * factor, rate);
       product_deviation = std::max(product_deviation, std::hypot(deviation_of(rate), ruled));
     }
     parts.add(products.total(), product_deviation, products.evidence());
@@ -134,7 +134,7 @@ TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
       if (const auto known = tabulated_time(profile_, a)) {
         parts.add(known->time, known->relative_deviation, known->evidence);
       } else {
-        parts.add_rate(flops(a).count(), attention_rate(profile_, a));
+        parts.add_work(flops(a), attention_rate(profile_, a));
       }
       if (profile_.device == DeviceKind::cuda) {
         parts.add_rate(static_cast<double>(a.sums.count()), profile_.hbm_bandwidth);

@@ -10,21 +10,10 @@
 
 #include "planner/kernels/kernel_model.hpp"
 #include "planner/machines/knowledge.hpp"
+#include "planner/machines/measured.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::planner {
-
-enum class Source { measured, datasheet, estimated };
-
-/// A number of a machine profile, in the unit that its member of MachineProfile states. `note`
-/// names the datasheet and its date, or the rule of an estimate.
-struct Fact {
-  double value = 0;
-  double deviation = 0;    ///< Standard deviation of one measurement, in the unit of `value`.
-  std::int64_t count = 1;  ///< Number of samples behind `value`.
-  Source source = Source::datasheet;
-  std::string note;
-};
 
 enum class DeviceKind { host, cuda };
 
@@ -34,11 +23,17 @@ enum class DeviceKind { host, cuda };
       .value = 0, .deviation = 0, .count = 0, .source = Source::estimated, .note = "not fitted"};
 }
 
-/// A measured point of a kernel's rate curve: `size` is FLOPs of one product, or bytes of an
-/// element-wise kernel; `rate` is size units per second.
+/// A measured point of a collective's rate curve: `size` is bytes that a GPU receives, and `rate`
+/// bytes/s.
 struct CurvePoint {
   double size;
   Fact rate;
+};
+
+/// A measured point of the rate curve of matrix products, whose `size` is that of one product.
+struct ProductPoint {
+  Flops size;
+  FlopRate rate;
 };
 
 /// A slowdown of one lane by another: tasks of lane `on` run at `factor` times their rate while a
@@ -83,10 +78,10 @@ struct Fabric {
 /// Measured rate of causal attention over sequences of one length, with heads of one size.
 struct AttentionPoint {
   std::int64_t head_dim, length;
-  /// FLOP/s of the forward pass and of the backward pass. The backward rate leaves out what the
-  /// cost model counts separately (planner/scratch/attention_shape.hpp): sums of gradients over
-  /// runs of queries, and keys that runs of one head read.
-  Fact forward, backward;
+  /// The backward pass's rate leaves out what the cost model counts separately
+  /// (planner/scratch/attention_shape.hpp): sums of gradients over runs of queries, and keys that
+  /// runs of one head read.
+  FlopRate forward, backward;
 };
 
 /// Measured time of one pass of a step, as a probe that ran real blocks timed it.
@@ -152,15 +147,15 @@ struct MachineProfile {
   // Core-seconds per byte copied by the host backend's copying thread; 0 on CUDA devices.
   Fact copy_cores;
   // Kernel rates.
-  Fact peak_bf16;  ///< Dense bf16 peak of the device in FLOP/s; the denominator of MFU.
-  std::vector<CurvePoint> gemm;  ///< FLOP/s of matrix products, by FLOPs of one product.
-  /// FLOP/s of causal attention where `attention` has no rates by shape.
-  Fact attention_forward, attention_backward;
+  FlopRate peak_bf16;              ///< Dense bf16 peak of the device; the denominator of MFU.
+  std::vector<ProductPoint> gemm;  ///< Rates of matrix products, by the size of one product.
+  /// Rates of causal attention where `attention` has none by shape.
+  FlopRate attention_forward, attention_backward;
   /// Rates of causal attention, sorted by head_dim, then by length. Where it is empty,
   /// `attention_forward` and `attention_backward` and their ceilings stand for all shapes.
   std::vector<AttentionPoint> attention;
-  /// Highest FLOP/s that any shape reached: no kernel known for the machine is faster.
-  Fact gemm_ceiling, attention_forward_ceiling, attention_backward_ceiling;
+  /// Highest rates that any shape reached: no kernel known for the machine is faster.
+  FlopRate gemm_ceiling, attention_forward_ceiling, attention_backward_ceiling;
   Fact launch;           ///< Seconds for which one kernel launch occupies the launch lane.
   Fact kernel_overhead;  ///< Seconds of device time that a kernel takes besides its work.
   /// Parameters/s of the CPU optimizer by its number of threads.

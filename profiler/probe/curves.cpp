@@ -36,12 +36,12 @@ Fact mean_of_directions(const Fact& down, const Fact& up) {
   return both;
 }
 
-std::vector<planner::CurvePoint> curve_of(std::vector<SizedRate> rates, const std::string& note) {
+std::vector<planner::ProductPoint> curve_of(std::vector<SizedRate> rates, const std::string& note) {
   std::map<long, std::vector<SizedRate>> bins;
   for (SizedRate& rate : rates) {
     if (rate.size > 0) bins[std::lround(4 * std::log10(rate.size))].push_back(std::move(rate));
   }
-  std::vector<planner::CurvePoint> curve;
+  std::vector<planner::ProductPoint> curve;
   for (const auto& [bin, members] : bins) {
     double logarithms = 0;
     std::vector<Fact> facts;
@@ -49,8 +49,8 @@ std::vector<planner::CurvePoint> curve_of(std::vector<SizedRate> rates, const st
       logarithms += std::log(member.size);
       facts.push_back(member.rate);
     }
-    curve.push_back(
-        {std::exp(logarithms / static_cast<double>(members.size())), rate_of_shapes(facts, note)});
+    curve.push_back({Flops(std::exp(logarithms / static_cast<double>(members.size()))),
+                     planner::in_unit<FlopsPerSecond>(rate_of_shapes(facts, note))});
   }
   return curve;
 }

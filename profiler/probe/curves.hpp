@@ -16,11 +16,11 @@ struct SizedRate {
   planner::Fact rate;
 };
 
-/// Points of a rate curve: for each quarter of a decade of sizes the median of the rates in it, at
-/// the geometric mean of their sizes. Deviations include the difference between shapes of one size;
-/// `note` becomes each fact's note.
-[[nodiscard]] std::vector<planner::CurvePoint> curve_of(std::vector<SizedRate> rates,
-                                                        const std::string& note);
+/// Points of the rate curve of matrix products, from FLOPs and FLOP/s of each: for each quarter of
+/// a decade of sizes the median of the rates in it, at the geometric mean of their sizes.
+/// Deviations include the difference between shapes of one size; `note` becomes each fact's note.
+[[nodiscard]] std::vector<planner::ProductPoint> curve_of(std::vector<SizedRate> rates,
+                                                          const std::string& note);
 
 /// One fact for both directions of a link: the mean of `down` and `up`, whose deviation includes
 /// their difference.

@@ -116,29 +116,28 @@ void HostProbe::products() {
             Timer::thread, unit_ / 2,
             [&] { engine::multiply(x.data(), kTokens, matrix, panel.data(), y.data()); }),
         "sgemm of 256 tokens by bf16 weights, conversion included");
-    profile_.gemm.push_back({flops, rate});
+    profile_.gemm.push_back({Flops(flops), planner::in_unit<FlopsPerSecond>(rate)});
     best = std::max(best, rate.value);
-    if (rate.value == best) profile_.peak_bf16 = rate;
+    if (rate.value == best) profile_.peak_bf16 = planner::in_unit<FlopsPerSecond>(rate);
   }
   profile_.peak_bf16.note = "best measured matrix product of one core";
   say("matrix products", fmt::format("{} on one core (bf16 weights, fp32 arithmetic)",
                                      planner::format_rate(FlopsPerSecond(best))));
 }
 
-/// Seconds of the matrix products of `work` by the profile's curve.
-double product_seconds(const MachineProfile& profile, const planner::Work& work) {
-  double seconds = 0;
+/// Time of the matrix products of `work` by the profile's curve.
+Seconds product_time(const MachineProfile& profile, const planner::Work& work) {
+  Seconds time{0};
   for (const planner::Gemm& gemm : work.gemms) {
-    const double rate =
-        planner::gemm_rate(profile, flops(planner::Gemm{gemm.m, gemm.n, gemm.k})).value;
-    seconds += flops(gemm).count() / rate;
+    time += flops(gemm) /
+            planner::gemm_rate(profile, flops(planner::Gemm{gemm.m, gemm.n, gemm.k})).value;
   }
-  return seconds;
+  return time;
 }
 
-double attention_flops(const planner::Work& work) {
-  double sum = 0;
-  for (const planner::AttentionWork& attention : work.attention) sum += flops(attention).count();
+Flops attention_flops(const planner::Work& work) {
+  Flops sum{0};
+  for (const planner::AttentionWork& attention : work.attention) sum += flops(attention);
   return sum;
 }
 
@@ -155,8 +154,8 @@ void HostProbe::block_kernels() {
   sizes.sequences = 4;
   BlockBench shorter(block_job(sizes));
   const auto attention_rate = [&](planner::Pass pass, void (BlockBench::*run)()) {
-    const double flops = attention_flops(work_of(longer.job(), pass, 1)) -
-                         attention_flops(work_of(shorter.job(), pass, 1));
+    const Flops flops = attention_flops(work_of(longer.job(), pass, 1)) -
+                        attention_flops(work_of(shorter.job(), pass, 1));
     Samples differences;
     for (int i = 0; i < 5; ++i) {
       const double slow =
@@ -165,7 +164,8 @@ void HostProbe::block_kernels() {
           median(time_repeatedly(Timer::thread, unit_ / 8, [&] { (shorter.*run)(); }));
       differences.push_back(std::max(slow - fast, 0.05 * slow));  // noise must not make it free
     }
-    return measured_rate(flops, differences, "512 tokens as one sequence against four");
+    return planner::in_unit<FlopsPerSecond>(
+        measured_rate(flops.count(), differences, "512 tokens as one sequence against four"));
   };
   longer.forward();
   shorter.forward();
@@ -173,17 +173,16 @@ void HostProbe::block_kernels() {
   profile_.attention_backward =
       attention_rate(planner::Pass::block_backward, &BlockBench::backward);
   say("attention",
-      fmt::format("{} forward, {} backward",
-                  planner::format_rate(FlopsPerSecond(profile_.attention_forward.value)),
-                  planner::format_rate(FlopsPerSecond(profile_.attention_backward.value))));
+      fmt::format("{} forward, {} backward", planner::format_rate(profile_.attention_forward.value),
+                  planner::format_rate(profile_.attention_backward.value)));
 
   // What a block's forward takes besides products and attention is element-wise work.
   BlockBench block(block_job({}));
   const planner::Work work = work_of(block.job(), planner::Pass::block_forward, 1);
-  const double known =
-      product_seconds(profile_, work) + attention_flops(work) / profile_.attention_forward.value;
+  const Seconds known =
+      product_time(profile_, work) + attention_flops(work) / profile_.attention_forward.value;
   Samples rest = time_repeatedly(Timer::thread, unit_, [&] { block.forward(); });
-  for (double& seconds : rest) seconds = std::max(seconds - known, 0.05 * seconds);
+  for (double& seconds : rest) seconds = std::max(seconds - known.count(), 0.05 * seconds);
   profile_.hbm_bandwidth =
       measured_rate(static_cast<double>(work.streamed.count()), rest,
                     "a block's forward less its matrix products and attention");

@@ -35,6 +35,7 @@ inline planner::MachineProfile small_machine() {
                          .source = planner::Source::measured,
                          .note = ""};
   };
+  const auto rate = [&fact](double value) { return planner::in_unit<FlopsPerSecond>(fact(value)); };
   planner::MachineProfile machine;
   machine.name = "small";
   machine.device = planner::DeviceKind::host;
@@ -50,10 +51,10 @@ inline planner::MachineProfile small_machine() {
   machine.h2d_dram = machine.d2h_dram = fact(2);
   machine.update_dram = fact(28);
   machine.copy_cores = fact(1e-10);
-  machine.peak_bf16 = fact(1e11);
-  machine.gemm = {{1e6, fact(1e9)}, {1e9, fact(2e9)}};
-  machine.attention_forward = fact(5e8);
-  machine.attention_backward = fact(5e8);
+  machine.peak_bf16 = rate(1e11);
+  machine.gemm = {{Flops(1e6), rate(1e9)}, {Flops(1e9), rate(2e9)}};
+  machine.attention_forward = rate(5e8);
+  machine.attention_backward = rate(5e8);
   machine.launch = fact(2e-6);
   machine.kernel_overhead = fact(1e-6);
   machine.update = {{1, fact(1e8)}};

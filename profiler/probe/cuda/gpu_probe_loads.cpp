@@ -39,9 +39,8 @@ class Background {
   std::thread thread_;
 };
 
-const Fact& fastest(const std::vector<Fact>& rates) {
-  return *std::max_element(rates.begin(), rates.end(),
-                           [](const Fact& a, const Fact& b) { return a.value < b.value; });
+const planner::FlopRate& fastest(const std::vector<planner::FlopRate>& rates) {
+  return *std::ranges::max_element(rates, {}, &planner::FlopRate::value);
 }
 
 }  // namespace
@@ -209,7 +208,8 @@ void GpuProbe::products() {
   result_.profile.gemm = curve_of(
       std::move(rates), "tuned products of transformer layers, sustained, random operands");
   best_product_ = std::max(burst.value, sustained.value);
-  result_.profile.gemm_ceiling = burst.value > sustained.value ? burst : sustained;
+  result_.profile.gemm_ceiling =
+      planner::in_unit<FlopsPerSecond>(burst.value > sustained.value ? burst : sustained);
   say("matrix products",
       fmt::format("{} products, fastest {}; one after a pause {}, sustained {}",
                   measured_products.size(), with_deviation(sustained, "TFLOP/s", 1e12),
@@ -223,23 +223,27 @@ void GpuProbe::layers() {
   profile.hbm_bandwidth = rate_of_shapes(kernels, "SwiGLU and RMSNorm of a large micro-batch");
   const AttentionRates attention =
       measure_attention(budget_.kernel / 2, BytesPerSecond(profile.hbm_bandwidth.value));
-  profile.attention_forward = rate_of_shapes(attention.forward, "causal, four shapes, cuDNN");
-  profile.attention_backward = rate_of_shapes(attention.backward, "causal, four shapes, cuDNN");
+  const auto usual = [](const std::vector<Fact>& rates) {
+    return rate_of_shapes(rates, "causal, four shapes, cuDNN");
+  };
+  const Fact usual_forward = usual(attention.forward), usual_backward = usual(attention.backward);
+  profile.attention_forward = planner::in_unit<FlopsPerSecond>(usual_forward);
+  profile.attention_backward = planner::in_unit<FlopsPerSecond>(usual_backward);
   profile.attention = attention.points;
-  std::vector<Fact> forward, backward;
+  std::vector<planner::FlopRate> forward, backward;
   std::string by_length;
   for (const planner::AttentionPoint& point : attention.points) {
     forward.push_back(point.forward);
     backward.push_back(point.backward);
     by_length += fmt::format("{}{:.0f} and {:.0f} over {} by heads of {}",
-                             by_length.empty() ? "" : ", ", point.forward.value / 1e12,
-                             point.backward.value / 1e12, point.length, point.head_dim);
+                             by_length.empty() ? "" : ", ", point.forward.value.count() / 1e12,
+                             point.backward.value.count() / 1e12, point.length, point.head_dim);
   }
   profile.attention_forward_ceiling = fastest(forward);
   profile.attention_backward_ceiling = fastest(backward);
   say("attention", fmt::format("{} forward, {} backward, over shapes",
-                               with_deviation(profile.attention_forward, "TFLOP/s", 1e12),
-                               with_deviation(profile.attention_backward, "TFLOP/s", 1e12)));
+                               with_deviation(usual_forward, "TFLOP/s", 1e12),
+                               with_deviation(usual_backward, "TFLOP/s", 1e12)));
   say("attention by length", by_length + " TFLOP/s forward and backward");
   profile.device_update = measure_device_update(budget_.kernel);
   say("device memory",

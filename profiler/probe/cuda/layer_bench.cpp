@@ -34,9 +34,9 @@ struct AttentionTimes {
 /// Relative deviation between shapes of one length.
 constexpr double kShapeDeviation = 0.08;
 
-Fact of_any_shape(Fact rate) {
+planner::FlopRate of_any_shape(Fact rate) {
   rate.deviation = std::hypot(rate.deviation, kShapeDeviation * rate.value);
-  return rate;
+  return planner::in_unit<FlopsPerSecond>(std::move(rate));
 }
 
 AttentionTimes measure_shape(const engine::Cudnn& cudnn, KernelTimer& timer,

@@ -98,7 +98,7 @@ TEST(ComposedMachine, EveryNumberIsLabelledAndEstimatesAreWide) {
     if (build.profile) continue;
     const MachineProfile machine = find_machine(build.name);
     for (const FactField& field : fact_fields()) {
-      EXPECT_FALSE((machine.*field.member).note.empty()) << build.name << " " << field.name;
+      EXPECT_FALSE(field.of(machine).note.empty()) << build.name << " " << field.name;
     }
     EXPECT_GE(machine.dram.deviation, 0.1 * machine.dram.value) << build.name;
     EXPECT_LE(machine.gemm.back().rate.value, machine.peak_bf16.value) << build.name;

@@ -34,9 +34,9 @@ double use_of(const TaskCost& cost, const std::string& link) {
 
 TEST(GemmRate, IsInterpolatedInLogFlopsAndConstantBeyond) {
   const MachineProfile profile = round_profile();
-  EXPECT_EQ(gemm_rate(profile, Flops(10)).value, 0.5e9);
-  EXPECT_EQ(gemm_rate(profile, Flops(1e12)).value, 1e9);
-  EXPECT_NEAR(gemm_rate(profile, Flops(1e6)).value, 0.75e9, 1);  // half way from 1e3 to 1e9
+  EXPECT_EQ(gemm_rate(profile, Flops(10)).value.count(), 0.5e9);
+  EXPECT_EQ(gemm_rate(profile, Flops(1e12)).value.count(), 1e9);
+  EXPECT_NEAR(gemm_rate(profile, Flops(1e6)).value.count(), 0.75e9, 1);  // half way from 1e3 to 1e9
 }
 
 TEST(ComputeCost, AddsProductsAttentionStreamsAndOverheads) {
@@ -90,10 +90,10 @@ TEST(ComputeCost, ProductsOfExpertsRestOnAFitOnlyWhereTheScaledRateWasMeasured) 
   const auto cost = [&] {
     return ProfileCostModel(profile, {}).compute(CostKey{"forward/x"}, work);
   };
-  for (CurvePoint& point : profile.gemm) point.rate.source = Source::measured;
+  for (ProductPoint& point : profile.gemm) point.rate.source = Source::measured;
   const TaskCost measured = cost();
   EXPECT_EQ(measured.evidence, Evidence::fitted);
-  for (CurvePoint& point : profile.gemm) {
+  for (ProductPoint& point : profile.gemm) {
     point.rate.source = Source::estimated;
     point.rate.deviation = 0.2 * point.rate.value;
   }
@@ -219,7 +219,7 @@ TEST(Rescaled, SamplesFollowTheFactsBehindThem) {
   samples.merge(one("forward/block|s", 1));
   MachineProfile changed = round_profile();
   changed.h2d.value *= 2;
-  for (CurvePoint& point : changed.gemm) point.rate.value *= 4;
+  for (ProductPoint& point : changed.gemm) scale_by(point.rate, 4);
   const Calibration result = rescaled(samples, round_profile(), changed);
   EXPECT_EQ(result.at(CostKey{"copy/h2d/1000"}).value, 0.5);
   EXPECT_EQ(result.at(CostKey{"update/cpu/t1/1000"}).value, 1);
@@ -233,7 +233,7 @@ TEST(Rescaled, TransfersOfTheDiskFollowTheDisk) {
   faster.disk_read = faster.disk_write = test::measured(1e6);
   MachineProfile changed = faster;
   changed.disk_read.value *= 2;
-  for (CurvePoint& point : changed.gemm) point.rate.value *= 4;
+  for (ProductPoint& point : changed.gemm) scale_by(point.rate, 4);
   const Calibration result = rescaled(samples, faster, changed);
   EXPECT_EQ(result.at(CostKey{"copy/disk_read/1000"}).value, 0.5);
   EXPECT_EQ(result.at(CostKey{"copy/disk_write/1000"}).value, 1);

@@ -38,7 +38,7 @@ TEST(Profile, EveryCatalogueMachineReadsBackWhatItWrites) {
     const std::string text = to_json_text(machine);
     EXPECT_EQ(to_json_text(profile_from_json(text, "p.json")), text);
     for (const FactField& field : fact_fields()) {
-      EXPECT_FALSE((machine.*field.member).note.empty()) << entry.name << " " << field.name;
+      EXPECT_FALSE(field.of(machine).note.empty()) << entry.name << " " << field.name;
     }
     EXPECT_GT(machine.h2d.value, 1e9);
     EXPECT_FALSE(machine.gemm.empty());
@@ -51,7 +51,9 @@ TEST(Profile, HashChangesWithEveryNumber) {
   const std::string hash = profile_hash(machine);
   for (const FactField& field : fact_fields()) {
     MachineProfile other = machine;
-    (other.*field.member).value += 1;
+    Fact changed = field.of(other);
+    changed.value += 1;
+    field.set(other, changed);
     EXPECT_NE(profile_hash(other), hash) << field.name;
   }
   MachineProfile priced = machine;
@@ -116,8 +118,8 @@ TEST(Here, IsLabelledAsAnEstimate) {
   EXPECT_GE(here.cores.value, 1);
   EXPECT_GT(here.host.value, 1e8);
   for (const FactField& field : fact_fields()) {
-    EXPECT_EQ((here.*field.member).source, Source::estimated) << field.name;
-    EXPECT_FALSE((here.*field.member).note.empty()) << field.name;
+    EXPECT_EQ(field.of(here).source, Source::estimated) << field.name;
+    EXPECT_FALSE(field.of(here).note.empty()) << field.name;
   }
 }
 

@@ -179,11 +179,11 @@ TEST(Curve, IsTheMedianWithinAQuarterDecadeAndAscends) {
       {{1e12, rate(700)}, {1.1e9, rate(100)}, {0.9e9, rate(300)}, {1e9, rate(200)}, {0, rate(1)}},
       "test");
   ASSERT_EQ(curve.size(), 2u);
-  EXPECT_EQ(curve[0].rate.value, 200);
+  EXPECT_EQ(curve[0].rate.value, FlopsPerSecond(200));
   EXPECT_EQ(curve[0].rate.count, 6);
-  EXPECT_GT(curve[0].rate.deviation, 50);  // shapes differ
-  EXPECT_NEAR(curve[0].size, 1e9, 0.02e9);
-  EXPECT_EQ(curve[1].rate.value, 700);
+  EXPECT_GT(curve[0].rate.deviation, FlopsPerSecond(50));  // shapes differ
+  EXPECT_NEAR(curve[0].size.count(), 1e9, 0.02e9);
+  EXPECT_EQ(curve[1].rate.value, FlopsPerSecond(700));
   EXPECT_TRUE(curve_of({}, "test").empty());
 }
 
