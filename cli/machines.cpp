@@ -37,8 +37,8 @@ void list_text() {
                 machine.architecture.c_str(), text(machine.hbm, FactUnit::bytes).c_str(),
                 text(machine.host, FactUnit::bytes).c_str(),
                 std::to_string(static_cast<int>(machine.cores.value)).c_str(),
-                text(machine.h2d, FactUnit::bytes_per_second).c_str(),
-                text(machine.dram, FactUnit::bytes_per_second).c_str(),
+                text(number_of(machine.h2d), FactUnit::bytes_per_second).c_str(),
+                text(number_of(machine.dram), FactUnit::bytes_per_second).c_str(),
                 text(number_of(machine.peak_bf16), FactUnit::flops_per_second).c_str(),
                 counts["measured"], counts["datasheet"], counts["estimated"]);
   }
@@ -90,12 +90,12 @@ void show_gpus(const MachineProfile& machine) {
   if (!machine.fabric) return;
   const planner::Fabric& fabric = *machine.fabric;
   std::printf("  %-24s %14s\n", "between gpus", to_string(fabric.path));
-  show_fact("collective, latency", fabric.latency, FactUnit::seconds);
+  show_fact("collective, latency", number_of(fabric.latency), FactUnit::seconds);
   for (const auto& [name, curve] :
        {std::pair("gather of ", &fabric.gather), std::pair("exchange of ", &fabric.exchange)}) {
     for (const planner::CurvePoint& point : *curve) {
       show_fact(name + planner::format_bytes(Bytes(static_cast<std::int64_t>(point.size))),
-                point.rate, FactUnit::bytes_per_second);
+                number_of(point.rate), FactUnit::bytes_per_second);
     }
   }
   show_slowings(fabric.interference);

@@ -38,7 +38,7 @@ void set_memory(MachineProfile& machine, const GpuPart& gpu) {
   machine.context = estimated(671088640, 0.2,
                               "CUDA context, cuBLASLt, cuDNN and their loaded kernels, outside the "
                               "arena");
-  machine.hbm_bandwidth = datasheet(gpu.bandwidth.count(), 0.1, gpu.source);
+  machine.hbm_bandwidth = datasheet(gpu.bandwidth, 0.1, gpu.source);
   // The optimizer reads and writes 12 bytes of state and reads 4 of gradient.
   machine.device_update = estimated(0.85 * gpu.bandwidth.count() / 28, 0.15,
                                     "0.85 of the memory bandwidth over 28 bytes a parameter");
@@ -135,12 +135,13 @@ HostLink slower(HostLink gpu, int cpu_generation) {
 void set_link(MachineProfile& machine, const GpuPart& gpu, const CpuPart& cpu) {
   const bool is_one_memory = gpu.link == HostLink::unified;
   const LinkRates rates = rates_of(is_one_memory ? HostLink::c2c : slower(gpu.link, cpu.pcie));
-  machine.h2d = estimated(rates.h2d, 0.05, rates.source);
-  machine.d2h = estimated(rates.d2h, 0.05, rates.source);
-  machine.h2d_duplex = estimated(rates.h2d_duplex, 0.15, rates.source);
-  machine.d2h_duplex = estimated(rates.d2h_duplex, 0.15, rates.source);
-  machine.copy_latency = estimated(3e-6, 0.5, "as measured on one H200 host");
-  machine.staged_copy = estimated(16e9, 0.375, "three threads copying into a pinned ring");
+  machine.h2d = estimated(BytesPerSecond(rates.h2d), 0.05, rates.source);
+  machine.d2h = estimated(BytesPerSecond(rates.d2h), 0.05, rates.source);
+  machine.h2d_duplex = estimated(BytesPerSecond(rates.h2d_duplex), 0.15, rates.source);
+  machine.d2h_duplex = estimated(BytesPerSecond(rates.d2h_duplex), 0.15, rates.source);
+  machine.copy_latency = estimated(Seconds(3e-6), 0.5, "as measured on one H200 host");
+  machine.staged_copy =
+      estimated(BytesPerSecond(16e9), 0.375, "three threads copying into a pinned ring");
   machine.copy_cores = estimated(0, 0, "copy engines use no core");
   const bool joined = gpu.link == HostLink::c2c || gpu.link == HostLink::c2c_shared;
   const std::string traffic = joined ? "as fitted on one H200 host to copies under CPU Adam"
@@ -164,7 +165,7 @@ void set_one_memory(MachineProfile& machine, const GpuPart& gpu, const MemoryKit
   machine.host = estimated(kForHost * bytes, 0.02, pool + ", an eighth of it for the host");
   machine.hbm = estimated((1 - kForHost) * bytes, 0.02,
                           pool + ", less 4 % of the system and an eighth for the host");
-  const double reached = kReached * gpu.bandwidth.count();
+  const BytesPerSecond reached = kReached * gpu.bandwidth;
   machine.dram = estimated(reached, 0.15, "0.85 of the memory's rate, which CPU and GPU share");
   const std::string copy = "half of what the shared memory reaches: a copy reads and writes it";
   machine.h2d = machine.d2h = estimated(reached / 2, 0.25, copy);

@@ -76,9 +76,9 @@ std::string machine_list_json() {
                                 {"hbm_bytes", machine.hbm.value},
                                 {"host_bytes", machine.host.value},
                                 {"cores", machine.cores.value},
-                                {"h2d_bytes_per_s", machine.h2d.value},
-                                {"d2h_bytes_per_s", machine.d2h.value},
-                                {"dram_bytes_per_s", machine.dram.value},
+                                {"h2d_bytes_per_s", machine.h2d.value.count()},
+                                {"d2h_bytes_per_s", machine.d2h.value.count()},
+                                {"dram_bytes_per_s", machine.dram.value.count()},
                                 {"peak_bf16_flop_per_s", machine.peak_bf16.value.count()},
                                 {"profile_hash", profile_hash(machine)},
                                 {"sources", sources(machine)}});

@@ -21,6 +21,9 @@ Measured<Quantity<Tag, double>> estimated(Quantity<Tag, double> value, double re
                                           const std::string& rule) {
   return in_unit<Quantity<Tag, double>>(estimated(value.count(), relative, rule));
 }
+inline MeasuredTime estimated(Seconds value, double relative, const std::string& rule) {
+  return in_unit<Seconds>(estimated(value.count(), relative, rule));
+}
 
 /// A number of the datasheet or page `source`, with a relative standard deviation.
 inline Fact datasheet(double value, double relative, const std::string& source) {

@@ -23,13 +23,14 @@ template <class Quantity>
 class CostParts {
  public:
   void add(Seconds time, double relative_deviation, Evidence evidence);
-  /// Adds the seconds that `amount` units take at the rate `fact` (units per second); nothing where
-  /// the rate is 0.
+  /// Adds the seconds that `amount` units take at the rate `fact` (units per second), and the time
+  /// of `bytes` at `rate`; nothing where the rate is 0.
   void add_rate(double amount, const Fact& fact);
+  void add_bytes(Bytes bytes, const Bandwidth& rate);
   /// Adds the time of `work` at `rate`; nothing where the rate is 0.
   void add_work(Flops work, const FlopRate& rate);
-  /// Adds `count` times the duration `fact`, which is in seconds.
-  void add_times(double count, const Fact& fact);
+  /// Adds `count` times the duration `fact`.
+  void add_times(double count, const MeasuredTime& fact);
 
   [[nodiscard]] Seconds total() const { return total_; }
   [[nodiscard]] Evidence evidence() const;

@@ -133,7 +133,7 @@ Seconds expert_product_time(const MachineProfile& profile, const Gemm& gemm) {
   const double fill = rows ? m / (m + kHalfRowTile) : k / (k + kHalfTermTile);
   const double bytes = 2 * (m * k + k * n) + (rows ? 2 : 2 * 4) * m * n;
   return work / (expert_share(gemm.dealt) * fastest.value * fill) +
-         Seconds(static_cast<double>(gemm.count) * bytes / profile.hbm_bandwidth.value);
+         Seconds(static_cast<double>(gemm.count) * bytes / profile.hbm_bandwidth.value.count());
 }
 
 const FlopRate& scaled_for_experts(const MachineProfile& profile) {

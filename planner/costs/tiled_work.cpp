@@ -56,7 +56,7 @@ Seconds tiled_time(const MachineProfile& profile, const AttentionWork& attention
   constexpr double kShare = 0.074;
   const TiledWork work = tiled_work(attention);
   return work.products / (kShare * scaled_for_experts(profile).value) +
-         Seconds(static_cast<double>(work.scores.count()) / profile.hbm_bandwidth.value);
+         work.scores / profile.hbm_bandwidth.value;
 }
 
 }  // namespace sluice::planner

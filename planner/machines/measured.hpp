@@ -26,12 +26,14 @@ struct Measured {
 /// in the unit that its name states.
 using Fact = Measured<double>;
 using FlopRate = Measured<FlopsPerSecond>;
+using Bandwidth = Measured<BytesPerSecond>;
+using MeasuredTime = Measured<Seconds>;
 
 /// `number` as a quantity, whose unit is that of the number.
 template <class Quantity>
 [[nodiscard]] Measured<Quantity> in_unit(Fact number) {
-  return {.value = Quantity(number.value),
-          .deviation = Quantity(number.deviation),
+  return {.value = Quantity{number.value},
+          .deviation = Quantity{number.deviation},
           .count = number.count,
           .source = number.source,
           .note = std::move(number.note)};

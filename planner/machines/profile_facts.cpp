@@ -158,12 +158,11 @@ Fact FactField::of(const MachineProfile& profile) const {
 }
 
 void FactField::set(MachineProfile& profile, Fact number) const {
-  if (const auto* plain = std::get_if<Fact MachineProfile::*>(&member)) {
-    profile.** plain = std::move(number);
-  } else {
-    profile.*std::get<FlopRate MachineProfile::*>(member) =
-        in_unit<FlopsPerSecond>(std::move(number));
-  }
+  std::visit(
+      [&]<class Quantity>(Measured<Quantity> MachineProfile::*each) {
+        profile.*each = in_unit<Quantity>(std::move(number));
+      },
+      member);
 }
 
 std::span<const FactField> fact_fields() { return kFields; }
@@ -224,7 +223,7 @@ void set_fact(MachineProfile& profile, const std::string& name, const std::strin
     } else if (field.is(&Profile::dram) && profile.device == DeviceKind::cuda) {
       const double number = parse_in(field.unit, value, where);
       if (!(number > 0)) throw BadRequest(where + ": \"" + value + "\" must be more than 0");
-      set_host_bandwidth(profile, number, "set to " + value);
+      set_host_bandwidth(profile, BytesPerSecond(number), "set to " + value);
       fact = field.of(profile);
     } else {
       const double number = parse_in(field.unit, value, where);
@@ -312,12 +311,12 @@ std::string profile_hash(const MachineProfile& profile) {
       text.add("fabric.interference", pair.on + "<" + pair.from);
       add_fact(text, "fabric.interference.factor", pair.factor);
     }
-    add_fact(text, "fabric.latency", profile.fabric->latency);
+    add_fact(text, "fabric.latency", number_of(profile.fabric->latency));
     for (const auto& [name, curve] : {std::pair("fabric.gather", &profile.fabric->gather),
                                       std::pair("fabric.exchange", &profile.fabric->exchange)}) {
       for (const CurvePoint& point : *curve) {
         text.add(name, point.size);
-        add_fact(text, std::string(name) + ".rate", point.rate);
+        add_fact(text, std::string(name) + ".rate", number_of(point.rate));
       }
     }
   }

@@ -174,8 +174,9 @@ std::vector<CurvePoint> collective_curve(const JsonObject& json, const char* nam
     if (!curve.empty() && bytes <= curve.back().size) {
       point.fail("bytes", "points must be in ascending order");
     }
-    curve.push_back({bytes, to_fact(point.object(kCollectiveRate))});
-    if (!(curve.back().rate.value > 0)) point.fail(kCollectiveRate, "must be more than 0");
+    curve.push_back({bytes, in_unit<BytesPerSecond>(to_fact(point.object(kCollectiveRate)))});
+    if (!(curve.back().rate.value > BytesPerSecond(0)))
+      point.fail(kCollectiveRate, "must be more than 0");
   }
   if (curve.empty()) json.fail(name, "must have a point");
   return curve;
@@ -183,7 +184,7 @@ std::vector<CurvePoint> collective_curve(const JsonObject& json, const char* nam
 
 Fabric to_fabric(const JsonObject& json) {
   json.refuse_unknown({"path", "latency_s", "gather", "exchange", "interference"});
-  Fabric fabric{.latency = to_fact(json.object("latency_s")),
+  Fabric fabric{.latency = in_unit<Seconds>(to_fact(json.object("latency_s"))),
                 .gather = collective_curve(json, "gather"),
                 .exchange = collective_curve(json, "exchange")};
   if (const auto path = json.find_text("path")) {
@@ -208,12 +209,12 @@ Json to_json(const Fabric& fabric) {
   const auto curve = [](const std::vector<CurvePoint>& points) {
     Json json = Json::array();
     for (const CurvePoint& point : points) {
-      json.push_back({{"bytes", point.size}, {kCollectiveRate, to_json(point.rate)}});
+      json.push_back({{"bytes", point.size}, {kCollectiveRate, to_json(number_of(point.rate))}});
     }
     return json;
   };
   Json json = {{"path", to_string(fabric.path)},
-               {"latency_s", to_json(fabric.latency)},
+               {"latency_s", to_json(number_of(fabric.latency))},
                {"gather", curve(fabric.gather)},
                {"exchange", curve(fabric.exchange)}};
   if (!fabric.interference.empty()) json["interference"] = to_json(fabric.interference);

@@ -24,7 +24,8 @@ enum class FactUnit {
 /// One scalar number of the profile: its name, its unit, the profile's member that holds it, and
 /// its meaning in words.
 struct FactField {
-  using Member = std::variant<Fact MachineProfile::*, FlopRate MachineProfile::*>;
+  using Member = std::variant<Fact MachineProfile::*, FlopRate MachineProfile::*,
+                              Bandwidth MachineProfile::*, MeasuredTime MachineProfile::*>;
   const char* name;  ///< Name in JSON, without the unit's suffix, and in `--set machine.NAME`.
   FactUnit unit;
   Member member;

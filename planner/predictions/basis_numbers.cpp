@@ -151,7 +151,7 @@ class UncalibratedParts {
     work.streamed = task_.work.streamed;
     work.parameters = task_.work.parameters;
     const bool updates = work.parameters > 0 && profile_.device_update.value > 0;
-    const Fact& fact = updates ? profile_.device_update : profile_.hbm_bandwidth;
+    const Fact fact = updates ? profile_.device_update : number_of(profile_.hbm_bandwidth);
     const std::string name = updates ? "updates on the device" : "element-wise kernels";
     BasisNumber* number = part(work, name, name);
     if (number == nullptr) return;
@@ -166,7 +166,7 @@ class UncalibratedParts {
     work.kernels = task_.work.kernels;
     BasisNumber* number = part(work, "kernel starts", "kernel starts");
     if (number == nullptr) return;
-    number->value = profile_.kernel_overhead.value;
+    number->value = profile_.kernel_overhead.value.count();
     number->unit = BasisUnit::seconds;
     number->origin = origin_on_device(profile_, profile_.kernel_overhead);
     set_fact_of(*number, profile_.kernel_overhead);
@@ -181,7 +181,7 @@ class UncalibratedParts {
 /// What a task on another lane than compute rests on, where its own cost was not measured.
 BasisNumber lane_number(const StepTask& task, const MachineProfile& profile) {
   BasisNumber number;
-  const auto rest_on = [&](const char* name, const Fact& fact, BasisUnit unit, std::string origin) {
+  const auto rest_on = [&](const char* name, const auto& fact, BasisUnit unit, std::string origin) {
     number.name = number.cause = name;
     number.unit = unit;
     number.origin = std::move(origin);
@@ -205,7 +205,7 @@ BasisNumber lane_number(const StepTask& task, const MachineProfile& profile) {
               origin_on_host(profile, profile.disk_write));
       break;
     case LaneKind::fabric: {
-      const Fact rate = fastest_collective(required_fabric(profile));
+      const Bandwidth rate = fastest_collective(required_fabric(profile));
       rest_on("fabric", rate, BasisUnit::bytes_per_second, origin_of(profile, rate));
       break;
     }

@@ -34,8 +34,8 @@ Seconds at_rate(Flops work, const FlopRate& rate) {
   return rate.value > FlopsPerSecond(0) ? work / rate.value : Seconds(0);
 }
 
-Seconds at_rate(double amount, const Fact& rate) {
-  return Seconds(rate.value > 0 ? amount / rate.value : 0);
+Seconds at_rate(Bytes bytes, const Bandwidth& rate) {
+  return rate.value > BytesPerSecond(0) ? bytes / rate.value : Seconds(0);
 }
 
 /// Adds the times of `times` tasks of this work at the ceilings.
@@ -47,8 +47,7 @@ void add(Ceilings& sum, const Work& work, double times, const MachineProfile& ce
     sum.attention += times * at_rate(flops(a), a.backward ? ceilings.attention_backward
                                                           : ceilings.attention_forward);
   }
-  sum.element_wise +=
-      times * at_rate(static_cast<double>(work.streamed.count()), ceilings.hbm_bandwidth);
+  sum.element_wise += times * at_rate(work.streamed, ceilings.hbm_bandwidth);
 }
 
 /// Raises the ceilings of `top` to the rates of large kernels of `model`, where these are higher.
@@ -96,7 +95,7 @@ MachineProfile at_ceilings(const MachineProfile& profile) {
   top.attention.clear();
   if (profile.kernels) raise_to_kernels(top, *profile.kernels);
   top.kernels.reset();
-  top.kernel_overhead.value = 0;
+  top.kernel_overhead.value = Seconds(0);
   return top;
 }
 
@@ -145,8 +144,10 @@ Ceilings ceilings_of(const Job& job, const ResolvedMachine& machine, const Calib
 Seconds ceiling_time(const Work& work, const MachineProfile& profile) {
   Ceilings sum;
   add(sum, work, 1, at_ceilings(profile));
-  if (work.parameters > 0)
-    return at_rate(static_cast<double>(work.parameters), profile.device_update);
+  if (work.parameters > 0) {
+    const double rate = profile.device_update.value;
+    return Seconds(rate > 0 ? static_cast<double>(work.parameters) / rate : 0);
+  }
   return sum.products + sum.attention + sum.element_wise;
 }
 

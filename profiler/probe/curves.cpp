@@ -8,6 +8,7 @@ namespace sluice::profiler {
 namespace {
 
 using planner::Fact;
+using planner::MeasuredTime;
 
 constexpr double kShort = 1 << 20;  ///< Bytes of the longest copy whose time is mostly latency.
 
@@ -55,14 +56,14 @@ std::vector<planner::ProductPoint> curve_of(std::vector<SizedRate> rates, const 
   return curve;
 }
 
-std::optional<Fact> copy_latency(const std::vector<SizedRate>& copies, double rate) {
+std::optional<MeasuredTime> copy_latency(const std::vector<SizedRate>& copies, double rate) {
   Samples latencies;
   for (const SizedRate& copy : copies) {
     if (copy.size > kShort || !(copy.rate.value > 0)) continue;
     latencies.push_back(std::max(0.0, copy.size / copy.rate.value - copy.size / rate));
   }
   if (latencies.empty()) return std::nullopt;
-  return measured_fact(latencies, "copies of at most 1 MiB, less their bytes at the link's rate");
+  return measured_time(latencies, "copies of at most 1 MiB, less their bytes at the link's rate");
 }
 
 double rate_within(const std::vector<double>& ends, double from, double to) {

@@ -80,11 +80,11 @@ void HostProbe::memory() {
   // Four times the largest second-level caches of today: DRAM, or a last level that is shared with
   // other tenants and cannot be counted on.
   CopyBench all(64_MiB, cores_);
-  profile_.dram = measured_rate(2.0 * static_cast<double>(all.bytes().count()),
-                                time_repeatedly(Timer::wall, unit_, [&] { all.copy(); }),
-                                "memcpy on all cores, bytes read and written");
+  profile_.dram =
+      measured_rate(2 * all.bytes(), time_repeatedly(Timer::wall, unit_, [&] { all.copy(); }),
+                    "memcpy on all cores, bytes read and written");
   say("memory", fmt::format("{} read and written by {} cores",
-                            planner::format_rate(BytesPerSecond(profile_.dram.value)), cores_));
+                            planner::format_rate(profile_.dram.value), cores_));
   CopyBench one(16_MiB, 1);
   const Fact rate = measured_rate(static_cast<double>(one.bytes().count()),
                                   time_repeatedly(Timer::thread, unit_ / 2, [&] { one.copy(); }),
@@ -183,9 +183,8 @@ void HostProbe::block_kernels() {
       product_time(profile_, work) + attention_flops(work) / profile_.attention_forward.value;
   Samples rest = time_repeatedly(Timer::thread, unit_, [&] { block.forward(); });
   for (double& seconds : rest) seconds = std::max(seconds - known.count(), 0.05 * seconds);
-  profile_.hbm_bandwidth =
-      measured_rate(static_cast<double>(work.streamed.count()), rest,
-                    "a block's forward less its matrix products and attention");
+  profile_.hbm_bandwidth = measured_rate(
+      work.streamed, rest, "a block's forward less its matrix products and attention");
 
   // A block so small that nothing but calling its kernels takes time.
   BlockBench tiny(block_job({.hidden = 32,
@@ -197,11 +196,10 @@ void HostProbe::block_kernels() {
   const planner::Work small = work_of(tiny.job(), planner::Pass::block_forward, 1);
   Samples calls = time_repeatedly(Timer::thread, unit_ / 8, [&] { tiny.forward(); });
   for (double& seconds : calls) seconds /= static_cast<double>(small.kernels);
-  profile_.kernel_overhead = measured_fact(calls, "a block of one token, by its kernels");
+  profile_.kernel_overhead = measured_time(calls, "a block of one token, by its kernels");
   say("element-wise kernels",
-      fmt::format("{}, {} a call",
-                  planner::format_rate(BytesPerSecond(profile_.hbm_bandwidth.value)),
-                  planner::format_seconds(Seconds(profile_.kernel_overhead.value))));
+      fmt::format("{}, {} a call", planner::format_rate(profile_.hbm_bandwidth.value),
+                  planner::format_seconds(profile_.kernel_overhead.value)));
 }
 
 void HostProbe::optimizer() {
@@ -224,7 +222,7 @@ void HostProbe::optimizer() {
 }
 
 void HostProbe::hand_off() {
-  const Fact wake = measured_fact(hand_off_times(200), "waking a sleeping thread");
+  const planner::MeasuredTime wake = measured_time(hand_off_times(200), "waking a sleeping thread");
   profile_.launch = wake;
   // The launcher of the host backend enqueues nothing: it wakes the compute lane once a group of
   // kernels, of which a block's forward has some twenty.
@@ -232,14 +230,13 @@ void HostProbe::hand_off() {
   profile_.launch.value = wake.value / kKernelsOfAGroup;
   profile_.launch.deviation = wake.deviation / kKernelsOfAGroup;
   CopyBench copy(2_MiB, 1);
-  const engine::LinkPace pace{BytesPerSecond(profile_.h2d.value),
-                              Seconds(profile_.copy_latency.value)};
+  const engine::LinkPace pace{profile_.h2d.value, profile_.copy_latency.value};
   const Seconds due = pace.latency + copy.bytes() / pace.bandwidth;
   engine::sleep_precisely();
   Samples late = time_repeatedly(Timer::wall, unit_ / 2, [&] { copy.paced(pace); });
   for (double& seconds : late) seconds -= due.count();
   say("lanes", fmt::format("{} to wake a thread, copies end {} late at {}",
-                           planner::format_seconds(Seconds(wake.value)),
+                           planner::format_seconds(wake.value),
                            planner::format_seconds(Seconds(std::max(0.0, median(late)))),
                            planner::format_rate(pace.bandwidth)));
 }
@@ -248,7 +245,7 @@ void HostProbe::interference() {
   BlockBench block(block_job({}));
   UpdateBench update(2'000'000, 1);
   CopyBench copy(1_MiB, 1);
-  const engine::LinkPace pace{BytesPerSecond(profile_.h2d.value), Seconds(0)};
+  const engine::LinkPace pace{profile_.h2d.value, Seconds(0)};
   const Load compute = [&] {
     block.forward();
     block.backward();

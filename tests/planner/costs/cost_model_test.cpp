@@ -206,7 +206,7 @@ TEST(Interference, BothDirectionsAtOnceReachTheDuplexRates) {
 TEST(CostModelHash, MovesWithEveryNumberAndSwitch) {
   const std::string base = ProfileCostModel(round_profile(), {}).hash();
   MachineProfile other = round_profile();
-  other.h2d.value *= 2;
+  scale_by(other.h2d, 2);
   EXPECT_EQ(ProfileCostModel(round_profile(), {}).hash(), base);
   EXPECT_NE(ProfileCostModel(other, {}).hash(), base);
   EXPECT_NE(ProfileCostModel(round_profile(), one("forward/x", 1)).hash(), base);
@@ -218,7 +218,7 @@ TEST(Rescaled, SamplesFollowTheFactsBehindThem) {
   samples.merge(one("update/cpu/t1/1000", 1));
   samples.merge(one("forward/block|s", 1));
   MachineProfile changed = round_profile();
-  changed.h2d.value *= 2;
+  scale_by(changed.h2d, 2);
   for (ProductPoint& point : changed.gemm) scale_by(point.rate, 4);
   const Calibration result = rescaled(samples, round_profile(), changed);
   EXPECT_EQ(result.at(CostKey{"copy/h2d/1000"}).value, 0.5);
@@ -232,7 +232,7 @@ TEST(Rescaled, TransfersOfTheDiskFollowTheDisk) {
   MachineProfile faster = round_profile();
   faster.disk_read = faster.disk_write = test::measured(1e6);
   MachineProfile changed = faster;
-  changed.disk_read.value *= 2;
+  scale_by(changed.disk_read, 2);
   for (ProductPoint& point : changed.gemm) scale_by(point.rate, 4);
   const Calibration result = rescaled(samples, faster, changed);
   EXPECT_EQ(result.at(CostKey{"copy/disk_read/1000"}).value, 0.5);
@@ -247,7 +247,7 @@ TEST(Rescaled, LimitedCopiesTakeTheirTimeAndLessOfOtherLanes) {
   samples.merge(one("launch_delay/h2d", 2e-6));
   samples.merge(one("launch_delay/d2h", 2e-6));
   MachineProfile held = round_profile();
-  held.d2h.value /= 4;
+  scale_by(held.d2h, 0.25);
   const Calibration result = rescaled(samples, round_profile(), held);
   EXPECT_DOUBLE_EQ(result.at(CostKey{"copy/d2h/1000"}).value, 4);
   EXPECT_DOUBLE_EQ(result.at(CostKey{"interference/cpu/d2h/14"}).value, 0.95);

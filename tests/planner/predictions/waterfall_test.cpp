@@ -195,7 +195,7 @@ TEST(Ceilings, TimeOfOneTasksWork) {
   MachineProfile machine = round_machine(DeviceKind::cuda).profile;
   machine.gemm.clear();
   machine.gemm_ceiling.value = FlopsPerSecond(1e14);
-  machine.hbm_bandwidth.value = 4.8e12;
+  machine.hbm_bandwidth.value = BytesPerSecond(4.8e12);
   Work work;
   work.gemms.push_back({10000, 10000, 10000});
   work.streamed = Bytes(4'800'000'000);

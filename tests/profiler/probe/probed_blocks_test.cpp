@@ -153,7 +153,7 @@ MachineProfile truth_of(MachineProfile profile) {
   profile.attention.clear();
   profile.attention_forward.value = 0.7 * profile.attention_forward.value;
   profile.attention_backward.value = 0.6 * profile.attention_backward.value;
-  profile.hbm_bandwidth.value *= 1.2;
+  scale_by(profile.hbm_bandwidth, 1.2);
   return profile;
 }
 
