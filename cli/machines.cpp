@@ -37,10 +37,10 @@ void list_text() {
                 machine.architecture.c_str(), text(machine.hbm, FactUnit::bytes).c_str(),
                 text(machine.host, FactUnit::bytes).c_str(),
                 std::to_string(static_cast<int>(machine.cores.value)).c_str(),
-                text(machine.h2d, FactUnit::bytes_per_second).c_str(),
-                text(machine.dram, FactUnit::bytes_per_second).c_str(),
-                text(machine.peak_bf16, FactUnit::flops_per_second).c_str(), counts["measured"],
-                counts["datasheet"], counts["estimated"]);
+                text(number_of(machine.h2d), FactUnit::bytes_per_second).c_str(),
+                text(number_of(machine.dram), FactUnit::bytes_per_second).c_str(),
+                text(number_of(machine.peak_bf16), FactUnit::flops_per_second).c_str(),
+                counts["measured"], counts["datasheet"], counts["estimated"]);
   }
   std::printf("\n%-14s %-28s %s\n", "architecture", "for example", "support");
   for (const planner::Support& support : planner::support()) {
@@ -90,12 +90,12 @@ void show_gpus(const MachineProfile& machine) {
   if (!machine.fabric) return;
   const planner::Fabric& fabric = *machine.fabric;
   std::printf("  %-24s %14s\n", "between gpus", to_string(fabric.path));
-  show_fact("collective, latency", fabric.latency, FactUnit::seconds);
+  show_fact("collective, latency", number_of(fabric.latency), FactUnit::seconds);
   for (const auto& [name, curve] :
        {std::pair("gather of ", &fabric.gather), std::pair("exchange of ", &fabric.exchange)}) {
     for (const planner::CurvePoint& point : *curve) {
       show_fact(name + planner::format_bytes(Bytes(static_cast<std::int64_t>(point.size))),
-                point.rate, FactUnit::bytes_per_second);
+                number_of(point.rate), FactUnit::bytes_per_second);
     }
   }
   show_slowings(fabric.interference);
@@ -106,17 +106,17 @@ void show_text(const MachineProfile& machine) {
               machine.architecture.c_str(), profile_hash(machine).c_str());
   for (const FactField& field : planner::fact_fields()) {
     if (!is_stated(machine, field)) continue;
-    show_fact(field.name, machine.*field.member, field.unit);
+    show_fact(field.name, field.of(machine), field.unit);
   }
-  for (const planner::CurvePoint& point : machine.gemm) {
-    show_fact("gemm of " + planner::format_amount(point.size) + "FLOP", point.rate,
-              FactUnit::flops_per_second);
+  for (const planner::ProductPoint& point : machine.gemm) {
+    show_fact("gemm of " + planner::format_amount(point.size.count()) + "FLOP",
+              number_of(point.rate), FactUnit::flops_per_second);
   }
   for (const planner::AttentionPoint& point : machine.attention) {
     const std::string shape = " of " + planner::format_amount(static_cast<double>(point.length)) +
                               ", " + std::to_string(point.head_dim);
-    show_fact("forward" + shape, point.forward, FactUnit::flops_per_second);
-    show_fact("backward" + shape, point.backward, FactUnit::flops_per_second);
+    show_fact("forward" + shape, number_of(point.forward), FactUnit::flops_per_second);
+    show_fact("backward" + shape, number_of(point.backward), FactUnit::flops_per_second);
   }
   show_kernels(machine);
   for (const auto& [threads, rate] : machine.update) {

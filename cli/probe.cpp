@@ -68,7 +68,7 @@ int fit_again(const ProbeArguments& arguments) {
   for (const char* name : {"dram", "h2d_dram", "d2h_dram", "h2d_weight", "d2h_weight"}) {
     for (const planner::FactField& field : planner::fact_fields()) {
       if (std::string_view(field.name) != name) continue;
-      const planner::Fact& fact = fit.profile.*field.member;
+      const planner::Fact fact = field.of(fit.profile);
       std::cout << fmt::format("  {:<12}{} +- {:.0f} %\n", name,
                                planner::format_fact(fact, field.unit),
                                100 * fact.deviation / fact.value);

@@ -37,11 +37,11 @@ void map_blas_buffers() {
 
 HostDeviceSettings host_device_settings(const planner::ResolvedMachine& machine,
                                         const planner::Layout& layout, std::int64_t threads) {
-  const Seconds latency(machine.profile.copy_latency.value);
+  const Seconds latency = machine.profile.copy_latency.value;
   return {.arenas = {layout.device_bytes, layout.host_bytes},
           .capacity = {machine.hbm, machine.host},
-          .h2d = {BytesPerSecond(machine.profile.h2d.value), latency},
-          .d2h = {BytesPerSecond(machine.profile.d2h.value), latency},
+          .h2d = {machine.profile.h2d.value, latency},
+          .d2h = {machine.profile.d2h.value, latency},
           .threads = static_cast<int>(threads)};
 }
 

@@ -58,7 +58,7 @@ const char* suffix_of(SearchDepth depth) {
   return "";
 }
 
-double peak_of(const Request& request) { return request.machine().profile.peak_bf16.value; }
+double peak_of(const Request& request) { return request.machine().profile.peak_bf16.value.count(); }
 
 }  // namespace
 

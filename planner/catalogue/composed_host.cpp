@@ -79,7 +79,7 @@ void set_host(MachineProfile& machine, const CpuPart& cpu, const MemoryKit& kit)
   const std::int64_t channels = std::min(kit.count, cpu.channels);
   const double mixed = cpu.c2c ? 1 : kMixOverTriad;
   machine.dram =
-      estimated(mixed * rate, kDramDeviation,
+      estimated(BytesPerSecond(mixed * rate), kDramDeviation,
                 std::string(cpu.c2c ? "" : "1.4 of what all cores reach, ") +
                     (cpu.c2c ? "0.85 of " : "0.78 of ") + std::to_string(channels) +
                     " channels at " + std::to_string(memory_speed(cpu, kit)) + " MT/s, " +
@@ -121,10 +121,9 @@ void set_disk(MachineProfile& machine, const CpuPart& cpu, const SsdSet& ssd) {
   const double slot = std::ldexp(1.0, std::min(0, cpu.pcie - part.pcie));
   machine.disk = estimated(kFree * drives * static_cast<double>(part.size.count()), 0.05,
                            to_text(ssd) + ", a tenth of it in use");
-  machine.disk_read =
-      estimated(slot * drives * part.read.count(), 0.3, to_text(ssd) + ": " + part.source);
+  machine.disk_read = estimated(slot * drives * part.read, 0.3, to_text(ssd) + ": " + part.source);
   machine.disk_write =
-      estimated(slot * drives * part.write.count(), 0.4, to_text(ssd) + ": " + part.source);
+      estimated(slot * drives * part.write, 0.4, to_text(ssd) + ": " + part.source);
 }
 
 }  // namespace sluice::planner

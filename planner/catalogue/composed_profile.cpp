@@ -38,7 +38,7 @@ void set_memory(MachineProfile& machine, const GpuPart& gpu) {
   machine.context = estimated(671088640, 0.2,
                               "CUDA context, cuBLASLt, cuDNN and their loaded kernels, outside the "
                               "arena");
-  machine.hbm_bandwidth = datasheet(gpu.bandwidth.count(), 0.1, gpu.source);
+  machine.hbm_bandwidth = datasheet(gpu.bandwidth, 0.1, gpu.source);
   // The optimizer reads and writes 12 bytes of state and reads 4 of gradient.
   machine.device_update = estimated(0.85 * gpu.bandwidth.count() / 28, 0.15,
                                     "0.85 of the memory bandwidth over 28 bytes a parameter");
@@ -52,43 +52,42 @@ constexpr double kMostOfPeak = 0.95;
 /// products.
 void set_kernels(MachineProfile& machine, const GpuPart& gpu) {
   const MachineProfile like = reference(gpu.like);
-  machine.peak_bf16 = gpu.peak_deviation > 0
-                          ? estimated(gpu.peak.count(), gpu.peak_deviation, gpu.source)
-                          : datasheet(gpu.peak.count(), 0, gpu.source);
+  machine.peak_bf16 = gpu.peak_deviation > 0 ? estimated(gpu.peak, gpu.peak_deviation, gpu.source)
+                                             : datasheet(gpu.peak, 0, gpu.source);
   machine.gemm = like.gemm;
   machine.attention_forward = like.attention_forward;
   machine.attention_backward = like.attention_backward;
   machine.attention = like.attention;
   machine.launch = like.launch;
   machine.kernel_overhead = like.kernel_overhead;
-  double saturated = like.gemm.back().rate.value;
+  FlopsPerSecond saturated = like.gemm.back().rate.value;
   if (gpu.saturated) {
-    const double factor = gpu.saturated->count() / saturated;
+    const double factor = *gpu.saturated / saturated;
     const std::string rule = gpu.like + "'s measured rate scaled: " + gpu.rule;
-    for (CurvePoint& point : machine.gemm) {
+    for (ProductPoint& point : machine.gemm) {
       point.rate = scaled(point.rate, factor, gpu.saturated_deviation, rule);
-      point.rate.value = std::min(point.rate.value,
-                                  std::max(kMostOfPeak * gpu.peak.count(), gpu.saturated->count()));
+      point.rate.value =
+          std::min(point.rate.value, std::max(kMostOfPeak * gpu.peak, *gpu.saturated));
     }
-    std::vector<Fact*> attention{&machine.attention_forward, &machine.attention_backward};
+    std::vector<FlopRate*> attention{&machine.attention_forward, &machine.attention_backward};
     for (AttentionPoint& point : machine.attention) {
       attention.insert(attention.end(), {&point.forward, &point.backward});
     }
-    for (Fact* rate : attention) {
+    for (FlopRate* rate : attention) {
       *rate = scaled(*rate, factor, std::max(0.25, gpu.saturated_deviation), rule);
     }
-    saturated = gpu.saturated->count();
+    saturated = *gpu.saturated;
   }
   // Ceilings: the shares of the peak that an H200 reached, no less than the rates above.
   const std::string share =
       "the share of the dense peak that an H200 reached, at least 1.05 of "
       "the rate large products are taken to have";
-  machine.gemm_ceiling = estimated(
-      std::min(gpu.peak.count(), std::max(0.824 * gpu.peak.count(), 1.05 * saturated)), 0.1, share);
+  machine.gemm_ceiling =
+      estimated(std::min(gpu.peak, std::max(0.824 * gpu.peak, 1.05 * saturated)), 0.1, share);
   machine.attention_forward_ceiling =
-      estimated(std::max(0.617 * gpu.peak.count(), machine.attention_forward.value), 0.1, share);
+      estimated(std::max(0.617 * gpu.peak, machine.attention_forward.value), 0.1, share);
   machine.attention_backward_ceiling =
-      estimated(std::max(0.551 * gpu.peak.count(), machine.attention_backward.value), 0.1, share);
+      estimated(std::max(0.551 * gpu.peak, machine.attention_backward.value), 0.1, share);
 }
 
 struct LinkRates {
@@ -136,12 +135,13 @@ HostLink slower(HostLink gpu, int cpu_generation) {
 void set_link(MachineProfile& machine, const GpuPart& gpu, const CpuPart& cpu) {
   const bool is_one_memory = gpu.link == HostLink::unified;
   const LinkRates rates = rates_of(is_one_memory ? HostLink::c2c : slower(gpu.link, cpu.pcie));
-  machine.h2d = estimated(rates.h2d, 0.05, rates.source);
-  machine.d2h = estimated(rates.d2h, 0.05, rates.source);
-  machine.h2d_duplex = estimated(rates.h2d_duplex, 0.15, rates.source);
-  machine.d2h_duplex = estimated(rates.d2h_duplex, 0.15, rates.source);
-  machine.copy_latency = estimated(3e-6, 0.5, "as measured on one H200 host");
-  machine.staged_copy = estimated(16e9, 0.375, "three threads copying into a pinned ring");
+  machine.h2d = estimated(BytesPerSecond(rates.h2d), 0.05, rates.source);
+  machine.d2h = estimated(BytesPerSecond(rates.d2h), 0.05, rates.source);
+  machine.h2d_duplex = estimated(BytesPerSecond(rates.h2d_duplex), 0.15, rates.source);
+  machine.d2h_duplex = estimated(BytesPerSecond(rates.d2h_duplex), 0.15, rates.source);
+  machine.copy_latency = estimated(Seconds(3e-6), 0.5, "as measured on one H200 host");
+  machine.staged_copy =
+      estimated(BytesPerSecond(16e9), 0.375, "three threads copying into a pinned ring");
   machine.copy_cores = estimated(0, 0, "copy engines use no core");
   const bool joined = gpu.link == HostLink::c2c || gpu.link == HostLink::c2c_shared;
   const std::string traffic = joined ? "as fitted on one H200 host to copies under CPU Adam"
@@ -165,7 +165,7 @@ void set_one_memory(MachineProfile& machine, const GpuPart& gpu, const MemoryKit
   machine.host = estimated(kForHost * bytes, 0.02, pool + ", an eighth of it for the host");
   machine.hbm = estimated((1 - kForHost) * bytes, 0.02,
                           pool + ", less 4 % of the system and an eighth for the host");
-  const double reached = kReached * gpu.bandwidth.count();
+  const BytesPerSecond reached = kReached * gpu.bandwidth;
   machine.dram = estimated(reached, 0.15, "0.85 of the memory's rate, which CPU and GPU share");
   const std::string copy = "half of what the shared memory reaches: a copy reads and writes it";
   machine.h2d = machine.d2h = estimated(reached / 2, 0.25, copy);

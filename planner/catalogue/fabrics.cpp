@@ -40,7 +40,7 @@ std::vector<CurvePoint> curve(const std::vector<double>& bytes, const std::vecto
   check(bytes.size() == rates.size() && !bytes.empty(), "a fabric has a rate for each size");
   std::vector<CurvePoint> points;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
-    const double rate = kGigabyte * factor * rates[i];
+    const BytesPerSecond rate(kGigabyte * factor * rates[i]);
     points.push_back({bytes[i],
                       {.value = rate,
                        .deviation = rate * scale.deviation,
@@ -60,7 +60,7 @@ Fabric read_fabric(const sim::JsonObject& json, std::int64_t gpus, const Scale& 
     if (!fabric.gather.empty()) break;
     if (table.integer("gpus") < gpus) continue;
     const std::vector<double> bytes = table.numbers("bytes");
-    const double latency = kMicro * table.number("latency_us");
+    const Seconds latency(kMicro * table.number("latency_us"));
     fabric.latency = {.value = latency,
                       .deviation = 0.3 * latency,
                       .count = scale.source == Source::measured ? 1 : 0,

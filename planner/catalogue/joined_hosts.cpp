@@ -13,15 +13,10 @@
 namespace sluice::planner {
 namespace {
 
-/// Seconds that a message takes between two hosts (NCCL's own model of its networks).
-constexpr double kNetworkLatency = 14e-6;
+/// Time that a message takes between two hosts (NCCL's own model of its networks).
+constexpr Seconds kNetworkLatency(14e-6);
 /// Relative deviation of rates that follow from a NIC's stated one.
 constexpr double kStatedNic = 0.1;
-
-void times_hosts(Fact& fact, std::int64_t hosts) {
-  fact.value *= static_cast<double>(hosts);
-  fact.deviation *= static_cast<double>(hosts);
-}
 
 /// A collective among `local` ranks on each of `hosts` hosts.
 struct Reach {
@@ -38,15 +33,16 @@ struct Reach {
 
 /// The curve of a collective over all hosts, at the sizes that are known inside one.
 std::vector<CurvePoint> across(const Fabric& inside, Collective operation, const Reach& reach,
-                               double nic) {
+                               BytesPerSecond nic) {
   const auto& known = operation == Collective::gather ? inside.gather : inside.exchange;
   std::vector<CurvePoint> curve;
   for (const CurvePoint& point : known) {
     // A gather passes on inside the host what entered it; an exchange moves only its own part.
     const double moved =
         reach.local == 1 ? 0 : (operation == Collective::gather ? 1 : reach.inside());
-    const double seconds_a_byte = moved / point.rate.value + reach.entering(operation) / nic;
-    const double rate = 1 / seconds_a_byte;
+    const double seconds_a_byte =
+        moved / point.rate.value.count() + reach.entering(operation) / nic.count();
+    const BytesPerSecond rate(1 / seconds_a_byte);
     curve.push_back(
         {point.size,
          {.value = rate,
@@ -61,8 +57,9 @@ std::vector<CurvePoint> across(const Fabric& inside, Collective operation, const
 /// The two exchanges by which gradients summed inside hosts cross the network once a host and not
 /// once a rank; none where they take longer than one exchange among all ranks: where a rank's part
 /// of the NIC is no slower than what its host's ranks exchange.
-std::optional<FabricLevels> levels_across(const Fabric& inside, const Reach& reach, double nic) {
-  const double share = nic / static_cast<double>(reach.local);
+std::optional<FabricLevels> levels_across(const Fabric& inside, const Reach& reach,
+                                          BytesPerSecond nic) {
+  const BytesPerSecond share = nic / static_cast<double>(reach.local);
   if (summing_hosts(reach.hosts * reach.local, reach.hosts) == 1) return std::nullopt;
   if (share >= inside.exchange.back().rate.value) return std::nullopt;
   FabricLevels levels{.hosts = reach.hosts, .inside = inside.exchange, .between = {}};
@@ -75,7 +72,7 @@ std::optional<FabricLevels> levels_across(const Fabric& inside, const Reach& rea
   return levels;
 }
 
-Fabric fabric_across(const Fabric& inside, const Reach& reach, double nic) {
+Fabric fabric_across(const Fabric& inside, const Reach& reach, BytesPerSecond nic) {
   Fabric fabric = inside;
   fabric.latency.value += kNetworkLatency;
   fabric.latency.source = Source::estimated;
@@ -89,11 +86,11 @@ Fabric fabric_across(const Fabric& inside, const Reach& reach, double nic) {
 /// The fabric inside a host; one that is never used for a single GPU.
 Fabric fabric_inside(const MachineProfile& profile, const Reach& reach) {
   if (reach.local > 1 || profile.fabric) return required_fabric(profile);
-  Fact unused = not_fitted();
+  Bandwidth unused = not_fitted<BytesPerSecond>();
   unused.value = profile.h2d.value;
   Fabric fabric;
   fabric.path = FabricPath::host;
-  fabric.latency = not_fitted();
+  fabric.latency = not_fitted<Seconds>();
   fabric.gather = fabric.exchange = {{1, unused}};
   return fabric;
 }
@@ -104,16 +101,15 @@ MachineProfile profile_of_hosts(MachineProfile one, std::int64_t hosts, BytesPer
                                 std::int64_t local) {
   const Reach reach{hosts, local};
   const Fabric inside = fabric_inside(one, reach);
-  one.fabric = fabric_across(inside, reach, nic.count());
+  one.fabric = fabric_across(inside, reach, nic);
   if (one.devices) one.devices = *one.devices * hosts;
-  for (Fact* each :
-       {&one.host, &one.disk, &one.cores, &one.dram, &one.disk_read, &one.disk_write}) {
-    times_hosts(*each, hosts);
-  }
+  const auto times = static_cast<double>(hosts);
+  for (Fact* each : {&one.host, &one.disk, &one.cores}) scale_by(*each, times);
+  for (Bandwidth* each : {&one.dram, &one.disk_read, &one.disk_write}) scale_by(*each, times);
   // As many threads on each host update so many times faster.
   std::map<std::int64_t, Fact> update;
   for (auto [threads, rate] : one.update) {
-    times_hosts(rate, hosts);
+    scale_by(rate, times);
     update.emplace(threads * hosts, rate);
   }
   one.update = std::move(update);

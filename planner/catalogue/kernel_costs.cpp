@@ -59,14 +59,15 @@ KernelCost KernelCosts::roofline(KernelKind kind, const KernelShape& shape) cons
   // Half the width of a 90 % interval, in standard deviations.
   constexpr double kHalfWidth = 1.645;
   const Flops flops = kernel_flops(kind, shape);
-  const Fact rate = kind == KernelKind::attention && profile_->attention_forward.value > 0
-                        ? profile_->attention_forward
-                        : gemm_rate(*profile_, flops);
-  const Fact& memory = profile_->hbm_bandwidth;
+  const bool attention =
+      kind == KernelKind::attention && profile_->attention_forward.value > FlopsPerSecond(0);
+  const Fact rate =
+      number_of(attention ? profile_->attention_forward : gemm_rate(*profile_, flops));
+  const Fact memory = number_of(profile_->hbm_bandwidth);
   const double compute = rate.value > 0 ? flops.count() / rate.value : 0;
   const double move = memory.value > 0 ? kernel_bytes(kind, shape) / memory.value : 0;
   const Fact& bound = compute >= move ? rate : memory;
-  const Seconds time(profile_->kernel_overhead.value + std::max(compute, move));
+  const Seconds time = profile_->kernel_overhead.value + Seconds(std::max(compute, move));
   const double share = std::min(kHalfWidth * deviation_of(bound), 0.9);
   return {.time = {.time = time, .low = time * (1 - share), .high = time * (1 + share)},
           .evidence = evidence_of(bound)};

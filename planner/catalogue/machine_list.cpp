@@ -42,11 +42,11 @@ bool runs_the_engine(const std::string& architecture) {
 
 std::map<std::string, int> sources(const MachineProfile& profile) {
   std::map<std::string, int> counts = {{"measured", 0}, {"datasheet", 0}, {"estimated", 0}};
-  const auto count = [&counts](const Fact& fact) { ++counts[to_string(fact.source)]; };
+  const auto count = [&counts](const auto& fact) { ++counts[to_string(fact.source)]; };
   for (const FactField& field : fact_fields()) {
-    if (is_stated(profile, field)) count(profile.*field.member);
+    if (is_stated(profile, field)) count(field.of(profile));
   }
-  for (const CurvePoint& point : profile.gemm) count(point.rate);
+  for (const ProductPoint& point : profile.gemm) count(point.rate);
   for (const AttentionPoint& point : profile.attention) {
     count(point.forward);
     count(point.backward);
@@ -76,10 +76,10 @@ std::string machine_list_json() {
                                 {"hbm_bytes", machine.hbm.value},
                                 {"host_bytes", machine.host.value},
                                 {"cores", machine.cores.value},
-                                {"h2d_bytes_per_s", machine.h2d.value},
-                                {"d2h_bytes_per_s", machine.d2h.value},
-                                {"dram_bytes_per_s", machine.dram.value},
-                                {"peak_bf16_flop_per_s", machine.peak_bf16.value},
+                                {"h2d_bytes_per_s", machine.h2d.value.count()},
+                                {"d2h_bytes_per_s", machine.d2h.value.count()},
+                                {"dram_bytes_per_s", machine.dram.value.count()},
+                                {"peak_bf16_flop_per_s", machine.peak_bf16.value.count()},
                                 {"profile_hash", profile_hash(machine)},
                                 {"sources", sources(machine)}});
   }

@@ -21,12 +21,12 @@ constexpr std::int64_t kGpusOfSocket = 4;
 void set_node_host(MachineProfile& machine, const sim::JsonObject& json) {
   const std::string source = json.text("source");
   const double relative = json.number("deviation");
-  const auto set = [&](Fact& fact, double value) {
-    fact = {.value = value,
-            .deviation = relative * value,
-            .count = 1,
-            .source = Source::measured,
-            .note = source};
+  const auto set = [&]<class Quantity>(Measured<Quantity>& fact, double value) {
+    fact = in_unit<Quantity>({.value = value,
+                              .deviation = relative * value,
+                              .count = 1,
+                              .source = Source::measured,
+                              .note = source});
   };
   set(machine.cores, json.number("cores"));
   machine.cores.deviation = 0;
@@ -60,16 +60,17 @@ void set_node_host(MachineProfile& machine, const sim::JsonObject& json) {
   }
 }
 
-void multiply(Fact& fact, std::int64_t by) {
-  fact.value *= static_cast<double>(by);
-  fact.deviation *= static_cast<double>(by);
+template <class Quantity>
+void multiply(Measured<Quantity>& fact, std::int64_t by) {
+  scale_by(fact, static_cast<double>(by));
   fact.source = Source::estimated;
   fact.note = std::to_string(by) + " sockets, each: " + fact.note;
 }
 
 void set_sockets(MachineProfile& machine, std::int64_t sockets) {
   if (sockets == 1) return;
-  for (Fact* fact : {&machine.cores, &machine.host, &machine.dram}) multiply(*fact, sockets);
+  for (Fact* fact : {&machine.cores, &machine.host}) multiply(*fact, sockets);
+  multiply(machine.dram, sockets);
   std::map<std::int64_t, Fact> update;
   for (auto& [threads, rate] : machine.update) {
     if (threads == 1) update.emplace(1, rate);
@@ -83,9 +84,8 @@ void set_lanes(MachineProfile& machine, const GpuPart& gpu, std::int64_t lanes) 
   const std::int64_t most = gpu.link == HostLink::pcie5_x8 ? 8 : 16;
   if (lanes == most) return;
   const double part = static_cast<double>(lanes) / static_cast<double>(most);
-  for (Fact* fact : {&machine.h2d, &machine.d2h, &machine.h2d_duplex, &machine.d2h_duplex}) {
-    fact->value *= part;
-    fact->deviation *= part;
+  for (Bandwidth* fact : {&machine.h2d, &machine.d2h, &machine.h2d_duplex, &machine.d2h_duplex}) {
+    scale_by(*fact, part);
     fact->source = Source::estimated;
     fact->note = std::to_string(lanes) + " lanes a GPU of: " + fact->note;
   }
@@ -143,7 +143,7 @@ MachineProfile with_several_gpus(MachineProfile one, const Composition& parts, s
   const CpuPart& cpu = find_cpu(parts.cpu);
   set_sockets(one, sockets_of(cpu, gpus));
   set_lanes(one, gpu, lanes_of_each({.gpus = gpus, .parts = parts}));
-  one.fabric = fabric_of(gpu, gpus, BytesPerSecond(one.h2d.value));
+  one.fabric = fabric_of(gpu, gpus, one.h2d.value);
   one.devices = gpus;
   one.name = counted_name({.gpus = gpus, .machine = one.name});
   return one;

@@ -55,10 +55,11 @@ ProfileCostModel::ProfileCostModel(MachineProfile profile, Calibration calibrati
 }
 
 std::vector<CostModel::LinkCapacity> ProfileCostModel::links() const {
-  std::vector<LinkCapacity> links{{kH2dLink, Rate(profile_.h2d.value)},
-                                  {kD2hLink, Rate(profile_.d2h.value)}};
+  std::vector<LinkCapacity> links{{kH2dLink, Rate(profile_.h2d.value.count())},
+                                  {kD2hLink, Rate(profile_.d2h.value.count())}};
   if (switches_.contention) {
-    if (profile_.dram.value > 0) links.push_back({kDramLink, Rate(profile_.dram.value), true});
+    const Rate dram(profile_.dram.value.count());
+    if (dram > Rate(0)) links.push_back({kDramLink, dram, true});
     if (profile_.cores.value > 0) links.push_back({kCoresLink, Rate(profile_.cores.value), true});
   }
   return links;
@@ -82,7 +83,7 @@ void ProfileCostModel::share_cores(TaskCost& cost, double per_unit) const {
 }
 
 void ProfileCostModel::share_dram(TaskCost& cost, double per_unit) const {
-  if (!switches_.contention || per_unit <= 0 || profile_.dram.value <= 0) return;
+  if (!switches_.contention || per_unit <= 0 || profile_.dram.value <= BytesPerSecond(0)) return;
   cost.uses.emplace_back(kDramLink, per_unit);
 }
 
@@ -102,7 +103,7 @@ TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
     double tabulated_deviation = 0;
     for (const Gemm& g : work.gemms) {
       if (profile_.device == DeviceKind::cuda && g.dealt != Gemm::Dealt::nothing) {
-        const Fact& scaled = scaled_for_experts(profile_);
+        const FlopRate& scaled = scaled_for_experts(profile_);
         const bool is_measured = scaled.source == Source::measured;
         parts.add(expert_product_time(profile_, g),
                   is_measured ? kExpertShareDeviation
@@ -119,9 +120,9 @@ TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
         tabulated_deviation = std::max(tabulated_deviation, deviation);
         continue;
       }
-      const Fact rate = gemm_rate(profile_, flops(Gemm{g.m, g.n, g.k}));
+      const FlopRate rate = gemm_rate(profile_, flops(Gemm{g.m, g.n, g.k}));
       const double slowing = profile_.device == DeviceKind::cuda ? g.slowing : 1;
-      products.add_rate(flops(g).count() * slowing * factor, rate);
+      products.add_work(flops(g) * slowing * factor, rate);
       product_deviation = std::max(product_deviation, std::hypot(deviation_of(rate), ruled));
     }
     parts.add(products.total(), product_deviation, products.evidence());
@@ -134,10 +135,10 @@ TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
       if (const auto known = tabulated_time(profile_, a)) {
         parts.add(known->time, known->relative_deviation, known->evidence);
       } else {
-        parts.add_rate(flops(a).count(), attention_rate(profile_, a));
+        parts.add_work(flops(a), attention_rate(profile_, a));
       }
       if (profile_.device == DeviceKind::cuda) {
-        parts.add_rate(static_cast<double>(a.sums.count()), profile_.hbm_bandwidth);
+        parts.add_bytes(a.sums, profile_.hbm_bandwidth);
         parts.add(narrow_run_time(a), kNarrowRunDeviation, Evidence::fitted);
       }
     }
@@ -145,7 +146,7 @@ TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
       parts.add_rate(static_cast<double>(work.parameters), profile_.device_update);
     } else {
       const Bytes waited = profile_.device == DeviceKind::cuda ? work.waited : Bytes(0);
-      parts.add_rate(static_cast<double>((work.streamed + waited).count()), profile_.hbm_bandwidth);
+      parts.add_bytes(work.streamed + waited, profile_.hbm_bandwidth);
     }
     if (switches_.latency) {
       parts.add_times(static_cast<double>(work.kernels), profile_.kernel_overhead);
@@ -164,12 +165,12 @@ TaskCost ProfileCostModel::copy(const CostKey& key, CopyDirection direction, Byt
     return disk_transfer(key, direction, bytes);
   }
   const bool down = direction == CopyDirection::h2d;
-  const Fact& link = down ? profile_.h2d : profile_.d2h;
+  const Bandwidth& link = down ? profile_.h2d : profile_.d2h;
   const double size = static_cast<double>(bytes.count());
   TaskCost cost;
   cost.amount = Amount(size);
-  cost.cap = Rate(link.value);
-  cost.latency = Seconds(switches_.latency ? profile_.copy_latency.value : 0);
+  cost.cap = Rate(link.value.count());
+  cost.latency = switches_.latency ? profile_.copy_latency.value : Seconds(0);
   cost.evidence = evidence_of(link);
   cost.relative_deviation = deviation_of(link);
   // Known seconds of the task alone keep the share of latency and correct the rate.
@@ -191,17 +192,18 @@ TaskCost ProfileCostModel::copy(const CostKey& key, CopyDirection direction, Byt
     } else {
       take_seconds(known->value, relative_deviation(*known), Evidence::measured);
     }
-  } else if (const auto fit = from_family(calibration_, key,
-                                          {link.value, deviation_of(link), cost.latency.count()})) {
+  } else if (const auto fit =
+                 from_family(calibration_, key,
+                             {link.value.count(), deviation_of(link), cost.latency.count()})) {
     take_seconds(fit->seconds, fit->relative_deviation, Evidence::fitted);
   }
   if (switches_.latency) {
     const CalibrationSample* const known = sample(hand_off_key(direction));
-    cost.latency += Seconds(known != nullptr ? known->value : profile_.copy_gap.value);
+    cost.latency += known != nullptr ? Seconds(known->value) : profile_.copy_gap.value;
   }
   // A link carries what was measured on it, even where its capacity is a datasheet's.
   cost.uses.emplace_back(down ? kH2dLink : kD2hLink,
-                         std::min(1.0, link.value / std::max(cost.cap.count(), 1.0)));
+                         std::min(1.0, link.value.count() / std::max(cost.cap.count(), 1.0)));
   if (profile_.device == DeviceKind::cuda) {
     const double fitted = down ? profile_.h2d_weight.value : profile_.d2h_weight.value;
     cost.weight = cost.cap.count() * (fitted > 0 ? fitted : down ? kH2dWeight : kD2hWeight);
@@ -246,7 +248,7 @@ TaskCost ProfileCostModel::launch(const CostKey& key, const Work& work) const {
   cost.evidence = evidence_of(profile_.launch);
   cost.relative_deviation = deviation_of(profile_.launch);
   if (!switches_.dispatch) return cost;
-  cost.amount = Amount(static_cast<double>(work.kernels) * profile_.launch.value);
+  cost.amount = Amount(static_cast<double>(work.kernels) * profile_.launch.value.count());
   if (const CalibrationSample* known = sample(key)) {
     cost.amount = Amount(known->value);
     cost.evidence = Evidence::measured;

@@ -17,8 +17,20 @@ void CostParts::add_rate(double amount, const Fact& fact) {
   }
 }
 
-void CostParts::add_times(double count, const Fact& fact) {
-  add(Seconds(count * fact.value), deviation_of(fact), evidence_of(fact));
+void CostParts::add_bytes(Bytes bytes, const Bandwidth& rate) {
+  if (bytes > Bytes(0) && rate.value > BytesPerSecond(0)) {
+    add(bytes / rate.value, deviation_of(rate), evidence_of(rate));
+  }
+}
+
+void CostParts::add_work(Flops work, const FlopRate& rate) {
+  if (work > Flops(0) && rate.value > FlopsPerSecond(0)) {
+    add(work / rate.value, deviation_of(rate), evidence_of(rate));
+  }
+}
+
+void CostParts::add_times(double count, const MeasuredTime& fact) {
+  add(count * fact.value, deviation_of(fact), evidence_of(fact));
 }
 
 Evidence CostParts::evidence() const {

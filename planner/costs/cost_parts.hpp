@@ -8,11 +8,13 @@
 
 namespace sluice::planner {
 
-/// Standard deviation of a fact over its value; 0 where the value is 0.
-[[nodiscard]] inline double deviation_of(const Fact& fact) {
-  return fact.value > 0 ? fact.deviation / fact.value : 0;
+/// Standard deviation of a number over its value; 0 where the value is 0.
+template <class Quantity>
+[[nodiscard]] double deviation_of(const Measured<Quantity>& fact) {
+  return fact.value > Quantity{} ? fact.deviation / fact.value : 0;
 }
-[[nodiscard]] inline Evidence evidence_of(const Fact& fact) {
+template <class Quantity>
+[[nodiscard]] Evidence evidence_of(const Measured<Quantity>& fact) {
   return fact.source == Source::measured ? Evidence::fitted : Evidence::datasheet;
 }
 
@@ -21,11 +23,14 @@ namespace sluice::planner {
 class CostParts {
  public:
   void add(Seconds time, double relative_deviation, Evidence evidence);
-  /// Adds the seconds that `amount` units take at the rate `fact` (units per second); nothing where
-  /// the rate is 0.
+  /// Adds the seconds that `amount` units take at the rate `fact` (units per second), and the time
+  /// of `bytes` at `rate`; nothing where the rate is 0.
   void add_rate(double amount, const Fact& fact);
-  /// Adds `count` times the duration `fact`, which is in seconds.
-  void add_times(double count, const Fact& fact);
+  void add_bytes(Bytes bytes, const Bandwidth& rate);
+  /// Adds the time of `work` at `rate`; nothing where the rate is 0.
+  void add_work(Flops work, const FlopRate& rate);
+  /// Adds `count` times the duration `fact`.
+  void add_times(double count, const MeasuredTime& fact);
 
   [[nodiscard]] Seconds total() const { return total_; }
   [[nodiscard]] Evidence evidence() const;

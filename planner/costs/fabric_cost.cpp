@@ -38,16 +38,16 @@ TaskCost CostModel::collective(const CostKey& key, Collective /*operation*/,
 }
 
 std::vector<CostModel::LinkCapacity> ProfileCostModel::fabric_links() const {
-  return {{kFabricLink, Rate(fastest_collective(required_fabric(profile_)).value)}};
+  return {{kFabricLink, Rate(fastest_collective(required_fabric(profile_)).value.count())}};
 }
 
 TaskCost ProfileCostModel::collective(const CostKey& key, Collective operation, Bytes bytes) const {
   const Fabric fabric = required_fabric(profile_);
-  const Fact rate = collective_rate(fabric, operation, bytes);
+  const Bandwidth rate = collective_rate(fabric, operation, bytes);
   TaskCost cost;
   cost.amount = Amount(static_cast<double>(bytes.count()));
-  cost.cap = Rate(rate.value);
-  cost.latency = Seconds(switches_.latency ? fabric.latency.value : 0);
+  cost.cap = Rate(rate.value.count());
+  cost.latency = switches_.latency ? fabric.latency.value : Seconds(0);
   cost.evidence = evidence_of(rate);
   cost.relative_deviation = deviation_of(rate);
   if (const CalibrationSample* known = sample(key)) {

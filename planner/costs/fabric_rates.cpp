@@ -10,14 +10,14 @@ namespace sluice::planner {
 namespace {
 
 /// Point of a curve whose size is `size`, between the points around it.
-Fact on_curve(const std::vector<CurvePoint>& curve, double size) {
+Bandwidth on_curve(const std::vector<CurvePoint>& curve, double size) {
   check(!curve.empty(), "a fabric's curve has points");
   const auto above = std::ranges::lower_bound(curve, size, {}, &CurvePoint::size);
   if (above == curve.begin()) return curve.front().rate;
   if (above == curve.end()) return curve.back().rate;
   const auto below = above - 1;
   const double share = std::log(size / below->size) / std::log(above->size / below->size);
-  Fact fact = share < 0.5 ? below->rate : above->rate;
+  Bandwidth fact = share < 0.5 ? below->rate : above->rate;
   fact.value = below->rate.value + (above->rate.value - below->rate.value) * share;
   fact.deviation = below->rate.deviation + (above->rate.deviation - below->rate.deviation) * share;
   return fact;
@@ -54,7 +54,7 @@ Fabric required_fabric(const MachineProfile& profile) {
                    "`fabric` to the profile");
 }
 
-Fact collective_rate(const Fabric& fabric, Collective operation, Bytes bytes) {
+Bandwidth collective_rate(const Fabric& fabric, Collective operation, Bytes bytes) {
   return on_curve(curve_of(fabric, operation), static_cast<double>(bytes.count()));
 }
 
@@ -72,7 +72,7 @@ std::int64_t hosts_of_plans(const MachineProfile& profile, std::int64_t ranks, G
   return gather == Gather::host ? hosts_that_share(profile, ranks) : hosts_that_sum(profile, ranks);
 }
 
-Fact fastest_rate(const Fabric& fabric, Collective operation) {
+Bandwidth fastest_rate(const Fabric& fabric, Collective operation) {
   const std::vector<CurvePoint>& curve = curve_of(fabric, operation);
   check(!curve.empty(), "a fabric's curve has points");
   return std::ranges::max_element(curve, {},
@@ -80,11 +80,11 @@ Fact fastest_rate(const Fabric& fabric, Collective operation) {
       ->rate;
 }
 
-Fact fastest_collective(const Fabric& fabric) {
-  Fact fastest = fastest_rate(fabric, Collective::gather);
+Bandwidth fastest_collective(const Fabric& fabric) {
+  Bandwidth fastest = fastest_rate(fabric, Collective::gather);
   for (const Collective operation :
        {Collective::exchange, Collective::exchange_inside, Collective::exchange_between}) {
-    const Fact rate = fastest_rate(fabric, operation);
+    const Bandwidth rate = fastest_rate(fabric, operation);
     if (rate.value > fastest.value) fastest = rate;
   }
   return fastest;

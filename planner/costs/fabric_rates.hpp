@@ -16,9 +16,10 @@ namespace sluice::planner {
 /// fabric_of(), which must be there. Throws BadRequest that names the field where it is not.
 [[nodiscard]] Fabric required_fabric(const MachineProfile& profile);
 
-/// Bytes/s that each rank receives in a collective that brings it `bytes` bytes: between two points
-/// of the curve interpolated in the logarithm of the size, outside it the nearest point's rate.
-[[nodiscard]] Fact collective_rate(const Fabric& fabric, Collective operation, Bytes bytes);
+/// Rate at which each rank receives in a collective that brings it `bytes` bytes: between two
+/// points of the curve interpolated in the logarithm of the size, outside it the nearest point's
+/// rate.
+[[nodiscard]] Bandwidth collective_rate(const Fabric& fabric, Collective operation, Bytes bytes);
 
 /// Number of hosts inside which plans of `ranks` ranks sum gradients first on this machine; 1 where
 /// that is not faster.
@@ -33,9 +34,9 @@ namespace sluice::planner {
                                           Gather gather);
 
 /// Highest rate of the operation on its curve.
-[[nodiscard]] Fact fastest_rate(const Fabric& fabric, Collective operation);
+[[nodiscard]] Bandwidth fastest_rate(const Fabric& fabric, Collective operation);
 
 /// Highest rate on all curves of the fabric.
-[[nodiscard]] Fact fastest_collective(const Fabric& fabric);
+[[nodiscard]] Bandwidth fastest_collective(const Fabric& fabric);
 
 }  // namespace sluice::planner

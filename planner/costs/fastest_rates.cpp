@@ -82,7 +82,8 @@ FastestRates fastest_rates(const Job& job, const ProfileCostModel& costs, std::i
       fastest_copy(costs, CopyDirection::h2d, copied_sizes(copied, job.weight_element().count()));
   fastest.d2h = fastest_copy(costs, CopyDirection::d2h,
                              copied_sizes(copied, job.gradient_wire_element().count()));
-  if (costs.profile().disk_read.value > 0 && costs.profile().disk_write.value > 0) {
+  constexpr BytesPerSecond kNone(0);
+  if (costs.profile().disk_read.value > kNone && costs.profile().disk_write.value > kNone) {
     const std::vector<std::int64_t> sizes = disk_sizes(job, units);
     fastest.disk_read = fastest_copy(costs, CopyDirection::disk_read, sizes);
     fastest.disk_write = fastest_copy(costs, CopyDirection::disk_write, sizes);

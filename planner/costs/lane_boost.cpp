@@ -19,7 +19,7 @@ std::optional<CostModel::LaneBoost> lane_boost(const MachineProfile& profile,
   if (profile.device != DeviceKind::cuda) return std::nullopt;
   const BoostKeys keys;
   double gain = profile.boost_gain.value, most = profile.boost_most.value,
-         window = profile.boost_window.value, lasting_gain = 0, lasting_window = 1;
+         window = profile.boost_window.value.count(), lasting_gain = 0, lasting_window = 1;
   const auto known = [&](const CostKey& key) { return calibration.find(key); };
   const auto end = calibration.end();
   if (known(keys.gain) != end && known(keys.most) != end && known(keys.window) != end) {
@@ -53,11 +53,10 @@ sim::RestRule rest_rule(const CostModel::LaneBoost& boost) {
 double boost_share(const MachineProfile& profile, const Work& work, Seconds sustained) {
   constexpr double kNoBoost = 0.25;
   if (work.gemms.empty() && work.attention.empty()) return 0;
-  if (!(sustained.count() > 0) || !(profile.hbm_bandwidth.value > 0)) return 1;
-  const double element_wise =
-      static_cast<double>((work.streamed + work.waited).count()) / profile.hbm_bandwidth.value;
+  if (!(sustained.count() > 0) || !(profile.hbm_bandwidth.value > BytesPerSecond(0))) return 1;
+  const Seconds element_wise = (work.streamed + work.waited) / profile.hbm_bandwidth.value;
   // Single precision, as in the simulator, so that a graph read from a file is the same.
-  return static_cast<float>(std::clamp(1 - element_wise / sustained.count() / kNoBoost, 0.0, 1.0));
+  return static_cast<float>(std::clamp(1 - element_wise / sustained / kNoBoost, 0.0, 1.0));
 }
 
 double least_share(const std::optional<CostModel::LaneBoost>& boost) {

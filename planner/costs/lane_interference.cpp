@@ -74,9 +74,9 @@ std::vector<LaneInterference> lane_interference(const MachineProfile& profile,
         {each.on, each.from,
          known != nullptr ? *known : factor_at(stated(profile, each.on, each.from), threads)});
   }
-  const auto add_duplex = [&](const char* on, const char* from, const Fact& alone,
-                              const Fact& duplex) {
-    if (!known_pair(on, from) && duplex.value > 0 && duplex.value < alone.value) {
+  const auto add_duplex = [&](const char* on, const char* from, const Bandwidth& alone,
+                              const Bandwidth& duplex) {
+    if (!known_pair(on, from) && duplex.value > BytesPerSecond(0) && duplex.value < alone.value) {
       all.push_back({on, from, duplex.value / alone.value});
     }
   };

@@ -11,8 +11,9 @@
 namespace sluice::planner {
 namespace {
 
-Fact between(const Fact& a, const Fact& b, double share) {
-  Fact fact = share < 0.5 ? a : b;
+template <class Quantity>
+Measured<Quantity> between(const Measured<Quantity>& a, const Measured<Quantity>& b, double share) {
+  Measured<Quantity> fact = share < 0.5 ? a : b;
   fact.value = a.value + (b.value - a.value) * share;
   fact.deviation = a.deviation + (b.deviation - a.deviation) * share;
   if (a.source != Source::measured) fact.source = a.source;
@@ -46,7 +47,8 @@ std::int64_t padded_head_dim(std::span<const AttentionPoint> points, std::int64_
 /// the share of that size which is not padding, in the logarithm of the keys that the last query
 /// sees. Shorter sequences than any point follow attention_share;
 /// longer ones take the longest point's rate with a larger deviation (docs/design/attention.md).
-Fact measured_attention(std::span<const AttentionPoint> points, const AttentionWork& attention) {
+FlopRate measured_attention(std::span<const AttentionPoint> points,
+                            const AttentionWork& attention) {
   const std::int64_t head_dim = padded_head_dim(points, attention.head_dim);
   const double used =
       std::min(1.0, static_cast<double>(attention.head_dim) / static_cast<double>(head_dim));
@@ -55,19 +57,19 @@ Fact measured_attention(std::span<const AttentionPoint> points, const AttentionW
   const std::span alike = points.subspan(static_cast<std::size_t>(first - points.begin()),
                                          static_cast<std::size_t>(last - first));
   const auto rate = [&](const AttentionPoint& point) {
-    Fact fact = attention.backward ? point.backward : point.forward;
-    fact.value *= used;
-    fact.deviation *= used;
+    FlopRate fact = attention.backward ? point.backward : point.forward;
+    scale_by(fact, used);
     return fact;
   };
   const std::int64_t keys = keys_seen(attention);
   const auto above = std::ranges::lower_bound(alike, keys, {}, &AttentionPoint::length);
   if (above == alike.end()) {
     constexpr double kOfEachDoubling = 0.03;
-    Fact fact = rate(alike.back());
+    FlopRate fact = rate(alike.back());
     const double doublings =
         std::log2(static_cast<double>(keys) / static_cast<double>(alike.back().length));
-    fact.deviation = std::hypot(fact.deviation, kOfEachDoubling * doublings * fact.value);
+    fact.deviation = FlopsPerSecond(
+        std::hypot(fact.deviation.count(), kOfEachDoubling * doublings * fact.value.count()));
     return fact;
   }
   if (above == alike.begin()) {
@@ -79,10 +81,8 @@ Fact measured_attention(std::span<const AttentionPoint> points, const AttentionW
                                     .backward = attention.backward,
                                     .sums = attention.sums,
                                     .narrow_keys = attention.narrow_keys};
-    Fact fact = rate(*above);
-    const double share = attention_share(attention) / attention_share(shortest);
-    fact.value *= share;
-    fact.deviation *= share;
+    FlopRate fact = rate(*above);
+    scale_by(fact, attention_share(attention) / attention_share(shortest));
     return fact;
   }
   const AttentionPoint& below = *(above - 1);
@@ -94,17 +94,17 @@ Fact measured_attention(std::span<const AttentionPoint> points, const AttentionW
 
 }  // namespace
 
-Fact gemm_rate(const MachineProfile& profile, Flops flops) {
+FlopRate gemm_rate(const MachineProfile& profile, Flops flops) {
   const auto& curve = profile.gemm;
   if (curve.empty()) return profile.peak_bf16;
   const auto above =
-      std::lower_bound(curve.begin(), curve.end(), flops.count(),
-                       [](const CurvePoint& point, double size) { return point.size < size; });
+      std::lower_bound(curve.begin(), curve.end(), flops,
+                       [](const ProductPoint& point, Flops size) { return point.size < size; });
   if (above == curve.begin()) return curve.front().rate;
   if (above == curve.end()) return curve.back().rate;
   const auto below = above - 1;
-  const double share = (std::log(flops.count()) - std::log(below->size)) /
-                       (std::log(above->size) - std::log(below->size));
+  const auto log = [](Flops size) { return std::log(size.count()); };
+  const double share = (log(flops) - log(below->size)) / (log(above->size) - log(below->size));
   return between(below->rate, above->rate, share);
 }
 
@@ -124,22 +124,22 @@ double expert_share(Gemm::Dealt dealt) {
 
 Seconds expert_product_time(const MachineProfile& profile, const Gemm& gemm) {
   constexpr double kHalfRowTile = 64, kHalfTermTile = 16;
-  const double work = flops(gemm).count();
-  if (profile.gemm.empty()) return Seconds(work / profile.peak_bf16.value);
-  const Fact& fastest = scaled_for_experts(profile);
+  const Flops work = flops(gemm);
+  if (profile.gemm.empty()) return work / profile.peak_bf16.value;
+  const FlopRate& fastest = scaled_for_experts(profile);
   const auto m = static_cast<double>(gemm.m), n = static_cast<double>(gemm.n),
              k = static_cast<double>(gemm.k);
   const bool rows = gemm.dealt != Gemm::Dealt::terms;
   const double fill = rows ? m / (m + kHalfRowTile) : k / (k + kHalfTermTile);
   const double bytes = 2 * (m * k + k * n) + (rows ? 2 : 2 * 4) * m * n;
-  return Seconds(work / (expert_share(gemm.dealt) * fastest.value * fill) +
-                 static_cast<double>(gemm.count) * bytes / profile.hbm_bandwidth.value);
+  return work / (expert_share(gemm.dealt) * fastest.value * fill) +
+         Seconds(static_cast<double>(gemm.count) * bytes / profile.hbm_bandwidth.value.count());
 }
 
-const Fact& scaled_for_experts(const MachineProfile& profile) {
+const FlopRate& scaled_for_experts(const MachineProfile& profile) {
   if (profile.gemm.empty()) return profile.peak_bf16;
   return std::ranges::max_element(profile.gemm, {},
-                                  [](const CurvePoint& point) { return point.rate.value; })
+                                  [](const ProductPoint& point) { return point.rate.value; })
       ->rate;
 }
 
@@ -153,19 +153,18 @@ Seconds narrow_run_time(const AttentionWork& attention) {
          (static_cast<double>(padded) / static_cast<double>(kHeadDim));
 }
 
-Fact attention_rate(const MachineProfile& profile, const AttentionWork& attention) {
+FlopRate attention_rate(const MachineProfile& profile, const AttentionWork& attention) {
   if (!profile.attention.empty() && attention.library == AttentionLibrary::cudnn) {
     return measured_attention(profile.attention, attention);
   }
-  Fact rate = attention.backward ? profile.attention_backward : profile.attention_forward;
-  if (!(rate.value > 0)) return gemm_rate(profile, flops(attention));
-  const Fact& ceiling =
+  FlopRate rate = attention.backward ? profile.attention_backward : profile.attention_forward;
+  if (!(rate.value > FlopsPerSecond(0))) return gemm_rate(profile, flops(attention));
+  const FlopRate& ceiling =
       attention.backward ? profile.attention_backward_ceiling : profile.attention_forward_ceiling;
   // Without a ceiling above it, a rate holds for all shapes.
   if (profile.device == DeviceKind::host || rate.value >= ceiling.value) return rate;
   const double share = std::min(attention_share(attention), ceiling.value / rate.value);
-  rate.value *= share;
-  rate.deviation *= share;
+  scale_by(rate, share);
   return rate;
 }
 

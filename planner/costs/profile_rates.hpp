@@ -8,9 +8,9 @@
 
 namespace sluice::planner {
 
-/// FLOP/s of a matrix product of `flops` FLOPs: linear in log(FLOPs) between the profile's points,
+/// Rate of a matrix product of `flops` FLOPs: linear in log(FLOPs) between the profile's points,
 /// constant beyond them; the peak rate where the profile has no points.
-[[nodiscard]] Fact gemm_rate(const MachineProfile& profile, Flops flops);
+[[nodiscard]] FlopRate gemm_rate(const MachineProfile& profile, Flops flops);
 
 /// Seconds of all `gemm.count` products of experts on a CUDA device, which are kernels of our own
 /// (docs/design/moe.md):
@@ -24,7 +24,7 @@ namespace sluice::planner {
 
 /// The rate that expert_product_time() scales: the fastest of the curve, or the peak where there is
 /// no curve. Times rest on a fit only where it was measured, and err by its deviation too.
-[[nodiscard]] const Fact& scaled_for_experts(const MachineProfile& profile);
+[[nodiscard]] const FlopRate& scaled_for_experts(const MachineProfile& profile);
 /// Rate of Sluice's own kernels for products of experts over the matrix library's rate, for full
 /// tiles. Source: medians over products of Qwen3-30B-A3B and Mixtral-8x7B with 256 to 4096 rows an
 /// expert on an H200, each within 12 % (experiments/results/current/two-speed-memory, by
@@ -40,9 +40,10 @@ inline constexpr double kExpertShareDeviation = 0.1;
 [[nodiscard]] Seconds narrow_run_time(const AttentionWork& attention);
 inline constexpr double kNarrowRunDeviation = 0.1;
 
-/// FLOP/s of causal attention of that shape: the profile's rate, interpolated by keys seen and head
+/// Rate of causal attention of that shape: the profile's rate, interpolated by keys seen and head
 /// dimension, at most its ceiling.
-[[nodiscard]] Fact attention_rate(const MachineProfile& profile, const AttentionWork& attention);
+[[nodiscard]] FlopRate attention_rate(const MachineProfile& profile,
+                                      const AttentionWork& attention);
 
 /// Parameters/s of the CPU optimizer: linear between the profile's thread counts, beyond them the
 /// nearest. Throws BadRequest where the profile has no rate.

@@ -9,8 +9,9 @@ namespace sluice::planner {
 namespace {
 
 /// Factor by which a task takes longer when the fact behind its time goes from `before` to `after`.
-double slower(const Fact& before, const Fact& after) {
-  return before.value > 0 && after.value > 0 ? before.value / after.value : 1;
+template <class Quantity>
+double slower(const Measured<Quantity>& before, const Measured<Quantity>& after) {
+  return before.value > Quantity{} && after.value > Quantity{} ? before.value / after.value : 1;
 }
 
 double slower_gemm(const MachineProfile& before, const MachineProfile& after) {

@@ -55,8 +55,8 @@ TiledWork tiled_work(const AttentionWork& attention) {
 Seconds tiled_time(const MachineProfile& profile, const AttentionWork& attention) {
   constexpr double kShare = 0.074;
   const TiledWork work = tiled_work(attention);
-  return Seconds(work.products.count() / (kShare * scaled_for_experts(profile).value) +
-                 static_cast<double>(work.scores.count()) / profile.hbm_bandwidth.value);
+  return work.products / (kShare * scaled_for_experts(profile).value) +
+         work.scores / profile.hbm_bandwidth.value;
 }
 
 }  // namespace sluice::planner

@@ -23,7 +23,7 @@ void speed_up_fabric(MachineProfile& profile, double factor) {
   profile.fabric = fabric_of(profile);
   if (!profile.fabric) return;
   for (auto* curve : {&profile.fabric->gather, &profile.fabric->exchange}) {
-    for (CurvePoint& point : *curve) point.rate.value *= factor;
+    for (CurvePoint& point : *curve) point.rate.value = point.rate.value * factor;
   }
 }
 

@@ -8,7 +8,7 @@ namespace {
 /// Bytes that cross the slower link in `time`, as a power of two of at least 64 KiB.
 Bytes chunk_of(const Predictor& predictor, Seconds time) {
   const MachineProfile& profile = predictor.machine().profile;
-  const double bytes = std::min(profile.h2d.value, profile.d2h.value) * time.count();
+  const double bytes = std::min(profile.h2d.value, profile.d2h.value).count() * time.count();
   std::int64_t chunk = 64 << 10;
   while (static_cast<double>(chunk) * 2 <= bytes) chunk *= 2;
   return Bytes(chunk);

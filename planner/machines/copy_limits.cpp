@@ -5,21 +5,20 @@
 namespace sluice::planner {
 namespace {
 
-/// Bytes/s of copies through a pinned ring for a profile that does not state them: three threads'
+/// Rate of copies through a pinned ring for a profile that does not state them: three threads'
 /// memcpy beside the link.
-const Fact kUsualStagedCopy{.value = 16e9,
-                            .deviation = 6e9,
-                            .source = Source::estimated,
-                            .note = "three threads copying into a pinned ring"};
+const Bandwidth kUsualStagedCopy{.value = BytesPerSecond(16e9),
+                                 .deviation = BytesPerSecond(6e9),
+                                 .source = Source::estimated,
+                                 .note = "three threads copying into a pinned ring"};
 
 }  // namespace
 
-void limit_link(ResolvedMachine& machine, BytesPerSecond rate) {
+void limit_link(ResolvedMachine& machine, BytesPerSecond limit) {
   MachineProfile& profile = machine.profile;
-  const double limit = rate.count();
   if (limit >= std::max(profile.h2d.value, profile.d2h.value)) return;
-  machine.paced = rate;
-  const auto hold = [&](const char* lane, const char* other, Fact& alone, Fact& duplex) {
+  machine.paced = limit;
+  const auto hold = [&](const char* lane, const char* other, Bandwidth& alone, Bandwidth& duplex) {
     const double share = std::min(1.0, limit / alone.value);
     for (auto& pair : profile.interference) {
       if (pair.from != lane || pair.on == other) continue;
@@ -28,9 +27,9 @@ void limit_link(ResolvedMachine& machine, BytesPerSecond rate) {
     // What directions lose to each other follows from what is left of the duplex rates.
     std::erase_if(profile.interference,
                   [&](const auto& pair) { return pair.on == lane && pair.from == other; });
-    for (Fact* fact : {&alone, &duplex}) {
+    for (Bandwidth* fact : {&alone, &duplex}) {
       if (fact->value <= limit) continue;
-      fact->deviation *= limit / fact->value;
+      fact->deviation = fact->deviation * (limit / fact->value);
       fact->value = limit;
       fact->note = "held by limits.link";
     }
@@ -43,8 +42,9 @@ void stage_copies(ResolvedMachine& machine) {
   MachineProfile& profile = machine.profile;
   if (profile.device == DeviceKind::host) return;  // It pins nothing.
   machine.staged = true;
-  const Fact& ring = profile.staged_copy.value > 0 ? profile.staged_copy : kUsualStagedCopy;
-  for (Fact* rate : {&profile.h2d, &profile.d2h, &profile.h2d_duplex, &profile.d2h_duplex}) {
+  const bool stated = profile.staged_copy.value > BytesPerSecond(0);
+  const Bandwidth& ring = stated ? profile.staged_copy : kUsualStagedCopy;
+  for (Bandwidth* rate : {&profile.h2d, &profile.d2h, &profile.h2d_duplex, &profile.d2h_duplex}) {
     if (ring.value < rate->value) *rate = ring;
   }
   for (Fact* traffic : {&profile.h2d_dram, &profile.d2h_dram}) traffic->value += 2;

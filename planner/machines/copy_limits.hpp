@@ -10,7 +10,7 @@ namespace sluice::planner {
 /// Interference that copies cause shrinks in proportion to their rate; interference between the two
 /// directions is dropped, since the profile's limited rates of copies in both directions at once
 /// already contain it. Does nothing where the link is not faster than `rate`.
-void limit_link(ResolvedMachine& machine, BytesPerSecond rate);
+void limit_link(ResolvedMachine& machine, BytesPerSecond limit);
 
 /// Makes the machine's copies go through a small pinned ring, for a machine that may not pin all of
 /// its host memory: the CPU reads and writes each byte once more, and the link's rates become those

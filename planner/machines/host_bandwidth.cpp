@@ -23,23 +23,23 @@ double both(double cores, double memory) {
 
 }  // namespace
 
-double host_bandwidth(const MachineProfile& profile) {
-  return fastest_update(profile) * profile.update_dram.value / kUpdateOverTriad;
+BytesPerSecond host_bandwidth(const MachineProfile& profile) {
+  return BytesPerSecond(fastest_update(profile) * profile.update_dram.value / kUpdateOverTriad);
 }
 
-void set_host_bandwidth(MachineProfile& profile, double bytes_per_s, const std::string& note) {
-  const auto set = [&](Fact& fact, double factor) {
-    fact.value *= factor;
-    fact.deviation *= factor;
+void set_host_bandwidth(MachineProfile& profile, BytesPerSecond bandwidth,
+                        const std::string& note) {
+  const auto set = [&](auto& fact, double factor) {
+    scale_by(fact, factor);
     fact.source = Source::estimated;
     fact.note = note;
   };
-  const double before = host_bandwidth(profile);
-  if (!(before > 0)) {
-    set(profile.dram, bytes_per_s / profile.dram.value);
+  const BytesPerSecond before = host_bandwidth(profile);
+  if (!(before > BytesPerSecond(0))) {
+    set(profile.dram, bandwidth / profile.dram.value);
     return;
   }
-  const double factor = bytes_per_s / before;
+  const double factor = bandwidth / before;
   set(profile.dram, factor);
   const double top = fastest_update(profile);
   const auto& [fewest, slowest] = *profile.update.begin();

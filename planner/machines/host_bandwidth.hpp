@@ -7,15 +7,15 @@
 
 namespace sluice::planner {
 
-/// Bytes/s that all cores together move through the host's memory, reads and writes, as a STREAM
+/// What all cores together move through the host's memory, reads and writes, as a STREAM
 /// triad with streaming stores measures it: what the profile's fastest updates imply. 0 where the
 /// profile has no updates.
-[[nodiscard]] double host_bandwidth(const MachineProfile& profile);
+[[nodiscard]] BytesPerSecond host_bandwidth(const MachineProfile& profile);
 
-/// Changes the profile to a host whose memory moves `bytes_per_s` (in the sense of
+/// Changes the profile to a host whose memory moves `bandwidth` (in the sense of
 /// host_bandwidth()). The capacity of the link `dram`, which the probe fits on a scale of its own,
 /// and the rates of updates that fill the memory change in proportion; updates on few threads,
 /// which wait for their cores, hardly change. `note` says where the number comes from.
-void set_host_bandwidth(MachineProfile& profile, double bytes_per_s, const std::string& note);
+void set_host_bandwidth(MachineProfile& profile, BytesPerSecond bandwidth, const std::string& note);
 
 }  // namespace sluice::planner

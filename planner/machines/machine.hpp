@@ -6,39 +6,38 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "planner/kernels/kernel_model.hpp"
 #include "planner/machines/knowledge.hpp"
+#include "planner/machines/measured.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::planner {
 
-enum class Source { measured, datasheet, estimated };
-
-/// A number of a machine profile, in the unit that its member of MachineProfile states. `note`
-/// names the datasheet and its date, or the rule of an estimate.
-struct Fact {
-  double value = 0;
-  double deviation = 0;    ///< Standard deviation of one measurement, in the unit of `value`.
-  std::int64_t count = 1;  ///< Number of samples behind `value`.
-  Source source = Source::datasheet;
-  std::string note;
-};
-
 enum class DeviceKind { host, cuda };
 
-/// Fact that stands for a number which nobody has fitted: value 0, from no samples.
-[[nodiscard]] inline Fact not_fitted() {
-  return {
-      .value = 0, .deviation = 0, .count = 0, .source = Source::estimated, .note = "not fitted"};
+/// Stands for a number which nobody has measured or fitted, as `note` says: 0, from no samples.
+template <class Quantity = double>
+[[nodiscard]] Measured<Quantity> unknown(std::string note) {
+  return {.count = 0, .source = Source::estimated, .note = std::move(note)};
+}
+template <class Quantity = double>
+[[nodiscard]] Measured<Quantity> not_fitted() {
+  return unknown<Quantity>("not fitted");
 }
 
-/// A measured point of a kernel's rate curve: `size` is FLOPs of one product, or bytes of an
-/// element-wise kernel; `rate` is size units per second.
+/// A measured point of a collective's rate curve: `size` is bytes that a GPU receives.
 struct CurvePoint {
   double size;
-  Fact rate;
+  Bandwidth rate;
+};
+
+/// A measured point of the rate curve of matrix products, whose `size` is that of one product.
+struct ProductPoint {
+  Flops size;
+  FlopRate rate;
 };
 
 /// A slowdown of one lane by another: tasks of lane `on` run at `factor` times their rate while a
@@ -61,7 +60,7 @@ enum class FabricPath {
 /// then between GPUs with one place on their hosts.
 struct FabricLevels {
   std::int64_t hosts = 1;
-  /// Bytes/s that each GPU receives, by the bytes that it receives: from its own host's GPUs, and
+  /// Rates at which each GPU receives, by the bytes that it receives: from its own host's GPUs, and
   /// from those of other hosts while all places exchange.
   std::vector<CurvePoint> inside, between;
 };
@@ -69,10 +68,10 @@ struct FabricLevels {
 /// Times of collectives among the GPUs of one host, in which all of them take part at once.
 struct Fabric {
   FabricPath path = FabricPath::nvlink;
-  Fact latency;  ///< Seconds of a collective of few bytes.
-  /// Bytes/s that each GPU receives from the others together, by the bytes that it receives: where
-  /// every GPU's run of a tensor goes to all of them (gather), and where each GPU sends every other
-  /// one a part of its own (exchange).
+  MeasuredTime latency;  ///< Time of a collective of few bytes.
+  /// Rates at which each GPU receives from the others together, by the bytes that it receives:
+  /// where every GPU's run of a tensor goes to all of them (gather), and where each GPU sends every
+  /// other one a part of its own (exchange).
   std::vector<CurvePoint> gather, exchange;
   /// Slowdowns of the lane "fabric" by other lanes and of other lanes by it.
   std::vector<LaneSlowing> interference = {};
@@ -84,10 +83,10 @@ struct Fabric {
 /// Measured rate of causal attention over sequences of one length, with heads of one size.
 struct AttentionPoint {
   std::int64_t head_dim, length;
-  /// FLOP/s of the forward pass and of the backward pass. The backward rate leaves out what the
-  /// cost model counts separately (planner/scratch/attention_shape.hpp): sums of gradients over
-  /// runs of queries, and keys that runs of one head read.
-  Fact forward, backward;
+  /// The backward pass's rate leaves out what the cost model counts separately
+  /// (planner/scratch/attention_shape.hpp): sums of gradients over runs of queries, and keys that
+  /// runs of one head read.
+  FlopRate forward, backward;
 };
 
 /// Measured time of one pass of a step, as a probe that ran real blocks timed it.
@@ -110,41 +109,31 @@ struct MachineProfile {
   /// Bytes of device memory that a process takes besides its arena: driver context and libraries.
   Fact context;
   Fact cores;  ///< Number of cores that CPU work may use.
-  // Links, in bytes/s.
-  /// Bytes/s of copies to the device (from it) while none run in the other direction.
-  Fact h2d, d2h;
-  /// Bytes/s of copies to the device (from it) while others run in the other direction.
-  Fact h2d_duplex, d2h_duplex;
-  Fact copy_latency;  ///< Seconds from the start of a copy until its bytes flow.
-  /// Seconds from the end of a copy to the start of the next one on the same lane, where nothing
+  // Links.
+  /// Rates of copies to the device (from it) while none run in the other direction.
+  Bandwidth h2d, d2h;
+  /// Rates of copies to the device (from it) while others run in the other direction.
+  Bandwidth h2d_duplex, d2h_duplex;
+  MeasuredTime copy_latency;  ///< Time from the start of a copy until its bytes flow.
+  /// Time from the end of a copy to the start of the next one on the same lane, where nothing
   /// else delays that; 0 where nobody measured it.
-  Fact copy_gap{.value = 0,
-                .deviation = 0,
-                .count = 0,
-                .source = Source::estimated,
-                .note = "not measured: copies follow each other at once"};
-  /// Bytes/s of copies in each direction through a small pinned ring, where little memory may be
+  MeasuredTime copy_gap = unknown<Seconds>("not measured: copies follow each other at once");
+  /// Rate of copies in each direction through a small pinned ring, where little memory may be
   /// pinned.
-  Fact staged_copy;
-  Fact dram;  ///< Bytes/s that the host's memory moves under load, reads and writes together.
-  Fact hbm_bandwidth;  ///< Bytes/s of the device's memory, as element-wise kernels reach it.
-  /// Bytes/s of the disk while it only reads, and while it only writes.
-  Fact disk_read, disk_write;
-  /// Bytes/s of reads and writes together while the disk does both, where that is a limit of its
+  Bandwidth staged_copy;
+  Bandwidth dram;           ///< What the host's memory moves under load, reads and writes together.
+  Bandwidth hbm_bandwidth;  ///< Bandwidth of the device's memory, as element-wise kernels reach it.
+  /// Rates of the disk while it only reads, and while it only writes.
+  Bandwidth disk_read, disk_write;
+  /// Rate of reads and writes together while the disk does both, where that is a limit of its
   /// own; 0 where none is known.
-  Fact disk_both{.value = 0,
-                 .deviation = 0,
-                 .count = 0,
-                 .source = Source::estimated,
-                 .note = "not measured: reading and writing as if apart"};
+  Bandwidth disk_both = unknown<BytesPerSecond>("not measured: reading and writing as if apart");
   /// Number of reads, and of writes, that are in flight at one time where the disk is fastest; 0
   /// where nobody measured it.
-  Fact disk_depth{
-      .value = 0, .deviation = 0, .count = 0, .source = Source::estimated, .note = "not measured"};
+  Fact disk_depth = unknown("not measured");
   /// Bytes that may be written to the disk in its life, by its maker's rating; 0 where nobody
   /// stated it.
-  Fact disk_endurance{
-      .value = 0, .deviation = 0, .count = 0, .source = Source::estimated, .note = "not stated"};
+  Fact disk_endurance = unknown("not stated");
   // Bytes of DRAM traffic per byte copied (h2d, d2h), and per parameter that the CPU updates.
   Fact h2d_dram, d2h_dram, update_dram;
   // Weight of a copy in the sharing of host memory, over the copy's rate alone; an optimizer update
@@ -153,17 +142,17 @@ struct MachineProfile {
   // Core-seconds per byte copied by the host backend's copying thread; 0 on CUDA devices.
   Fact copy_cores;
   // Kernel rates.
-  Fact peak_bf16;  ///< Dense bf16 peak of the device in FLOP/s; the denominator of MFU.
-  std::vector<CurvePoint> gemm;  ///< FLOP/s of matrix products, by FLOPs of one product.
-  /// FLOP/s of causal attention where `attention` has no rates by shape.
-  Fact attention_forward, attention_backward;
+  FlopRate peak_bf16;              ///< Dense bf16 peak of the device; the denominator of MFU.
+  std::vector<ProductPoint> gemm;  ///< Rates of matrix products, by the size of one product.
+  /// Rates of causal attention where `attention` has none by shape.
+  FlopRate attention_forward, attention_backward;
   /// Rates of causal attention, sorted by head_dim, then by length. Where it is empty,
   /// `attention_forward` and `attention_backward` and their ceilings stand for all shapes.
   std::vector<AttentionPoint> attention;
-  /// Highest FLOP/s that any shape reached: no kernel known for the machine is faster.
-  Fact gemm_ceiling, attention_forward_ceiling, attention_backward_ceiling;
-  Fact launch;           ///< Seconds for which one kernel launch occupies the launch lane.
-  Fact kernel_overhead;  ///< Seconds of device time that a kernel takes besides its work.
+  /// Highest rates that any shape reached: no kernel known for the machine is faster.
+  FlopRate gemm_ceiling, attention_forward_ceiling, attention_backward_ceiling;
+  MeasuredTime launch;           ///< Time for which one kernel launch occupies the launch lane.
+  MeasuredTime kernel_overhead;  ///< Device time that a kernel takes besides its work.
   /// Parameters/s of the CPU optimizer by its number of threads.
   std::map<std::int64_t, Fact> update;
   Fact device_update;  ///< Parameters/s of optimizer updates on the device.
@@ -175,9 +164,10 @@ struct MachineProfile {
   /// What connects the GPUs of the machine; none where it has one GPU, or nobody measured it.
   std::optional<Fabric> fabric;
   /// Boost of a device under a power cap (sim/boost.hpp): relative gain in speed per unit of rest;
-  /// highest speed after any rest, over the sustained speed; and seconds over which rest is
+  /// highest speed after any rest, over the sustained speed; and the time over which rest is
   /// averaged. All 0 where nobody fitted them: rest then changes nothing.
-  Fact boost_gain = not_fitted(), boost_most = not_fitted(), boost_window = not_fitted();
+  Fact boost_gain = not_fitted(), boost_most = not_fitted();
+  MeasuredTime boost_window = not_fitted<Seconds>();
   /// Depth of the probe that wrote the profile; not part of its hash.
   ProbeDepth probe = ProbeDepth::unstated;
   /// Passes of real blocks, each key once; empty where no probe ran any. Costs of other passes

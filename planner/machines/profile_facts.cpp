@@ -110,30 +110,30 @@ std::optional<double> factor_of(const std::string& text, const std::string& fiel
 }
 
 /// Facts that must be above 0 in every profile.
-constexpr std::array kNeeded = {&Profile::cores,
-                                &Profile::h2d,
-                                &Profile::d2h,
-                                &Profile::dram,
-                                &Profile::hbm_bandwidth,
-                                &Profile::peak_bf16,
-                                &Profile::attention_forward,
-                                &Profile::attention_backward};
+constexpr std::array<FactField::Member, 8> kNeeded = {&Profile::cores,
+                                                      &Profile::h2d,
+                                                      &Profile::d2h,
+                                                      &Profile::dram,
+                                                      &Profile::hbm_bandwidth,
+                                                      &Profile::peak_bf16,
+                                                      &Profile::attention_forward,
+                                                      &Profile::attention_backward};
 
 /// Largest value that is not a mistake: for bytes what can be counted, for others what a step can
 /// use.
 double most_of(const FactField& field) {
   constexpr double kMostBytes = 9e18, kMostCores = 1 << 20, kMost = 1e30;
   if (field.unit == FactUnit::bytes) return kMostBytes;
-  return field.member == &Profile::cores ? kMostCores : kMost;
+  return field.is(&Profile::cores) ? kMostCores : kMost;
 }
 
 bool is_needed(const FactField& field) {
   return std::find(kNeeded.begin(), kNeeded.end(), field.member) != kNeeded.end();
 }
 
-void scale(Fact& fact, double factor, const std::string& text) {
-  fact.value *= factor;
-  fact.deviation *= factor;
+template <class Quantity>
+void scale(Measured<Quantity>& fact, double factor, const std::string& text) {
+  scale_by(fact, factor);
   fact.source = Source::estimated;
   fact.note = "set to " + text + " of: " + (fact.note.empty() ? "the profile" : fact.note);
 }
@@ -148,9 +148,21 @@ void add_fact(CanonicalText& text, const std::string& name, const Fact& fact) {
 }  // namespace
 
 bool is_stated(const MachineProfile& profile, const FactField& field) {
-  const bool boost = field.member == &Profile::boost_gain || field.member == &Profile::boost_most ||
-                     field.member == &Profile::boost_window;
-  return !boost || (profile.*field.member).value > 0;
+  const bool boost = field.is(&Profile::boost_gain) || field.is(&Profile::boost_most) ||
+                     field.is(&Profile::boost_window);
+  return !boost || field.of(profile).value > 0;
+}
+
+Fact FactField::of(const MachineProfile& profile) const {
+  return std::visit([&](auto each) { return number_of(profile.*each); }, member);
+}
+
+void FactField::set(MachineProfile& profile, Fact number) const {
+  std::visit(
+      [&]<class Quantity>(Measured<Quantity> MachineProfile::*each) {
+        profile.*each = in_unit<Quantity>(std::move(number));
+      },
+      member);
 }
 
 std::span<const FactField> fact_fields() { return kFields; }
@@ -168,14 +180,14 @@ void scale_kernels(MachineProfile& profile, KernelKind kind, double KernelFamily
   profile.kernels = std::make_shared<const KernelModel>(std::move(model));
 }
 
-/// Scales attention's kernels as the fact `changed` was scaled, where it is an attention rate.
-void scale_attention(MachineProfile& profile, Fact MachineProfile::*changed, double factor) {
+/// Scales attention's kernels as the number `changed` was scaled, where it is an attention rate.
+void scale_attention(MachineProfile& profile, const FactField& changed, double factor) {
   if (!std::isfinite(factor)) return;  // There was no rate.
-  if (changed == &MachineProfile::attention_forward) {
+  if (changed.is(&MachineProfile::attention_forward)) {
     scale_kernels(profile, KernelKind::attention, &KernelFamily::speed, factor);
     // The backward pass keeps its time, which is stated over the forward pass's.
     scale_kernels(profile, KernelKind::attention, &KernelFamily::backward_speed, 1 / factor);
-  } else if (changed == &MachineProfile::attention_backward) {
+  } else if (changed.is(&MachineProfile::attention_backward)) {
     scale_kernels(profile, KernelKind::attention, &KernelFamily::backward_speed, factor);
   }
 }
@@ -187,7 +199,7 @@ void set_fact(MachineProfile& profile, const std::string& name, const std::strin
   const auto factor = factor_of(value, where);
   if (name == "gemm" || name == "update") {
     if (!factor) throw BadRequest(where + ": \"" + value + "\" must be a factor such as \"0.5x\"");
-    for (CurvePoint& point : profile.gemm) {
+    for (ProductPoint& point : profile.gemm) {
       if (name == "gemm") scale(point.rate, *factor, value);
     }
     for (auto& [threads, rate] : profile.update) {
@@ -204,14 +216,15 @@ void set_fact(MachineProfile& profile, const std::string& name, const std::strin
       names.emplace_back(field.name);
       continue;
     }
-    Fact& fact = profile.*field.member;
+    Fact fact = field.of(profile);
     const double before = fact.value;
     if (factor) {
       scale(fact, *factor, value);
-    } else if (field.member == &Profile::dram && profile.device == DeviceKind::cuda) {
+    } else if (field.is(&Profile::dram) && profile.device == DeviceKind::cuda) {
       const double number = parse_in(field.unit, value, where);
       if (!(number > 0)) throw BadRequest(where + ": \"" + value + "\" must be more than 0");
-      set_host_bandwidth(profile, number, "set to " + value);
+      set_host_bandwidth(profile, BytesPerSecond(number), "set to " + value);
+      fact = field.of(profile);
     } else {
       const double number = parse_in(field.unit, value, where);
       if (is_needed(field) && number == 0) {
@@ -223,14 +236,15 @@ void set_fact(MachineProfile& profile, const std::string& name, const std::strin
                   .source = Source::estimated,
                   .note = "set to " + value};
     }
+    field.set(profile, fact);
     if (!(fact.value <= most_of(field))) {
       throw BadRequest(where + ": \"" + value + "\" is too large");
     }
-    scale_attention(profile, field.member, fact.value / before);
+    scale_attention(profile, field, fact.value / before);
     for (AttentionPoint& point : profile.attention) {
-      Fact* of_all = field.member == &Profile::attention_forward    ? &point.forward
-                     : field.member == &Profile::attention_backward ? &point.backward
-                                                                    : nullptr;
+      FlopRate* of_all = field.is(&Profile::attention_forward)    ? &point.forward
+                         : field.is(&Profile::attention_backward) ? &point.backward
+                                                                  : nullptr;
       if (of_all != nullptr) scale(*of_all, fact.value / before, value);
     }
     return;
@@ -263,22 +277,21 @@ std::string profile_hash(const MachineProfile& profile) {
       .add("device", to_string(profile.device))
       .add("architecture", profile.architecture);
   for (const FactField& field : kFields) {
-    const Fact& fact = profile.*field.member;
+    const Fact fact = field.of(profile);
     // Added later: a profile without them keeps its hash.
-    const bool younger =
-        field.member == &Profile::h2d_weight || field.member == &Profile::d2h_weight ||
-        field.member == &Profile::disk_both || field.member == &Profile::disk_depth ||
-        field.member == &Profile::disk_endurance || field.member == &Profile::copy_gap;
+    const bool younger = field.is(&Profile::h2d_weight) || field.is(&Profile::d2h_weight) ||
+                         field.is(&Profile::disk_both) || field.is(&Profile::disk_depth) ||
+                         field.is(&Profile::disk_endurance) || field.is(&Profile::copy_gap);
     if (is_stated(profile, field) && (!younger || fact.value > 0)) add_fact(text, field.name, fact);
   }
-  for (const CurvePoint& point : profile.gemm) {
-    text.add("gemm", point.size);
-    add_fact(text, "gemm.rate", point.rate);
+  for (const ProductPoint& point : profile.gemm) {
+    text.add("gemm", point.size.count());
+    add_fact(text, "gemm.rate", number_of(point.rate));
   }
   for (const AttentionPoint& point : profile.attention) {
     text.add("attention.head_dim", point.head_dim).add("attention.length", point.length);
-    add_fact(text, "attention.forward", point.forward);
-    add_fact(text, "attention.backward", point.backward);
+    add_fact(text, "attention.forward", number_of(point.forward));
+    add_fact(text, "attention.backward", number_of(point.backward));
   }
   for (const auto& [threads, rate] : profile.update) {
     text.add("update", threads);
@@ -298,12 +311,12 @@ std::string profile_hash(const MachineProfile& profile) {
       text.add("fabric.interference", pair.on + "<" + pair.from);
       add_fact(text, "fabric.interference.factor", pair.factor);
     }
-    add_fact(text, "fabric.latency", profile.fabric->latency);
+    add_fact(text, "fabric.latency", number_of(profile.fabric->latency));
     for (const auto& [name, curve] : {std::pair("fabric.gather", &profile.fabric->gather),
                                       std::pair("fabric.exchange", &profile.fabric->exchange)}) {
       for (const CurvePoint& point : *curve) {
         text.add(name, point.size);
-        add_fact(text, std::string(name) + ".rate", point.rate);
+        add_fact(text, std::string(name) + ".rate", number_of(point.rate));
       }
     }
   }

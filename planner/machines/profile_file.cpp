@@ -65,6 +65,8 @@ Fact to_fact(const JsonObject& json) {
   return fact;
 }
 
+FlopRate to_flop_rate(const JsonObject& json) { return in_unit<FlopsPerSecond>(to_fact(json)); }
+
 void read_facts(const JsonObject& facts, MachineProfile& profile) {
   // Added later: absent in older files and where nobody fitted them.
   for (Fact* weight : {&profile.h2d_weight, &profile.d2h_weight}) {
@@ -77,7 +79,7 @@ void read_facts(const JsonObject& facts, MachineProfile& profile) {
   std::vector<std::string> known;
   for (const FactField& field : fact_fields()) {
     known.push_back(std::string(field.name) + suffix(field.unit));
-    if (facts.has(known.back())) profile.*field.member = to_fact(facts.object(known.back()));
+    if (facts.has(known.back())) field.set(profile, to_fact(facts.object(known.back())));
   }
   for (const std::string& key : facts.keys()) {
     if (std::find(known.begin(), known.end(), key) == known.end()) {
@@ -86,9 +88,8 @@ void read_facts(const JsonObject& facts, MachineProfile& profile) {
     }
   }
   for (const FactField& field : fact_fields()) {
-    const bool copies =
-        field.member == &MachineProfile::h2d || field.member == &MachineProfile::d2h;
-    if (!copies || (profile.*field.member).value > 0) continue;
+    const bool copies = field.is(&MachineProfile::h2d) || field.is(&MachineProfile::d2h);
+    if (!copies || field.of(profile).value > 0) continue;
     facts.fail(std::string(field.name) + suffix(field.unit), "must be stated, and more than 0");
   }
 }
@@ -101,12 +102,12 @@ AttentionPoint attention_point(const JsonObject& json, std::span<const Attention
   json.refuse_unknown({"head_dim", "length", kForward, kBackward});
   AttentionPoint point{.head_dim = json.integer("head_dim"),
                        .length = json.integer("length"),
-                       .forward = to_fact(json.object(kForward)),
-                       .backward = to_fact(json.object(kBackward))};
+                       .forward = to_flop_rate(json.object(kForward)),
+                       .backward = to_flop_rate(json.object(kBackward))};
   if (point.head_dim < 1) json.fail("head_dim", "must be at least 1");
   if (point.length < 1) json.fail("length", "must be at least 1");
-  if (!(point.forward.value > 0)) json.fail(kForward, "must be more than 0");
-  if (!(point.backward.value > 0)) json.fail(kBackward, "must be more than 0");
+  if (!(point.forward.value > FlopsPerSecond(0))) json.fail(kForward, "must be more than 0");
+  if (!(point.backward.value > FlopsPerSecond(0))) json.fail(kBackward, "must be more than 0");
   const auto order = [](const AttentionPoint& p) { return std::pair(p.head_dim, p.length); };
   if (!known.empty() && order(point) <= order(known.back())) {
     json.fail("length", "points must be in ascending order of head_dim, then of length");
@@ -139,12 +140,12 @@ Json to_json(const std::vector<LaneSlowing>& slowings) {
 void read_lists(const JsonObject& json, MachineProfile& profile) {
   for (const JsonObject& point : json.objects("gemm")) {
     point.refuse_unknown({"flop", "rate_flop_per_s"});
-    const double size = point.number("flop");
-    if (size <= 0) point.fail("flop", "must be positive");
+    const Flops size(point.number("flop"));
+    if (size <= Flops(0)) point.fail("flop", "must be positive");
     if (!profile.gemm.empty() && size <= profile.gemm.back().size) {
       point.fail("flop", "points must be in ascending order");
     }
-    profile.gemm.push_back({size, to_fact(point.object("rate_flop_per_s"))});
+    profile.gemm.push_back({size, to_flop_rate(point.object("rate_flop_per_s"))});
   }
   for (const JsonObject& json_point :
        json.has("attention") ? json.objects("attention") : sim::JsonObjects()) {
@@ -173,8 +174,9 @@ std::vector<CurvePoint> collective_curve(const JsonObject& json, const char* nam
     if (!curve.empty() && bytes <= curve.back().size) {
       point.fail("bytes", "points must be in ascending order");
     }
-    curve.push_back({bytes, to_fact(point.object(kCollectiveRate))});
-    if (!(curve.back().rate.value > 0)) point.fail(kCollectiveRate, "must be more than 0");
+    curve.push_back({bytes, in_unit<BytesPerSecond>(to_fact(point.object(kCollectiveRate)))});
+    if (!(curve.back().rate.value > BytesPerSecond(0)))
+      point.fail(kCollectiveRate, "must be more than 0");
   }
   if (curve.empty()) json.fail(name, "must have a point");
   return curve;
@@ -182,7 +184,7 @@ std::vector<CurvePoint> collective_curve(const JsonObject& json, const char* nam
 
 Fabric to_fabric(const JsonObject& json) {
   json.refuse_unknown({"path", "latency_s", "gather", "exchange", "interference"});
-  Fabric fabric{.latency = to_fact(json.object("latency_s")),
+  Fabric fabric{.latency = in_unit<Seconds>(to_fact(json.object("latency_s"))),
                 .gather = collective_curve(json, "gather"),
                 .exchange = collective_curve(json, "exchange")};
   if (const auto path = json.find_text("path")) {
@@ -207,12 +209,12 @@ Json to_json(const Fabric& fabric) {
   const auto curve = [](const std::vector<CurvePoint>& points) {
     Json json = Json::array();
     for (const CurvePoint& point : points) {
-      json.push_back({{"bytes", point.size}, {kCollectiveRate, to_json(point.rate)}});
+      json.push_back({{"bytes", point.size}, {kCollectiveRate, to_json(number_of(point.rate))}});
     }
     return json;
   };
   Json json = {{"path", to_string(fabric.path)},
-               {"latency_s", to_json(fabric.latency)},
+               {"latency_s", to_json(number_of(fabric.latency))},
                {"gather", curve(fabric.gather)},
                {"exchange", curve(fabric.exchange)}};
   if (!fabric.interference.empty()) json["interference"] = to_json(fabric.interference);
@@ -251,7 +253,7 @@ std::string to_json_text(const MachineProfile& profile) {
   Json facts = Json::object();
   for (const FactField& field : fact_fields()) {
     if (!is_stated(profile, field)) continue;
-    facts[std::string(field.name) + suffix(field.unit)] = to_json(profile.*field.member);
+    facts[std::string(field.name) + suffix(field.unit)] = to_json(field.of(profile));
   }
   Json json = {{"schema", kProfileSchema},
                {"name", profile.name},
@@ -261,14 +263,15 @@ std::string to_json_text(const MachineProfile& profile) {
                {"gemm", Json::array()},
                {"update", Json::array()},
                {"interference", to_json(profile.interference)}};
-  for (const CurvePoint& point : profile.gemm) {
-    json["gemm"].push_back({{"flop", point.size}, {"rate_flop_per_s", to_json(point.rate)}});
+  for (const ProductPoint& point : profile.gemm) {
+    json["gemm"].push_back(
+        {{"flop", point.size.count()}, {"rate_flop_per_s", to_json(number_of(point.rate))}});
   }
   for (const AttentionPoint& point : profile.attention) {
     json["attention"].push_back({{"head_dim", point.head_dim},
                                  {"length", point.length},
-                                 {kForward, to_json(point.forward)},
-                                 {kBackward, to_json(point.backward)}});
+                                 {kForward, to_json(number_of(point.forward))},
+                                 {kBackward, to_json(number_of(point.backward))}});
   }
   for (const auto& [threads, rate] : profile.update) {
     json["update"].push_back({{"threads", threads}, {"rate_per_s", to_json(rate)}});

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "planner/machines/machine.hpp"
 
@@ -20,13 +21,21 @@ enum class FactUnit {
   number,            ///< A number without unit; JSON keys have no suffix.
 };
 
-/// One scalar Fact of the profile: its name, its unit, the profile's member that holds it, and its
-/// meaning in words.
+/// One scalar number of the profile: its name, its unit, the profile's member that holds it, and
+/// its meaning in words.
 struct FactField {
+  using Member = std::variant<Fact MachineProfile::*, FlopRate MachineProfile::*,
+                              Bandwidth MachineProfile::*, MeasuredTime MachineProfile::*>;
   const char* name;  ///< Name in JSON, without the unit's suffix, and in `--set machine.NAME`.
   FactUnit unit;
-  Fact MachineProfile::*member;
+  Member member;
   const char* meaning;
+
+  /// The profile's number, in the field's unit.
+  [[nodiscard]] Fact of(const MachineProfile& profile) const;
+  void set(MachineProfile& profile, Fact number) const;
+  /// Whether this field is `other`, a member of MachineProfile.
+  [[nodiscard]] bool is(Member other) const { return member == other; }
 };
 [[nodiscard]] std::span<const FactField> fact_fields();
 /// Whether the profile has a value for `field` to print and write: false only for the boost of a
@@ -38,7 +47,7 @@ struct FactField {
 /// take factors only. Throws BadRequest.
 void set_fact(MachineProfile& profile, const std::string& name, const std::string& value);
 
-/// A Fact's number as people read it, such as "55.4 GB/s".
+/// A number as people read it, such as "55.4 GB/s".
 [[nodiscard]] std::string format_fact(const Fact& fact, FactUnit unit);
 
 [[nodiscard]] std::string to_json_text(const MachineProfile& profile);

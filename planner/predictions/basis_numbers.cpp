@@ -10,8 +10,8 @@
 namespace sluice::planner {
 namespace {
 
-Grounds grounds_of(const Fact& fact) {
-  switch (fact.source) {
+Grounds grounds_of(Source source) {
+  switch (source) {
     case Source::measured:
       return Grounds::fitted;
     case Source::datasheet:
@@ -22,8 +22,9 @@ Grounds grounds_of(const Fact& fact) {
   return Grounds::estimated;
 }
 
-/// The rule or datasheet of a fact without the changes that a run states of it.
-std::string rule_of(const Fact& fact) {
+/// The rule or datasheet of a number without the changes that a run states of it.
+template <class Quantity>
+std::string rule_of(const Measured<Quantity>& fact) {
   std::string_view note = fact.note;
   while (note.starts_with("set to ")) {
     const auto of = note.find(" of: ");
@@ -34,19 +35,22 @@ std::string rule_of(const Fact& fact) {
 }
 
 /// Origin of a fact (BasisLine::origin): its rule, with the notes that name the GPU and the CPU.
-std::string origin_of(const MachineProfile& profile, const Fact& fact) {
+template <class Quantity>
+std::string origin_of(const MachineProfile& profile, const Measured<Quantity>& fact) {
   if (fact.source == Source::measured) return "";
   return rule_of(fact) + " | " + rule_of(profile.peak_bf16) + " | " + rule_of(profile.cores);
 }
 
 /// Origin of a fact of the device alone, which another CPU or other memory leaves as it is.
-std::string origin_on_device(const MachineProfile& profile, const Fact& fact) {
+template <class Quantity>
+std::string origin_on_device(const MachineProfile& profile, const Measured<Quantity>& fact) {
   if (fact.source == Source::measured) return "";
   return rule_of(fact) + " | " + rule_of(profile.peak_bf16);
 }
 
 /// Origin of a fact of the host alone, which another GPU leaves as it is.
-std::string origin_on_host(const MachineProfile& profile, const Fact& fact) {
+template <class Quantity>
+std::string origin_on_host(const MachineProfile& profile, const Measured<Quantity>& fact) {
   if (fact.source == Source::measured) return "";
   return rule_of(fact) + " | " + rule_of(profile.cores);
 }
@@ -71,8 +75,9 @@ std::string measured_note(const CalibrationSample& sample) {
          (sample.time.empty() ? "" : ", last " + sample.time.substr(0, 10));
 }
 
-void set_fact_of(BasisNumber& number, const Fact& fact) {
-  number.grounds = grounds_of(fact);
+template <class Quantity>
+void set_fact_of(BasisNumber& number, const Measured<Quantity>& fact) {
+  number.grounds = grounds_of(fact.source);
   number.note = fact.note;
 }
 
@@ -114,7 +119,7 @@ class UncalibratedParts {
     if (number == nullptr) return;
     const auto most = std::ranges::max_element(
         work.gemms, {}, [](const Gemm& gemm) { return flops(gemm).count(); });
-    const Fact rate = gemm_rate(profile_, flops(Gemm{most->m, most->n, most->k}));
+    const FlopRate rate = gemm_rate(profile_, flops(Gemm{most->m, most->n, most->k}));
     number->value = work.flops().count() / number->time;
     number->unit = BasisUnit::flops_per_second;
     number->origin = origin_on_device(profile_, rate);
@@ -133,7 +138,7 @@ class UncalibratedParts {
       if (number == nullptr) continue;
       const AttentionWork& first = work.attention.front();
       const bool tiled = first.tiled && profile_.device == DeviceKind::cuda;
-      const Fact rate = tiled ? scaled_for_experts(profile_) : attention_rate(profile_, first);
+      const FlopRate rate = tiled ? scaled_for_experts(profile_) : attention_rate(profile_, first);
       number->value = work.flops().count() / number->time;
       number->unit = BasisUnit::flops_per_second;
       number->origin = origin_on_device(profile_, rate);
@@ -146,7 +151,7 @@ class UncalibratedParts {
     work.streamed = task_.work.streamed;
     work.parameters = task_.work.parameters;
     const bool updates = work.parameters > 0 && profile_.device_update.value > 0;
-    const Fact& fact = updates ? profile_.device_update : profile_.hbm_bandwidth;
+    const Fact fact = updates ? profile_.device_update : number_of(profile_.hbm_bandwidth);
     const std::string name = updates ? "updates on the device" : "element-wise kernels";
     BasisNumber* number = part(work, name, name);
     if (number == nullptr) return;
@@ -161,7 +166,7 @@ class UncalibratedParts {
     work.kernels = task_.work.kernels;
     BasisNumber* number = part(work, "kernel starts", "kernel starts");
     if (number == nullptr) return;
-    number->value = profile_.kernel_overhead.value;
+    number->value = profile_.kernel_overhead.value.count();
     number->unit = BasisUnit::seconds;
     number->origin = origin_on_device(profile_, profile_.kernel_overhead);
     set_fact_of(*number, profile_.kernel_overhead);
@@ -176,7 +181,7 @@ class UncalibratedParts {
 /// What a task on another lane than compute rests on, where its own cost was not measured.
 BasisNumber lane_number(const StepTask& task, const MachineProfile& profile) {
   BasisNumber number;
-  const auto rest_on = [&](const char* name, const Fact& fact, BasisUnit unit, std::string origin) {
+  const auto rest_on = [&](const char* name, const auto& fact, BasisUnit unit, std::string origin) {
     number.name = number.cause = name;
     number.unit = unit;
     number.origin = std::move(origin);
@@ -200,7 +205,7 @@ BasisNumber lane_number(const StepTask& task, const MachineProfile& profile) {
               origin_on_host(profile, profile.disk_write));
       break;
     case LaneKind::fabric: {
-      const Fact rate = fastest_collective(required_fabric(profile));
+      const Bandwidth rate = fastest_collective(required_fabric(profile));
       rest_on("fabric", rate, BasisUnit::bytes_per_second, origin_of(profile, rate));
       break;
     }

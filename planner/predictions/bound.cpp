@@ -94,7 +94,7 @@ class MachineLimits {
     const double on_disk = std::max(0.0, state_ * sizes_.all - in_memory);
     if (fastest.disk_read > 0 && fastest.disk_write > 0) {
       disk_ = seconds(on_disk / std::min(fastest.disk_read, fastest.disk_write));
-      const double both = costs.profile().disk_both.value;
+      const double both = costs.profile().disk_both.value.count();
       if (both > 0) disk_ = std::max(disk_, seconds(2 * on_disk / both));
     }
   }
@@ -120,11 +120,11 @@ class MachineLimits {
     at(BoundBy::disk) = disk_;
     at(BoundBy::cpu) = seconds(on_cpu / update_.rate);
     const bool contention = costs_.switches().contention;
-    if (contention && profile.dram.value > 0) {
+    if (contention && profile.dram.value > BytesPerSecond(0)) {
       at(BoundBy::dram) =
           seconds((h2d_bytes * profile.h2d_dram.value + d2h_bytes * profile.d2h_dram.value +
                    on_cpu * profile.update_dram.value) /
-                  profile.dram.value);
+                  profile.dram.value.count());
     }
     if (contention && profile.cores.value > 0) {
       const double busy = on_cpu * update_.cores +

@@ -12,10 +12,10 @@ namespace sluice::planner {
 namespace {
 
 /// The stated ceiling, or the dense peak; `seen` where that is higher.
-Fact ceiling(const Fact& stated, const Fact& peak, const Fact& seen) {
-  Fact most = stated.value > 0 ? stated : peak;
+FlopRate ceiling(const FlopRate& stated, const FlopRate& peak, const FlopRate& seen) {
+  FlopRate most = stated.value > FlopsPerSecond(0) ? stated : peak;
   if (seen.value > most.value) most = seen;
-  most.deviation = 0;
+  most.deviation = FlopsPerSecond(0);
   return most;
 }
 
@@ -30,28 +30,32 @@ Calibration without_kernels(const Calibration& calibration) {
   return kept;
 }
 
-Seconds at_rate(double amount, const Fact& rate) {
-  return Seconds(rate.value > 0 ? amount / rate.value : 0);
+Seconds at_rate(Flops work, const FlopRate& rate) {
+  return rate.value > FlopsPerSecond(0) ? work / rate.value : Seconds(0);
+}
+
+Seconds at_rate(Bytes bytes, const Bandwidth& rate) {
+  return rate.value > BytesPerSecond(0) ? bytes / rate.value : Seconds(0);
 }
 
 /// Adds the times of `times` tasks of this work at the ceilings.
 void add(Ceilings& sum, const Work& work, double times, const MachineProfile& ceilings) {
   for (const Gemm& g : work.gemms) {
-    sum.products += times * at_rate(flops(g).count() * fp8_time_factor(g), ceilings.peak_bf16);
+    sum.products += times * at_rate(flops(g) * fp8_time_factor(g), ceilings.peak_bf16);
   }
   for (const AttentionWork& a : work.attention) {
-    sum.attention += times * at_rate(flops(a).count(), a.backward ? ceilings.attention_backward
-                                                                  : ceilings.attention_forward);
+    sum.attention += times * at_rate(flops(a), a.backward ? ceilings.attention_backward
+                                                          : ceilings.attention_forward);
   }
-  sum.element_wise +=
-      times * at_rate(static_cast<double>(work.streamed.count()), ceilings.hbm_bandwidth);
+  sum.element_wise += times * at_rate(work.streamed, ceilings.hbm_bandwidth);
 }
 
 /// Raises the ceilings of `top` to the rates of large kernels of `model`, where these are higher.
 void raise_to_kernels(MachineProfile& top, const KernelModel& model) {
   constexpr std::int64_t kLarge = 16384;
-  const auto raise = [](Fact& ceiling, Flops work, const std::optional<KernelTime>& time) {
-    if (time) ceiling.value = std::max(ceiling.value, work.count() / time->time.count());
+  const auto raise = [](FlopRate& ceiling, Flops work, const std::optional<KernelTime>& time) {
+    if (!time) return;
+    ceiling.value = std::max(ceiling.value, FlopsPerSecond(work.count() / time->time.count()));
   };
   const Gemm product{kLarge, kLarge, kLarge};
   raise(top.peak_bf16, flops(product), model.time(product));
@@ -71,8 +75,8 @@ void raise_to_kernels(MachineProfile& top, const KernelModel& model) {
 
 MachineProfile at_ceilings(const MachineProfile& profile) {
   MachineProfile top = profile;
-  Fact fastest;
-  for (const CurvePoint& point : profile.gemm) {
+  FlopRate fastest;
+  for (const ProductPoint& point : profile.gemm) {
     if (point.rate.value > fastest.value) fastest = point.rate;
   }
   // One rate for products of all sizes: an empty curve stands for the peak (gemm_rate).
@@ -91,7 +95,7 @@ MachineProfile at_ceilings(const MachineProfile& profile) {
   top.attention.clear();
   if (profile.kernels) raise_to_kernels(top, *profile.kernels);
   top.kernels.reset();
-  top.kernel_overhead.value = 0;
+  top.kernel_overhead.value = Seconds(0);
   return top;
 }
 
@@ -140,8 +144,10 @@ Ceilings ceilings_of(const Job& job, const ResolvedMachine& machine, const Calib
 Seconds ceiling_time(const Work& work, const MachineProfile& profile) {
   Ceilings sum;
   add(sum, work, 1, at_ceilings(profile));
-  if (work.parameters > 0)
-    return at_rate(static_cast<double>(work.parameters), profile.device_update);
+  if (work.parameters > 0) {
+    const double rate = profile.device_update.value;
+    return Seconds(rate > 0 ? static_cast<double>(work.parameters) / rate : 0);
+  }
   return sum.products + sum.attention + sum.element_wise;
 }
 

@@ -40,10 +40,10 @@ Seconds PlanEstimator::longest_wait(const Plan& plan, Seconds compute) const {
   const double weight = static_cast<double>(job.weight_element().count());
   double rate = rank_update_rate(plan);
   const bool stages = std::any_of(plan.units.begin(), plan.units.end(), stages_state);
-  if (stages && profile.dram.value > 0 && profile.update_dram.value > 0) {
+  if (stages && profile.dram.value > BytesPerSecond(0) && profile.update_dram.value > 0) {
     // Stores of state share the host memory with updates.
-    const double left =
-        profile.dram.value / static_cast<double>(plan.ranks) - d2h_rate_ * profile.d2h_dram.value;
+    const double left = profile.dram.value.count() / static_cast<double>(plan.ranks) -
+                        d2h_rate_ * profile.d2h_dram.value;
     rate = std::clamp(left / profile.update_dram.value, rate / 2, rate);
   }
   // Seconds for which the ring moves state when no pass runs.

@@ -207,9 +207,9 @@ PredictedStep Predictor::predict(const Plan& plan) const {
   p.tokens_per_s = static_cast<double>(job_.tokens()) / time.count();
   p.model_flops =
       FlopsPerSecond(model_flops_per_token(job_.model, job_.seq_len).count() * p.tokens_per_s);
-  if (machine_.profile.peak_bf16.value > 0) {
+  if (machine_.profile.peak_bf16.value > FlopsPerSecond(0)) {
     p.mfu = p.model_flops.count() /
-            (machine_.profile.peak_bf16.value * static_cast<double>(plan.ranks));
+            (machine_.profile.peak_bf16.value.count() * static_cast<double>(plan.ranks));
   }
   p.memory = memory_of(step.graph, machine_);
   p.bound = plan.ranks == 1 ? bound_with(p.memory) : bound_of_ranks(job_, plan.ranks, *costs_);

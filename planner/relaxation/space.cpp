@@ -95,7 +95,7 @@ PlanRelaxation::PlanRelaxation(const Predictor& predictor, const Pins& pins)
   for (std::size_t kind = 0; kind < 3; ++kind) {
     slices_[kind] = slice_parameters(parameters_[kind], ranks);
   }
-  dram_ = predictor.costs().profile().dram.value / static_cast<double>(ranks);
+  dram_ = predictor.costs().profile().dram.value.count() / static_cast<double>(ranks);
   cores_ = predictor.costs().profile().cores.value / static_cast<double>(ranks);
   if (ranks > 1) time_collectives();
   const FastestRates fastest = fastest_rates(job, predictor.costs(), ranks);
@@ -127,7 +127,7 @@ double PlanRelaxation::exchange_seconds(std::int64_t slice, double fastest) cons
   if (summing_hosts(ranks, hosts) == 1) return bytes * static_cast<double>(ranks - 1) / fastest;
   const Fabric fabric = required_fabric(profile);
   const auto seconds = [&](Collective operation, std::int64_t slices) {
-    return bytes * static_cast<double>(slices) / fastest_rate(fabric, operation).value;
+    return bytes * static_cast<double>(slices) / fastest_rate(fabric, operation).value.count();
   };
   return seconds(Collective::exchange_inside, ranks - hosts) +
          seconds(Collective::exchange_between, hosts - 1);

@@ -54,8 +54,10 @@ SavingPlan plan_saving(const RunConfig& config, const Job& job, const Prediction
   saving.disk = saving.checkpoint * std::min(all, saving.kept + 1);
 
   const MachineProfile& profile = machine.profile;
-  const double disk_write = std::max(profile.disk_write.value, 1.0);
-  saving.write = Seconds(static_cast<double>(saving.checkpoint.count()) / disk_write);
+  const auto time_of = [](Bytes bytes, const Bandwidth& at) {
+    return bytes / std::max(at.value, BytesPerSecond(1));
+  };
+  saving.write = time_of(saving.checkpoint, profile.disk_write);
   saving.stall = saving.write;
   if (saving.saves == 0) return saving;
 
@@ -70,9 +72,8 @@ SavingPlan plan_saving(const RunConfig& config, const Job& job, const Prediction
   saving.snapshot = snapshot;
   const Bytes crossing =
       profile.device == DeviceKind::host ? Bytes(0) : state_on_device(job, prediction.plan);
-  const double in_memory = static_cast<double>((snapshot - crossing).count());
-  const Seconds copy(2 * in_memory / std::max(profile.dram.value, 1.0) +
-                     static_cast<double>(crossing.count()) / std::max(profile.d2h.value, 1.0));
+  const Seconds copy =
+      2 * time_of(snapshot - crossing, profile.dram) + time_of(crossing, profile.d2h);
   const Seconds between = to_seconds(prediction.step) * static_cast<double>(config.save_every);
   saving.write += copy;
   saving.stall = copy + std::max(Seconds(0), saving.write - between);

@@ -141,7 +141,10 @@ class Remedies {
   /// than with enough host memory.
   void add_disk(Bytes host_short) {
     const ResolvedMachine& machine = predictor_.machine();
-    if (is_over() || machine.state_on_disk || machine.profile.disk_read.value <= 0) return;
+    if (is_over() || machine.state_on_disk ||
+        machine.profile.disk_read.value <= BytesPerSecond(0)) {
+      return;
+    }
     if (!may_use_disk(predictor_.job())) return;
     if (host_short > machine.disk) return;  // What leaves the host takes as much there.
     Change change{predictor_.job(), machine};

@@ -14,7 +14,9 @@
 namespace sluice::profiler {
 namespace {
 
+using planner::Bandwidth;
 using planner::Fact;
+using planner::in_unit;
 using planner::MachineProfile;
 
 /// Relative error beyond which a point counts less, since it may be disturbed.
@@ -193,8 +195,8 @@ std::string misses_text(const ContentionFit& fit, std::size_t most) {
 MachineProfile with_lone_rates(MachineProfile profile, const ContentionGrid& points) {
   // A copy alone is no slower than beside the optimizer: where it was measured slower, something
   // else disturbed it.
-  const auto at_least = [](Fact& alone, const Fact& beside) {
-    if (beside.value > alone.value) alone = beside;
+  const auto at_least = [](Bandwidth& alone, const Fact& beside) {
+    if (beside.value > alone.value.count()) alone = in_unit<BytesPerSecond>(beside);
   };
   profile.update.clear();
   for (const ContentionPoint& point : points) {
@@ -202,11 +204,11 @@ MachineProfile with_lone_rates(MachineProfile profile, const ContentionGrid& poi
       profile.update[point.threads] = point.update;
     }
     if (point.threads > 0) continue;
-    if (point.copies == Copies::h2d) profile.h2d = point.h2d;
-    if (point.copies == Copies::d2h) profile.d2h = point.d2h;
+    if (point.copies == Copies::h2d) profile.h2d = in_unit<BytesPerSecond>(point.h2d);
+    if (point.copies == Copies::d2h) profile.d2h = in_unit<BytesPerSecond>(point.d2h);
     if (point.copies == Copies::both) {
-      profile.h2d_duplex = point.h2d;
-      profile.d2h_duplex = point.d2h;
+      profile.h2d_duplex = in_unit<BytesPerSecond>(point.h2d);
+      profile.d2h_duplex = in_unit<BytesPerSecond>(point.d2h);
     }
   }
   for (const ContentionPoint& point : points) {

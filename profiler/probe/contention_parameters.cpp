@@ -17,9 +17,11 @@ using planner::MachineProfile;
 /// gradient.
 constexpr double kUpdateDram = 28;
 
-constexpr std::array<Fact MachineProfile::*, 5> kFacts = {
-    &MachineProfile::dram, &MachineProfile::h2d_dram, &MachineProfile::d2h_dram,
-    &MachineProfile::h2d_weight, &MachineProfile::d2h_weight};
+/// Numbers that are fitted besides the capacity of the host's memory, which is the first parameter.
+constexpr std::array<Fact MachineProfile::*, 4> kShares = {
+    &MachineProfile::h2d_dram, &MachineProfile::d2h_dram, &MachineProfile::h2d_weight,
+    &MachineProfile::d2h_weight};
+constexpr std::size_t kFacts = 1 + kShares.size();
 
 /// A fitted interference factor; `end` chooses, for factors that change with the optimizer's
 /// threads, the one at the fewest, at half of the most (and below), or at the most threads.
@@ -49,7 +51,7 @@ constexpr std::size_t kCurve = 3;
 /// Usual values, means over three hosts with an H200: capacity of memory over the optimizer's use
 /// alone, memory bytes per byte copied in each direction, and sharing weights with which the
 /// optimizer never waits for memory.
-constexpr std::array<double, 5> kUsual = {1.9, 3.7, 1.3, 0.25, 4};
+constexpr std::array<double, kFacts> kUsual = {1.9, 3.7, 1.3, 0.25, 4};
 
 /// Standard deviation of a factor's logarithm between machines. Memory traffic may differ by more,
 /// and weights matter only where memory is full: those have no such deviation.
@@ -92,14 +94,14 @@ double fastest_update(const MachineProfile& profile) {
 
 /// Logarithm of the factor by which copies in opposite directions slow each other, by the duplex
 /// rates.
-double duplex_loss(const Fact& alone, const Fact& duplex) {
-  const double factor = duplex.value > 0 ? duplex.value / alone.value : 0.97;
+double duplex_loss(const planner::Bandwidth& alone, const planner::Bandwidth& duplex) {
+  const double factor = duplex.value > BytesPerSecond(0) ? duplex.value / alone.value : 0.97;
   return std::log(std::clamp(factor, 0.3, 0.99));
 }
 
 ContentionVector usual_numbers(const MachineProfile& profile) {
   ContentionVector usual;
-  usual.reserve(kFacts.size() + kPairs.size() + kCurve);
+  usual.reserve(kFacts + kPairs.size() + kCurve);
   for (const double number : kUsual) usual.push_back(std::log(number));
   usual.front() += std::log(fastest_update(profile) * per_update(profile));
   for (const Pair& pair : kPairs) {
@@ -114,7 +116,7 @@ ContentionVector usual_numbers(const MachineProfile& profile) {
   return usual;
 }
 
-bool has_curve(const ContentionVector& at) { return at.size() > kFacts.size() + kPairs.size(); }
+bool has_curve(const ContentionVector& at) { return at.size() > kFacts + kPairs.size(); }
 
 /// Sets the update rates to the curve rate(t) = each t / (1 + (t / knee)^p)^(1 / p), where
 /// `numbers` are log each, log knee and log p: in proportion to threads until memory is full, then
@@ -147,7 +149,7 @@ std::vector<ContentionVector> contention_starts(const MachineProfile& profile, U
         ContentionVector start = {std::log(room * fastest_update(profile) * per_update(profile)),
                                   std::log(copied), std::log(1.2 * copied), std::log(reads),
                                   std::log(writes)};
-        start.resize(kFacts.size() + kPairs.size() - 2, little);
+        start.resize(kFacts + kPairs.size() - 2, little);
         start.push_back(duplex_loss(profile.h2d, profile.h2d_duplex));
         start.push_back(duplex_loss(profile.d2h, profile.d2h_duplex));
         starts.push_back(std::move(start));
@@ -164,7 +166,7 @@ std::vector<double> unusual(const MachineProfile& profile, const ContentionVecto
   const ContentionVector usual = usual_numbers(profile);
   std::vector<double> distances;
   distances.reserve(usual.size());
-  for (std::size_t i = kFacts.size(); i < usual.size(); ++i) {
+  for (std::size_t i = kFacts; i < usual.size(); ++i) {
     const double distance = (at[i] - usual[i]) / kFactorSpread;
     // Cauchy's weight, which ignores the usual numbers for a machine that is not like the others.
     distances.push_back(std::copysign(std::sqrt(std::log1p(distance * distance)), distance));
@@ -173,8 +175,9 @@ std::vector<double> unusual(const MachineProfile& profile, const ContentionVecto
 }
 
 MachineProfile with_parameters(MachineProfile profile, const ContentionVector& at) {
-  for (std::size_t i = 0; i < kFacts.size(); ++i) {
-    profile.*kFacts[i] = fitted_fact(std::exp(at[i]));
+  profile.dram = planner::in_unit<BytesPerSecond>(fitted_fact(std::exp(at.front())));
+  for (std::size_t i = 0; i < kShares.size(); ++i) {
+    profile.*kShares[i] = fitted_fact(std::exp(at[1 + i]));
   }
   if (!(profile.update_dram.value > 0)) {
     profile.update_dram = {.value = kUpdateDram,
@@ -183,11 +186,11 @@ MachineProfile with_parameters(MachineProfile profile, const ContentionVector& a
                            .source = planner::Source::estimated,
                            .note = "12 bytes of state both ways and 4 of gradient"};
   }
-  if (has_curve(at)) take_curve(profile, std::span(at).subspan(kFacts.size() + kPairs.size()));
+  if (has_curve(at)) take_curve(profile, std::span(at).subspan(kFacts + kPairs.size()));
   std::erase_if(profile.interference, is_fitted);
   for (std::size_t i = 0; i < kPairs.size(); ++i) {
     profile.interference.push_back({kPairs[i].on, kPairs[i].from,
-                                    fitted_fact(std::min(1.0, std::exp(at[kFacts.size() + i]))),
+                                    fitted_fact(std::min(1.0, std::exp(at[kFacts + i]))),
                                     threads_at(kPairs[i].end, profile)});
   }
   return profile;
@@ -195,15 +198,16 @@ MachineProfile with_parameters(MachineProfile profile, const ContentionVector& a
 
 void state_deviations(MachineProfile& profile, const ContentionVector& deviations,
                       std::int64_t count) {
-  const auto state = [&](Fact& fact, double relative) {
+  const auto state = [&](auto& fact, double relative) {
     fact.deviation = relative * fact.value;
     fact.count = count;
   };
-  for (std::size_t i = 0; i < kFacts.size(); ++i) state(profile.*kFacts[i], deviations[i]);
+  state(profile.dram, deviations.front());
+  for (std::size_t i = 0; i < kShares.size(); ++i) state(profile.*kShares[i], deviations[1 + i]);
   // with_parameters() leaves the fitted pairs last, in their order.
   const std::size_t first = profile.interference.size() - kPairs.size();
   for (std::size_t i = 0; i < kPairs.size(); ++i) {
-    state(profile.interference[first + i].factor, std::min(deviations[kFacts.size() + i], 0.5));
+    state(profile.interference[first + i].factor, std::min(deviations[kFacts + i], 0.5));
   }
 }
 

@@ -8,6 +8,7 @@ namespace sluice::profiler {
 namespace {
 
 using planner::Fact;
+using planner::MeasuredTime;
 
 constexpr double kShort = 1 << 20;  ///< Bytes of the longest copy whose time is mostly latency.
 
@@ -36,12 +37,12 @@ Fact mean_of_directions(const Fact& down, const Fact& up) {
   return both;
 }
 
-std::vector<planner::CurvePoint> curve_of(std::vector<SizedRate> rates, const std::string& note) {
+std::vector<planner::ProductPoint> curve_of(std::vector<SizedRate> rates, const std::string& note) {
   std::map<long, std::vector<SizedRate>> bins;
   for (SizedRate& rate : rates) {
     if (rate.size > 0) bins[std::lround(4 * std::log10(rate.size))].push_back(std::move(rate));
   }
-  std::vector<planner::CurvePoint> curve;
+  std::vector<planner::ProductPoint> curve;
   for (const auto& [bin, members] : bins) {
     double logarithms = 0;
     std::vector<Fact> facts;
@@ -49,20 +50,20 @@ std::vector<planner::CurvePoint> curve_of(std::vector<SizedRate> rates, const st
       logarithms += std::log(member.size);
       facts.push_back(member.rate);
     }
-    curve.push_back(
-        {std::exp(logarithms / static_cast<double>(members.size())), rate_of_shapes(facts, note)});
+    curve.push_back({Flops(std::exp(logarithms / static_cast<double>(members.size()))),
+                     planner::in_unit<FlopsPerSecond>(rate_of_shapes(facts, note))});
   }
   return curve;
 }
 
-std::optional<Fact> copy_latency(const std::vector<SizedRate>& copies, double rate) {
+std::optional<MeasuredTime> copy_latency(const std::vector<SizedRate>& copies, double rate) {
   Samples latencies;
   for (const SizedRate& copy : copies) {
     if (copy.size > kShort || !(copy.rate.value > 0)) continue;
     latencies.push_back(std::max(0.0, copy.size / copy.rate.value - copy.size / rate));
   }
   if (latencies.empty()) return std::nullopt;
-  return measured_fact(latencies, "copies of at most 1 MiB, less their bytes at the link's rate");
+  return measured_time(latencies, "copies of at most 1 MiB, less their bytes at the link's rate");
 }
 
 double rate_within(const std::vector<double>& ends, double from, double to) {

@@ -16,25 +16,30 @@ struct SizedRate {
   planner::Fact rate;
 };
 
-/// Points of a rate curve: for each quarter of a decade of sizes the median of the rates in it, at
-/// the geometric mean of their sizes. Deviations include the difference between shapes of one size;
-/// `note` becomes each fact's note.
-[[nodiscard]] std::vector<planner::CurvePoint> curve_of(std::vector<SizedRate> rates,
-                                                        const std::string& note);
+/// Points of the rate curve of matrix products, from FLOPs and FLOP/s of each: for each quarter of
+/// a decade of sizes the median of the rates in it, at the geometric mean of their sizes.
+/// Deviations include the difference between shapes of one size; `note` becomes each fact's note.
+[[nodiscard]] std::vector<planner::ProductPoint> curve_of(std::vector<SizedRate> rates,
+                                                          const std::string& note);
 
 /// One fact for both directions of a link: the mean of `down` and `up`, whose deviation includes
 /// their difference.
 [[nodiscard]] planner::Fact mean_of_directions(const planner::Fact& down, const planner::Fact& up);
+template <class Quantity>
+[[nodiscard]] planner::Measured<Quantity> mean_of_directions(
+    const planner::Measured<Quantity>& down, const planner::Measured<Quantity>& up) {
+  return planner::in_unit<Quantity>(mean_of_directions(number_of(down), number_of(up)));
+}
 
 /// One fact for the rates of several shapes: their median, with the deviation among them.
 [[nodiscard]] planner::Fact rate_of_shapes(const std::vector<planner::Fact>& rates,
                                            const std::string& note);
 
-/// Seconds of latency of copies, which take latency + bytes / rate (Hockney 1994), from those of
+/// Latency of copies, which take latency + bytes / rate (Hockney 1994), from those of
 /// `copies` with at most 1 MiB; `rate` is that of long copies in bytes/s. None where there is no
 /// such copy.
-[[nodiscard]] std::optional<planner::Fact> copy_latency(const std::vector<SizedRate>& copies,
-                                                        double rate);
+[[nodiscard]] std::optional<planner::MeasuredTime> copy_latency(
+    const std::vector<SizedRate>& copies, double rate);
 
 /// Events per second among `ends` (ascending instants in seconds) within [from, to], from the first
 /// of them there to the last; 0 for fewer than two.

@@ -74,18 +74,19 @@ void measure_lasting(const ScratchFile& file, unsigned depth, Seconds lasting,
                   samples.begin() + static_cast<std::ptrdiff_t>(together.fell_after));
   }
   const std::string note = fmt::format("{}, the end of {:.0f} s", how, lasting.count());
-  found.read_beside = measured_fact(each[0], note + ", while writing");
-  found.write_beside = measured_fact(each[1], note + ", while reading");
+  found.read_beside = measured_bandwidth(each[0], note + ", while writing");
+  found.write_beside = measured_bandwidth(each[1], note + ", while reading");
   found.lasted = lasting_text(together, sums.size(), lasting);
 }
 
 }  // namespace
 
-std::optional<planner::Fact> DiskRates::shared_limit() const {
+std::optional<planner::Bandwidth> DiskRates::shared_limit() const {
   constexpr double kApart = 0.95;
-  planner::Fact both = read_beside;
+  planner::Bandwidth both = read_beside;
   both.value = read_beside.value + write_beside.value;
-  both.deviation = std::hypot(read_beside.deviation, write_beside.deviation);
+  both.deviation =
+      BytesPerSecond(std::hypot(read_beside.deviation.count(), write_beside.deviation.count()));
   both.note = "reading and writing at once";
   if (both.value > kApart * (read.value + write.value)) return std::nullopt;
   return both;
@@ -100,7 +101,7 @@ void DiskRates::enter(planner::MachineProfile& profile) const {
 }
 
 std::string DiskRates::text() const {
-  const auto gigabytes = [](const planner::Fact& fact) { return fact.value / 1e9; };
+  const auto gigabytes = [](const planner::Bandwidth& rate) { return rate.value.count() / 1e9; };
   std::string said =
       fmt::format("{:.2f} read, {:.2f} written; together {:.2f} and {:.2f} GB/s", gigabytes(read),
                   gigabytes(write), gigabytes(read_beside), gigabytes(write_beside));
@@ -159,8 +160,8 @@ DiskRates measure_disk(const DiskBenchOptions& options) {
   }
   const auto alone = [&](Direction direction) {
     file.flush();
-    return measured_fact(rates_at_once(file, {direction}, depth, options.budget, kSlices).front(),
-                         how);
+    return measured_bandwidth(
+        rates_at_once(file, {direction}, depth, options.budget, kSlices).front(), how);
   };
   const bool lasting = options.drive.lasting > Seconds(0);
   if (lasting) measure_lasting(file, depth, options.drive.lasting, how, found);
@@ -169,8 +170,8 @@ DiskRates measure_disk(const DiskBenchOptions& options) {
   if (!lasting) {
     const std::vector<Samples> beside =
         rates_at_once(file, {Direction::read, Direction::write}, depth, options.budget, kSlices);
-    found.read_beside = measured_fact(beside[0], how + ", while writing");
-    found.write_beside = measured_fact(beside[1], how + ", while reading");
+    found.read_beside = measured_bandwidth(beside[0], how + ", while writing");
+    found.write_beside = measured_bandwidth(beside[1], how + ", while reading");
   }
   if (!file.direct()) {
     found.caveat =

@@ -20,8 +20,9 @@ struct ProbedDisk {
 };
 
 struct DiskRates {
-  planner::Fact read, write;                ///< Bytes/s of reading alone and of writing alone.
-  planner::Fact read_beside, write_beside;  ///< Bytes/s of reading and of writing while both run.
+  planner::Bandwidth read, write;  ///< Rates of reading alone and of writing alone.
+  planner::Bandwidth read_beside,
+      write_beside;  ///< Rates of reading and of writing while both run.
   /// Number of blocks in flight in each direction with which the drive is fastest; none without
   /// io_uring.
   std::optional<planner::Fact> depth;
@@ -33,9 +34,9 @@ struct DiskRates {
   /// Why the rates may be higher than the drive's, in words; none where nothing says so.
   std::optional<std::string> caveat;
 
-  /// Bytes/s that reads and writes reach together while both run; none where that is over 95 % of
+  /// Rate that reads and writes reach together while both run; none where that is over 95 % of
   /// the sum of both alone, since each then has a limit of its own.
-  [[nodiscard]] std::optional<planner::Fact> shared_limit() const;
+  [[nodiscard]] std::optional<planner::Bandwidth> shared_limit() const;
   void enter(planner::MachineProfile& profile) const;
   [[nodiscard]] std::string text() const;  ///< The rates in one line of text.
 };

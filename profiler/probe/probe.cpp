@@ -80,11 +80,11 @@ void HostProbe::memory() {
   // Four times the largest second-level caches of today: DRAM, or a last level that is shared with
   // other tenants and cannot be counted on.
   CopyBench all(64_MiB, cores_);
-  profile_.dram = measured_rate(2.0 * static_cast<double>(all.bytes().count()),
-                                time_repeatedly(Timer::wall, unit_, [&] { all.copy(); }),
-                                "memcpy on all cores, bytes read and written");
+  profile_.dram =
+      measured_rate(2 * all.bytes(), time_repeatedly(Timer::wall, unit_, [&] { all.copy(); }),
+                    "memcpy on all cores, bytes read and written");
   say("memory", fmt::format("{} read and written by {} cores",
-                            planner::format_rate(BytesPerSecond(profile_.dram.value)), cores_));
+                            planner::format_rate(profile_.dram.value), cores_));
   CopyBench one(16_MiB, 1);
   const Fact rate = measured_rate(static_cast<double>(one.bytes().count()),
                                   time_repeatedly(Timer::thread, unit_ / 2, [&] { one.copy(); }),
@@ -116,29 +116,28 @@ void HostProbe::products() {
             Timer::thread, unit_ / 2,
             [&] { engine::multiply(x.data(), kTokens, matrix, panel.data(), y.data()); }),
         "sgemm of 256 tokens by bf16 weights, conversion included");
-    profile_.gemm.push_back({flops, rate});
+    profile_.gemm.push_back({Flops(flops), planner::in_unit<FlopsPerSecond>(rate)});
     best = std::max(best, rate.value);
-    if (rate.value == best) profile_.peak_bf16 = rate;
+    if (rate.value == best) profile_.peak_bf16 = planner::in_unit<FlopsPerSecond>(rate);
   }
   profile_.peak_bf16.note = "best measured matrix product of one core";
   say("matrix products", fmt::format("{} on one core (bf16 weights, fp32 arithmetic)",
                                      planner::format_rate(FlopsPerSecond(best))));
 }
 
-/// Seconds of the matrix products of `work` by the profile's curve.
-double product_seconds(const MachineProfile& profile, const planner::Work& work) {
-  double seconds = 0;
+/// Time of the matrix products of `work` by the profile's curve.
+Seconds product_time(const MachineProfile& profile, const planner::Work& work) {
+  Seconds time{0};
   for (const planner::Gemm& gemm : work.gemms) {
-    const double rate =
-        planner::gemm_rate(profile, flops(planner::Gemm{gemm.m, gemm.n, gemm.k})).value;
-    seconds += flops(gemm).count() / rate;
+    time += flops(gemm) /
+            planner::gemm_rate(profile, flops(planner::Gemm{gemm.m, gemm.n, gemm.k})).value;
   }
-  return seconds;
+  return time;
 }
 
-double attention_flops(const planner::Work& work) {
-  double sum = 0;
-  for (const planner::AttentionWork& attention : work.attention) sum += flops(attention).count();
+Flops attention_flops(const planner::Work& work) {
+  Flops sum{0};
+  for (const planner::AttentionWork& attention : work.attention) sum += flops(attention);
   return sum;
 }
 
@@ -155,8 +154,8 @@ void HostProbe::block_kernels() {
   sizes.sequences = 4;
   BlockBench shorter(block_job(sizes));
   const auto attention_rate = [&](planner::Pass pass, void (BlockBench::*run)()) {
-    const double flops = attention_flops(work_of(longer.job(), pass, 1)) -
-                         attention_flops(work_of(shorter.job(), pass, 1));
+    const Flops flops = attention_flops(work_of(longer.job(), pass, 1)) -
+                        attention_flops(work_of(shorter.job(), pass, 1));
     Samples differences;
     for (int i = 0; i < 5; ++i) {
       const double slow =
@@ -165,7 +164,8 @@ void HostProbe::block_kernels() {
           median(time_repeatedly(Timer::thread, unit_ / 8, [&] { (shorter.*run)(); }));
       differences.push_back(std::max(slow - fast, 0.05 * slow));  // noise must not make it free
     }
-    return measured_rate(flops, differences, "512 tokens as one sequence against four");
+    return planner::in_unit<FlopsPerSecond>(
+        measured_rate(flops.count(), differences, "512 tokens as one sequence against four"));
   };
   longer.forward();
   shorter.forward();
@@ -173,20 +173,18 @@ void HostProbe::block_kernels() {
   profile_.attention_backward =
       attention_rate(planner::Pass::block_backward, &BlockBench::backward);
   say("attention",
-      fmt::format("{} forward, {} backward",
-                  planner::format_rate(FlopsPerSecond(profile_.attention_forward.value)),
-                  planner::format_rate(FlopsPerSecond(profile_.attention_backward.value))));
+      fmt::format("{} forward, {} backward", planner::format_rate(profile_.attention_forward.value),
+                  planner::format_rate(profile_.attention_backward.value)));
 
   // What a block's forward takes besides products and attention is element-wise work.
   BlockBench block(block_job({}));
   const planner::Work work = work_of(block.job(), planner::Pass::block_forward, 1);
-  const double known =
-      product_seconds(profile_, work) + attention_flops(work) / profile_.attention_forward.value;
+  const Seconds known =
+      product_time(profile_, work) + attention_flops(work) / profile_.attention_forward.value;
   Samples rest = time_repeatedly(Timer::thread, unit_, [&] { block.forward(); });
-  for (double& seconds : rest) seconds = std::max(seconds - known, 0.05 * seconds);
-  profile_.hbm_bandwidth =
-      measured_rate(static_cast<double>(work.streamed.count()), rest,
-                    "a block's forward less its matrix products and attention");
+  for (double& seconds : rest) seconds = std::max(seconds - known.count(), 0.05 * seconds);
+  profile_.hbm_bandwidth = measured_rate(
+      work.streamed, rest, "a block's forward less its matrix products and attention");
 
   // A block so small that nothing but calling its kernels takes time.
   BlockBench tiny(block_job({.hidden = 32,
@@ -198,11 +196,10 @@ void HostProbe::block_kernels() {
   const planner::Work small = work_of(tiny.job(), planner::Pass::block_forward, 1);
   Samples calls = time_repeatedly(Timer::thread, unit_ / 8, [&] { tiny.forward(); });
   for (double& seconds : calls) seconds /= static_cast<double>(small.kernels);
-  profile_.kernel_overhead = measured_fact(calls, "a block of one token, by its kernels");
+  profile_.kernel_overhead = measured_time(calls, "a block of one token, by its kernels");
   say("element-wise kernels",
-      fmt::format("{}, {} a call",
-                  planner::format_rate(BytesPerSecond(profile_.hbm_bandwidth.value)),
-                  planner::format_seconds(Seconds(profile_.kernel_overhead.value))));
+      fmt::format("{}, {} a call", planner::format_rate(profile_.hbm_bandwidth.value),
+                  planner::format_seconds(profile_.kernel_overhead.value)));
 }
 
 void HostProbe::optimizer() {
@@ -225,7 +222,7 @@ void HostProbe::optimizer() {
 }
 
 void HostProbe::hand_off() {
-  const Fact wake = measured_fact(hand_off_times(200), "waking a sleeping thread");
+  const planner::MeasuredTime wake = measured_time(hand_off_times(200), "waking a sleeping thread");
   profile_.launch = wake;
   // The launcher of the host backend enqueues nothing: it wakes the compute lane once a group of
   // kernels, of which a block's forward has some twenty.
@@ -233,14 +230,13 @@ void HostProbe::hand_off() {
   profile_.launch.value = wake.value / kKernelsOfAGroup;
   profile_.launch.deviation = wake.deviation / kKernelsOfAGroup;
   CopyBench copy(2_MiB, 1);
-  const engine::LinkPace pace{BytesPerSecond(profile_.h2d.value),
-                              Seconds(profile_.copy_latency.value)};
+  const engine::LinkPace pace{profile_.h2d.value, profile_.copy_latency.value};
   const Seconds due = pace.latency + copy.bytes() / pace.bandwidth;
   engine::sleep_precisely();
   Samples late = time_repeatedly(Timer::wall, unit_ / 2, [&] { copy.paced(pace); });
   for (double& seconds : late) seconds -= due.count();
   say("lanes", fmt::format("{} to wake a thread, copies end {} late at {}",
-                           planner::format_seconds(Seconds(wake.value)),
+                           planner::format_seconds(wake.value),
                            planner::format_seconds(Seconds(std::max(0.0, median(late)))),
                            planner::format_rate(pace.bandwidth)));
 }
@@ -249,7 +245,7 @@ void HostProbe::interference() {
   BlockBench block(block_job({}));
   UpdateBench update(2'000'000, 1);
   CopyBench copy(1_MiB, 1);
-  const engine::LinkPace pace{BytesPerSecond(profile_.h2d.value), Seconds(0)};
+  const engine::LinkPace pace{profile_.h2d.value, Seconds(0)};
   const Load compute = [&] {
     block.forward();
     block.backward();

@@ -56,10 +56,26 @@ template <class Work>
           .note = std::move(note)};
 }
 
+/// The time whose samples in seconds are `samples`.
+[[nodiscard]] inline planner::MeasuredTime measured_time(const Samples& samples, std::string note) {
+  return planner::in_unit<Seconds>(measured_fact(samples, std::move(note)));
+}
+
+/// The rate whose samples in bytes/s are `samples`.
+[[nodiscard]] inline planner::Bandwidth measured_bandwidth(const Samples& samples,
+                                                           std::string note) {
+  return planner::in_unit<BytesPerSecond>(measured_fact(samples, std::move(note)));
+}
+
 /// Fact with the rate `amount` / seconds, measured by `samples`, which are seconds.
 [[nodiscard]] inline planner::Fact measured_rate(double amount, Samples samples, std::string note) {
   for (double& sample : samples) sample = amount / std::max(sample, 1e-9);
   return measured_fact(samples, std::move(note));
+}
+[[nodiscard]] inline planner::Bandwidth measured_rate(Bytes amount, Samples samples,
+                                                      std::string note) {
+  return planner::in_unit<BytesPerSecond>(
+      measured_rate(static_cast<double>(amount.count()), std::move(samples), std::move(note)));
 }
 
 }  // namespace sluice::profiler

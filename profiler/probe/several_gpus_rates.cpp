@@ -21,7 +21,8 @@ void add_point(std::vector<planner::CurvePoint>& curve, const CollectiveSamples&
   }
   if (2 * beyond.size() <= samples.seconds.size()) return;
   const auto bytes = static_cast<double>(samples.received.count());
-  curve.push_back({bytes, measured_rate(bytes, beyond, "bytes received beyond the latency")});
+  curve.push_back(
+      {bytes, measured_rate(samples.received, beyond, "bytes received beyond the latency")});
 }
 
 }  // namespace
@@ -31,13 +32,13 @@ planner::Fabric measured_fabric(const std::vector<CollectiveSamples>& samples) {
   const auto quickest = std::ranges::min_element(
       samples, {}, [](const CollectiveSamples& each) { return median(each.seconds); });
   if (quickest == samples.end()) throw EnvironmentError("no collective was measured");
-  fabric.latency = measured_fact(quickest->seconds, "0.9 of the quickest collective");
+  fabric.latency = measured_time(quickest->seconds, "0.9 of the quickest collective");
   fabric.latency.value *= kLatencyShare;
   std::vector<CollectiveSamples> ascending = samples;
   std::ranges::stable_sort(ascending, {}, &CollectiveSamples::received);
   for (const CollectiveSamples& each : ascending) {
     add_point(each.operation == planner::Collective::gather ? fabric.gather : fabric.exchange, each,
-              fabric.latency.value);
+              fabric.latency.value.count());
   }
   if (fabric.gather.empty() || fabric.exchange.empty()) {
     throw EnvironmentError("collectives take the same time at every size: probe again");
@@ -61,8 +62,8 @@ void set_shared_memory(planner::MachineProfile& profile, const HostLoad& load) {
   check(load.h2d > 0 && load.d2h > 0 && load.updates > 0, "all that uses host memory runs");
   const double taken = load.h2d * profile.h2d_dram.value + load.d2h * profile.d2h_dram.value +
                        load.updates * profile.update_dram.value;
-  profile.dram.deviation *= taken / profile.dram.value;
-  profile.dram.value = taken;
+  profile.dram.deviation = profile.dram.deviation * (taken / profile.dram.value.count());
+  profile.dram.value = BytesPerSecond(taken);
   profile.dram.source = planner::Source::measured;
   profile.dram.note = "what all links and the optimizer take together, " + to_text(load);
 }

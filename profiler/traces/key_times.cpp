@@ -29,9 +29,9 @@ bool is_short_copy(const planner::StepTask& task, const planner::MachineProfile&
   constexpr Seconds kShort{2e-3};
   switch (task.lane) {
     case planner::LaneKind::h2d:
-      return task.bytes / BytesPerSecond(profile.h2d.value) < kShort;
+      return task.bytes / profile.h2d.value < kShort;
     case planner::LaneKind::d2h:
-      return task.bytes / BytesPerSecond(profile.d2h.value) < kShort;
+      return task.bytes / profile.d2h.value < kShort;
     default:
       return false;
   }

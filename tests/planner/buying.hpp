@@ -41,7 +41,7 @@ class Buying : public testing::Test {
     MachineProfile profile = round_profile();
     profile.name = name;
     profile.hbm.value = static_cast<double>(hbm);
-    for (CurvePoint& point : profile.gemm) point.rate.value *= factor;
+    for (ProductPoint& point : profile.gemm) point.rate.value = factor * point.rate.value;
     const auto path = folder_ / (name + ".json");
     write_profile(profile, path);
     return path.string();

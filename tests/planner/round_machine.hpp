@@ -6,8 +6,17 @@
 
 namespace sluice::planner::test {
 
-inline Fact measured(double value, double relative_deviation = 0.01) {
-  return {value, value * relative_deviation, 5, Source::measured, "round"};
+/// A measured number, in the unit of what it becomes.
+struct RoundNumber {
+  double value, deviation;
+  template <class Quantity>
+  operator Measured<Quantity>() const {  // NOLINT(google-explicit-constructor)
+    return in_unit<Quantity>({value, deviation, 5, Source::measured, "round"});
+  }
+};
+
+inline RoundNumber measured(double value, double relative_deviation = 0.01) {
+  return {value, value * relative_deviation};
 }
 
 /// Profile of a machine with two cores, 1 GFLOP/s in matrix products, links of 10 MB/s each way,
@@ -25,7 +34,7 @@ inline MachineProfile round_profile(DeviceKind device = DeviceKind::host) {
   p.copy_latency = measured(10e-6);
   p.hbm_bandwidth = measured(1e9);
   p.peak_bf16 = measured(2e9);
-  p.gemm = {{1e3, measured(0.5e9)}, {1e9, measured(1e9)}};
+  p.gemm = {{Flops(1e3), measured(0.5e9)}, {Flops(1e9), measured(1e9)}};
   p.attention_forward = measured(0.5e9);
   p.attention_backward = measured(0.4e9);
   p.launch = measured(1e-6);

@@ -35,6 +35,11 @@ inline planner::MachineProfile small_machine() {
                          .source = planner::Source::measured,
                          .note = ""};
   };
+  const auto bytes = [&fact](double value) {
+    return planner::in_unit<BytesPerSecond>(fact(value));
+  };
+  const auto time = [&fact](double value) { return planner::in_unit<Seconds>(fact(value)); };
+  const auto rate = [&fact](double value) { return planner::in_unit<FlopsPerSecond>(fact(value)); };
   planner::MachineProfile machine;
   machine.name = "small";
   machine.device = planner::DeviceKind::host;
@@ -43,19 +48,19 @@ inline planner::MachineProfile small_machine() {
   machine.host = fact(8e9);
   machine.disk = fact(8e9);
   machine.cores = fact(2);
-  machine.h2d = machine.d2h = machine.h2d_duplex = machine.d2h_duplex = fact(20e6);
-  machine.copy_latency = fact(50e-6);
-  machine.dram = fact(10e9);
-  machine.hbm_bandwidth = fact(5e9);
+  machine.h2d = machine.d2h = machine.h2d_duplex = machine.d2h_duplex = bytes(20e6);
+  machine.copy_latency = time(50e-6);
+  machine.dram = bytes(10e9);
+  machine.hbm_bandwidth = bytes(5e9);
   machine.h2d_dram = machine.d2h_dram = fact(2);
   machine.update_dram = fact(28);
   machine.copy_cores = fact(1e-10);
-  machine.peak_bf16 = fact(1e11);
-  machine.gemm = {{1e6, fact(1e9)}, {1e9, fact(2e9)}};
-  machine.attention_forward = fact(5e8);
-  machine.attention_backward = fact(5e8);
-  machine.launch = fact(2e-6);
-  machine.kernel_overhead = fact(1e-6);
+  machine.peak_bf16 = rate(1e11);
+  machine.gemm = {{Flops(1e6), rate(1e9)}, {Flops(1e9), rate(2e9)}};
+  machine.attention_forward = rate(5e8);
+  machine.attention_backward = rate(5e8);
+  machine.launch = time(2e-6);
+  machine.kernel_overhead = time(1e-6);
   machine.update = {{1, fact(1e8)}};
   machine.device_update = fact(1e8);
   machine.interference = {{"compute", "cpu", fact(0.9)},

@@ -160,9 +160,9 @@ void GpuProbe::disk() {
 
 /// Sets the peak to the catalogue's for this GPU, by the machine most words of whose name match.
 void GpuProbe::peak() {
-  Fact& peak = result_.profile.peak_bf16;
-  peak = {.value = best_product_ / 0.8,
-          .deviation = 0.15 * best_product_,
+  planner::FlopRate& peak = result_.profile.peak_bf16;
+  peak = {.value = FlopsPerSecond(best_product_ / 0.8),
+          .deviation = FlopsPerSecond(0.15 * best_product_),
           .count = 0,
           .source = Source::estimated,
           .note = "the fastest product over 0.8; the catalogue does not know this GPU"};

@@ -57,8 +57,8 @@ void GpuProbe::fit() {
     profile = result_.fit->profile;
     say("contention",
         fmt::format("host memory {}, {:.2f} and {:.2f} bytes of it a byte copied down and up",
-                    planner::format_rate(BytesPerSecond(profile.dram.value)),
-                    profile.h2d_dram.value, profile.d2h_dram.value));
+                    planner::format_rate(profile.dram.value), profile.h2d_dram.value,
+                    profile.d2h_dram.value));
     return;
   }
   // With too few cores for a grid, takes the points themselves, and the triad as the memory's
@@ -76,7 +76,7 @@ void GpuProbe::fit() {
 void GpuProbe::staged() {
   result_.profile.staged_copy = staged_copy_rate(256_MiB, budget_.kernel);
   say("copies not pinned",
-      planner::format_rate(BytesPerSecond(result_.profile.staged_copy.value)) + " through a ring");
+      planner::format_rate(result_.profile.staged_copy.value) + " through a ring");
 }
 
 }  // namespace sluice::profiler

@@ -39,9 +39,8 @@ class Background {
   std::thread thread_;
 };
 
-const Fact& fastest(const std::vector<Fact>& rates) {
-  return *std::max_element(rates.begin(), rates.end(),
-                           [](const Fact& a, const Fact& b) { return a.value < b.value; });
+const planner::FlopRate& fastest(const std::vector<planner::FlopRate>& rates) {
+  return *std::ranges::max_element(rates, {}, &planner::FlopRate::value);
 }
 
 }  // namespace
@@ -101,12 +100,13 @@ void GpuProbe::copies() {
   const double rate = std::max(down.back().rate.value, up.back().rate.value);
   if (const auto latency = copy_latency(short_copies, rate)) {
     result_.profile.copy_latency = *latency;
-    say("copy latency", planner::format_seconds(Seconds(latency->value)));
+    say("copy latency", planner::format_seconds(latency->value));
   }
-  const Fact gap_down = link_->gap(CopyDirection::h2d), gap_up = link_->gap(CopyDirection::d2h);
+  const planner::MeasuredTime gap_down = link_->gap(CopyDirection::h2d),
+                              gap_up = link_->gap(CopyDirection::d2h);
   result_.profile.copy_gap = mean_of_directions(gap_down, gap_up);
-  say("between copies", planner::format_seconds(Seconds(gap_down.value)) + " to the device, " +
-                            planner::format_seconds(Seconds(gap_up.value)) + " from it");
+  say("between copies", planner::format_seconds(gap_down.value) + " to the device, " +
+                            planner::format_seconds(gap_up.value) + " from it");
   // Asked while copies run, since an idle GPU lowers its link.
   const auto busy = link_->steady(CopyDirection::h2d);
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -173,7 +173,7 @@ void GpuProbe::memory() {
     text += fmt::format("{}{:.1f} read and {:.1f} triad on {}", text.empty() ? "" : ", ",
                         reading.value / 1e9, triad.value / 1e9, count);
   }
-  result_.profile.dram = best;
+  result_.profile.dram = planner::in_unit<BytesPerSecond>(best);
   say("host memory", text + " GB/s by threads");
 }
 
@@ -209,7 +209,8 @@ void GpuProbe::products() {
   result_.profile.gemm = curve_of(
       std::move(rates), "tuned products of transformer layers, sustained, random operands");
   best_product_ = std::max(burst.value, sustained.value);
-  result_.profile.gemm_ceiling = burst.value > sustained.value ? burst : sustained;
+  result_.profile.gemm_ceiling =
+      planner::in_unit<FlopsPerSecond>(burst.value > sustained.value ? burst : sustained);
   say("matrix products",
       fmt::format("{} products, fastest {}; one after a pause {}, sustained {}",
                   measured_products.size(), with_deviation(sustained, "TFLOP/s", 1e12),
@@ -220,39 +221,43 @@ void GpuProbe::products() {
 void GpuProbe::layers() {
   MachineProfile& profile = result_.profile;
   const auto kernels = measure_memory_kernels(budget_.kernel / 2);
-  profile.hbm_bandwidth = rate_of_shapes(kernels, "SwiGLU and RMSNorm of a large micro-batch");
+  profile.hbm_bandwidth = planner::in_unit<BytesPerSecond>(
+      rate_of_shapes(kernels, "SwiGLU and RMSNorm of a large micro-batch"));
   const AttentionRates attention =
-      measure_attention(budget_.kernel / 2, BytesPerSecond(profile.hbm_bandwidth.value));
-  profile.attention_forward = rate_of_shapes(attention.forward, "causal, four shapes, cuDNN");
-  profile.attention_backward = rate_of_shapes(attention.backward, "causal, four shapes, cuDNN");
+      measure_attention(budget_.kernel / 2, profile.hbm_bandwidth.value);
+  const auto usual = [](const std::vector<Fact>& rates) {
+    return rate_of_shapes(rates, "causal, four shapes, cuDNN");
+  };
+  const Fact usual_forward = usual(attention.forward), usual_backward = usual(attention.backward);
+  profile.attention_forward = planner::in_unit<FlopsPerSecond>(usual_forward);
+  profile.attention_backward = planner::in_unit<FlopsPerSecond>(usual_backward);
   profile.attention = attention.points;
-  std::vector<Fact> forward, backward;
+  std::vector<planner::FlopRate> forward, backward;
   std::string by_length;
   for (const planner::AttentionPoint& point : attention.points) {
     forward.push_back(point.forward);
     backward.push_back(point.backward);
     by_length += fmt::format("{}{:.0f} and {:.0f} over {} by heads of {}",
-                             by_length.empty() ? "" : ", ", point.forward.value / 1e12,
-                             point.backward.value / 1e12, point.length, point.head_dim);
+                             by_length.empty() ? "" : ", ", point.forward.value.count() / 1e12,
+                             point.backward.value.count() / 1e12, point.length, point.head_dim);
   }
   profile.attention_forward_ceiling = fastest(forward);
   profile.attention_backward_ceiling = fastest(backward);
   say("attention", fmt::format("{} forward, {} backward, over shapes",
-                               with_deviation(profile.attention_forward, "TFLOP/s", 1e12),
-                               with_deviation(profile.attention_backward, "TFLOP/s", 1e12)));
+                               with_deviation(usual_forward, "TFLOP/s", 1e12),
+                               with_deviation(usual_backward, "TFLOP/s", 1e12)));
   say("attention by length", by_length + " TFLOP/s forward and backward");
   profile.device_update = measure_device_update(budget_.kernel);
-  say("device memory",
-      fmt::format("{} by element-wise kernels, {} updated",
-                  planner::format_rate(BytesPerSecond(profile.hbm_bandwidth.value)),
-                  with_deviation(profile.device_update, "G parameters/s", 1e9)));
+  say("device memory", fmt::format("{} by element-wise kernels, {} updated",
+                                   planner::format_rate(profile.hbm_bandwidth.value),
+                                   with_deviation(profile.device_update, "G parameters/s", 1e9)));
   const LaunchCosts launches = measure_launches(budget_.kernel);
   profile.launch = launches.launch;
   profile.kernel_overhead = launches.kernel;
   say("launches", fmt::format("{} of the launcher a kernel, {} of the device, {} an event",
-                              planner::format_seconds(Seconds(launches.launch.value)),
-                              planner::format_seconds(Seconds(launches.kernel.value)),
-                              planner::format_seconds(Seconds(launches.event.value))));
+                              planner::format_seconds(launches.launch.value),
+                              planner::format_seconds(launches.kernel.value),
+                              planner::format_seconds(launches.event.value)));
 }
 
 }  // namespace sluice::profiler

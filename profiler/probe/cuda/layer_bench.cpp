@@ -34,9 +34,9 @@ struct AttentionTimes {
 /// Relative deviation between shapes of one length.
 constexpr double kShapeDeviation = 0.08;
 
-Fact of_any_shape(Fact rate) {
+planner::FlopRate of_any_shape(Fact rate) {
   rate.deviation = std::hypot(rate.deviation, kShapeDeviation * rate.value);
-  return rate;
+  return planner::in_unit<FlopsPerSecond>(std::move(rate));
 }
 
 AttentionTimes measure_shape(const engine::Cudnn& cudnn, KernelTimer& timer,
@@ -229,9 +229,9 @@ LaunchCosts measure_launches(Seconds budget) {
     kernel_times.push_back(elapsed(begin.get(), end.get()).count() / (kLayers * kernels));
   }
   const std::string note = "a layer of 128 tokens, forward, by its kernels";
-  return {.launch = measured_fact(launches, note),
-          .kernel = measured_fact(kernel_times, note),
-          .event = measured_fact(events, "recording an event")};
+  return {.launch = measured_time(launches, note),
+          .kernel = measured_time(kernel_times, note),
+          .event = measured_time(events, "recording an event")};
 }
 
 }  // namespace sluice::profiler

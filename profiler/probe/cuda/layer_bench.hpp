@@ -29,10 +29,12 @@ struct AttentionRates {
 [[nodiscard]] planner::Fact measure_device_update(Seconds budget);
 
 struct LaunchCosts {
-  /// Seconds for which each kernel of a layer occupies the launching thread.
-  planner::Fact launch;
-  planner::Fact kernel;  ///< Seconds of the device for a kernel that has next to nothing to do.
-  planner::Fact event;   ///< Seconds for which recording an event occupies the launching thread.
+  /// Time for which each kernel of a layer occupies the launching thread.
+  planner::MeasuredTime launch;
+  planner::MeasuredTime
+      kernel;  ///< Time of the device for a kernel that has next to nothing to do.
+  planner::MeasuredTime
+      event;  ///< Time for which recording an event occupies the launching thread.
 };
 /// Measures launch costs by the forward pass of a layer so small that only launching takes time.
 [[nodiscard]] LaunchCosts measure_launches(Seconds budget);

@@ -80,7 +80,7 @@ std::vector<SizedRate> LinkBench::by_size(CopyDirection direction, Seconds budge
   return rates;
 }
 
-planner::Fact LinkBench::gap(CopyDirection direction) const {
+planner::MeasuredTime LinkBench::gap(CopyDirection direction) const {
   constexpr std::int64_t kCopies = 256;
   // Pieces are long enough that the CPU stays ahead.
   const Bytes piece = std::min(4_MiB, buffer_);
@@ -106,7 +106,7 @@ planner::Fact LinkBench::gap(CopyDirection direction) const {
   for (std::size_t i = 1; i < around.size(); ++i) {
     gaps.push_back(elapsed(around[i - 1][1].get(), around[i][0].get()).count());
   }
-  return measured_fact(gaps, "of 4 MiB, with the events and flags of a run's queues");
+  return measured_time(gaps, "of 4 MiB, with the events and flags of a run's queues");
 }
 
 std::unique_ptr<SteadyLoad> LinkBench::steady(CopyDirection direction) {
@@ -118,7 +118,7 @@ std::unique_ptr<SteadyLoad> LinkBench::steady(CopyDirection direction) {
       });
 }
 
-planner::Fact staged_copy_rate(Bytes bytes, Seconds budget) {
+planner::Bandwidth staged_copy_rate(Bytes bytes, Seconds budget) {
   const Stream stream = make_stream();
   engine::StagedCopies copies(stream.get());
   const AlignedMemory host(bytes);
@@ -127,13 +127,13 @@ planner::Fact staged_copy_rate(Bytes bytes, Seconds budget) {
   auto* const memory = static_cast<std::byte*>(device.get());
   const auto size = static_cast<std::size_t>(bytes.count());
   const std::string note = "through a pinned ring, memory that is not pinned";
-  const planner::Fact down = measured_rate(
-      static_cast<double>(size),
+  const planner::Bandwidth down = measured_rate(
+      bytes,
       time_repeatedly(Timer::wall, budget / 2,
                       [&] { copies.to_device(host.as<std::byte>().data(), memory, size); }),
       note);
-  const planner::Fact up = measured_rate(
-      static_cast<double>(size),
+  const planner::Bandwidth up = measured_rate(
+      bytes,
       time_repeatedly(Timer::wall, budget / 2,
                       [&] { copies.to_host(memory, host.as<std::byte>().data(), size); }),
       note);

@@ -37,9 +37,9 @@ class LinkBench {
   /// of four.
   [[nodiscard]] std::vector<SizedRate> by_size(CopyDirection direction, Seconds budget_each);
 
-  /// Fact with the seconds between copies that follow each other as in a run's queues: with events
+  /// Time between copies that follow each other as in a run's queues: with events
   /// around each copy, and a flag that tells the CPU of its end.
-  [[nodiscard]] planner::Fact gap(CopyDirection direction) const;
+  [[nodiscard]] planner::MeasuredTime gap(CopyDirection direction) const;
 
   /// A load that copies pieces of kPiece in this direction until it is stopped.
   [[nodiscard]] std::unique_ptr<SteadyLoad> steady(CopyDirection direction);
@@ -55,8 +55,8 @@ class LinkBench {
   DeviceMemory down_device_, up_device_;
 };
 
-/// Bytes/s of copies through a pinned ring from and to memory that is not pinned, one fact for both
+/// Rate of copies through a pinned ring from and to memory that is not pinned, one for both
 /// directions: their mean, whose deviation includes their difference.
-[[nodiscard]] planner::Fact staged_copy_rate(Bytes bytes, Seconds budget);
+[[nodiscard]] planner::Bandwidth staged_copy_rate(Bytes bytes, Seconds budget);
 
 }  // namespace sluice::profiler

@@ -129,9 +129,9 @@ void probe_several_gpus(CudaProbe& probe, std::int64_t gpus, ProbeDepth depth,
   planner::Fabric fabric = measured_fabric(time_collectives(static_cast<int>(gpus), budget));
   if (progress) {
     const auto fastest = [](const std::vector<planner::CurvePoint>& curve) {
-      return format_fact(curve.back().rate, planner::FactUnit::bytes_per_second);
+      return planner::format_rate(curve.back().rate.value);
     };
-    progress("collectives", planner::format_seconds(Seconds(fabric.latency.value)) +
+    progress("collectives", planner::format_seconds(fabric.latency.value) +
                                 " at least; a GPU receives " + fastest(fabric.gather) +
                                 " gathered, " + fastest(fabric.exchange) + " exchanged");
   }

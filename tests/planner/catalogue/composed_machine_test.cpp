@@ -57,22 +57,23 @@ TEST(ComposedMachine, FourModulesOnTwoChannelsRunSlower) {
   EXPECT_DOUBLE_EQ(memory_peak(cpu, parse_memory_kit("4x32 GiB DDR5-5600")).count(), 57.6e9);
   EXPECT_DOUBLE_EQ(memory_peak(cpu, parse_memory_kit("1x32 GiB DDR5-8000")).count(), 44.8e9);
   const MachineProfile two = find_machine("rtx-4090 + 2x48 GiB DDR5-5600");
-  EXPECT_NEAR(two.dram.value, 1.4 * 0.78 * 89.6e9, 1);  // Copies and updates together.
+  EXPECT_NEAR(two.dram.value.count(), 1.4 * 0.78 * 89.6e9, 1);  // Copies and updates together.
   EXPECT_NE(two.dram.note.find("2 channels at 5600 MT/s"), std::string::npos);
 }
 
 TEST(ComposedMachine, TheSlowerEndOfTheSlotDecides) {
-  EXPECT_LT(find_machine("rtx-5090 + xeon-w-2295 + 4x32 GiB DDR4-2933 + 1x gen3").h2d.value, 13e9);
-  EXPECT_GT(find_machine("rtx-5090").h2d.value, 50e9);
-  EXPECT_GT(find_machine("gh200").h2d.value, 300e9);
+  EXPECT_LT(find_machine("rtx-5090 + xeon-w-2295 + 4x32 GiB DDR4-2933 + 1x gen3").h2d.value.count(),
+            13e9);
+  EXPECT_GT(find_machine("rtx-5090").h2d.value.count(), 50e9);
+  EXPECT_GT(find_machine("gh200").h2d.value.count(), 300e9);
 }
 
 // Eight lanes of PCIe 5 carry half of sixteen, and of PCIe 4 as much as sixteen of PCIe 3.
 TEST(ComposedMachine, EightLanesCarryHalf) {
-  const double whole = find_machine("rtx-5070-ti").h2d.value;
-  EXPECT_DOUBLE_EQ(find_machine("rtx-5060-ti").h2d.value, whole / 2);
-  EXPECT_DOUBLE_EQ(find_machine("rtx-5060-ti + ryzen-9-5950x + 4x32 GiB DDR4-3200").h2d.value,
-                   12.35e9);
+  const BytesPerSecond whole = find_machine("rtx-5070-ti").h2d.value;
+  EXPECT_EQ(find_machine("rtx-5060-ti").h2d.value, whole / 2);
+  EXPECT_EQ(find_machine("rtx-5060-ti + ryzen-9-5950x + 4x32 GiB DDR4-3200").h2d.value,
+            BytesPerSecond(12.35e9));
 }
 
 // CPU and GPU of one chip share one memory: both pools are parts of it, and so are all rates.
@@ -84,9 +85,10 @@ TEST(ComposedMachine, OneMemoryIsOnePoolAndOneRate) {
     EXPECT_LE(machine.hbm.value + machine.host.value, pool) << name;
     EXPECT_GE(machine.hbm.value + machine.host.value, 0.94 * pool) << name;
     const double rate = find_gpu(parts.gpu).bandwidth.count();
-    EXPECT_LE(machine.hbm_bandwidth.value, rate) << name;
-    EXPECT_LE(machine.dram.value, rate) << name;
-    EXPECT_LE(machine.h2d.value, rate / 2) << name;  // A copy reads and writes the same memory.
+    EXPECT_LE(machine.hbm_bandwidth.value.count(), rate) << name;
+    EXPECT_LE(machine.dram.value.count(), rate) << name;
+    EXPECT_LE(machine.h2d.value.count(), rate / 2)
+        << name;  // A copy reads and writes the same memory.
     EXPECT_NEAR(memory_peak(find_cpu(parts.cpu), parts.ram).count(), rate, 0.01 * rate) << name;
   }
   EXPECT_REFUSED(find_machine("strix-halo + ryzen-9-9950x"), "one chip");
@@ -98,7 +100,7 @@ TEST(ComposedMachine, EveryNumberIsLabelledAndEstimatesAreWide) {
     if (build.profile) continue;
     const MachineProfile machine = find_machine(build.name);
     for (const FactField& field : fact_fields()) {
-      EXPECT_FALSE((machine.*field.member).note.empty()) << build.name << " " << field.name;
+      EXPECT_FALSE(field.of(machine).note.empty()) << build.name << " " << field.name;
     }
     EXPECT_GE(machine.dram.deviation, 0.1 * machine.dram.value) << build.name;
     EXPECT_LE(machine.gemm.back().rate.value, machine.peak_bf16.value) << build.name;

@@ -30,19 +30,20 @@ TEST(SeveralGpus, EveryGpuThatIsSoldOnBoardsForSeveralHasAFabric) {
     const bool amd = gpu.architecture.starts_with("gfx");
     EXPECT_EQ(gpu.fabric.empty(), own_host || amd) << gpu.name;
     if (gpu.fabric.empty()) continue;
-    double rate = 0;
+    const BytesPerSecond none(0);
+    BytesPerSecond rate = none;
     for (const std::int64_t gpus : {2, 3, 4, 8}) {
       const Fabric fabric = fabric_of(gpu, gpus, BytesPerSecond(55e9));
-      EXPECT_GT(fabric.gather.front().rate.deviation, 0) << gpu.name;
+      EXPECT_GT(fabric.gather.front().rate.deviation, none) << gpu.name;
       // More GPUs never make a fabric's largest collectives faster for each by over 5 %.
-      EXPECT_TRUE(rate == 0 || fabric.gather.back().rate.value <= 1.05 * rate) << gpu.name;
+      EXPECT_TRUE(rate == none || fabric.gather.back().rate.value <= 1.05 * rate) << gpu.name;
       rate = fabric.gather.back().rate.value;
     }
   }
 }
 
 TEST(SeveralGpus, DesktopsHaveLanesForFew) {
-  const double one = find_machine("rtx-4090").h2d.value;
+  const BytesPerSecond one = find_machine("rtx-4090").h2d.value;
   // 24 lanes, 4 of them the SSD's.
   EXPECT_EQ(find_machine("2x-rtx-4090").h2d.value, one / 2);
   EXPECT_EQ(find_machine("5x-rtx-4090").h2d.value, one / 4);

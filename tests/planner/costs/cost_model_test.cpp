@@ -34,9 +34,9 @@ double use_of(const TaskCost& cost, const std::string& link) {
 
 TEST(GemmRate, IsInterpolatedInLogFlopsAndConstantBeyond) {
   const MachineProfile profile = round_profile();
-  EXPECT_EQ(gemm_rate(profile, Flops(10)).value, 0.5e9);
-  EXPECT_EQ(gemm_rate(profile, Flops(1e12)).value, 1e9);
-  EXPECT_NEAR(gemm_rate(profile, Flops(1e6)).value, 0.75e9, 1);  // half way from 1e3 to 1e9
+  EXPECT_EQ(gemm_rate(profile, Flops(10)).value.count(), 0.5e9);
+  EXPECT_EQ(gemm_rate(profile, Flops(1e12)).value.count(), 1e9);
+  EXPECT_NEAR(gemm_rate(profile, Flops(1e6)).value.count(), 0.75e9, 1);  // half way from 1e3 to 1e9
 }
 
 TEST(ComputeCost, AddsProductsAttentionStreamsAndOverheads) {
@@ -90,10 +90,10 @@ TEST(ComputeCost, ProductsOfExpertsRestOnAFitOnlyWhereTheScaledRateWasMeasured) 
   const auto cost = [&] {
     return ProfileCostModel(profile, {}).compute(CostKey{"forward/x"}, work);
   };
-  for (CurvePoint& point : profile.gemm) point.rate.source = Source::measured;
+  for (ProductPoint& point : profile.gemm) point.rate.source = Source::measured;
   const TaskCost measured = cost();
   EXPECT_EQ(measured.evidence, Evidence::fitted);
-  for (CurvePoint& point : profile.gemm) {
+  for (ProductPoint& point : profile.gemm) {
     point.rate.source = Source::estimated;
     point.rate.deviation = 0.2 * point.rate.value;
   }
@@ -206,7 +206,7 @@ TEST(Interference, BothDirectionsAtOnceReachTheDuplexRates) {
 TEST(CostModelHash, MovesWithEveryNumberAndSwitch) {
   const std::string base = ProfileCostModel(round_profile(), {}).hash();
   MachineProfile other = round_profile();
-  other.h2d.value *= 2;
+  scale_by(other.h2d, 2);
   EXPECT_EQ(ProfileCostModel(round_profile(), {}).hash(), base);
   EXPECT_NE(ProfileCostModel(other, {}).hash(), base);
   EXPECT_NE(ProfileCostModel(round_profile(), one("forward/x", 1)).hash(), base);
@@ -218,8 +218,8 @@ TEST(Rescaled, SamplesFollowTheFactsBehindThem) {
   samples.merge(one("update/cpu/t1/1000", 1));
   samples.merge(one("forward/block|s", 1));
   MachineProfile changed = round_profile();
-  changed.h2d.value *= 2;
-  for (CurvePoint& point : changed.gemm) point.rate.value *= 4;
+  scale_by(changed.h2d, 2);
+  for (ProductPoint& point : changed.gemm) scale_by(point.rate, 4);
   const Calibration result = rescaled(samples, round_profile(), changed);
   EXPECT_EQ(result.at(CostKey{"copy/h2d/1000"}).value, 0.5);
   EXPECT_EQ(result.at(CostKey{"update/cpu/t1/1000"}).value, 1);
@@ -232,8 +232,8 @@ TEST(Rescaled, TransfersOfTheDiskFollowTheDisk) {
   MachineProfile faster = round_profile();
   faster.disk_read = faster.disk_write = test::measured(1e6);
   MachineProfile changed = faster;
-  changed.disk_read.value *= 2;
-  for (CurvePoint& point : changed.gemm) point.rate.value *= 4;
+  scale_by(changed.disk_read, 2);
+  for (ProductPoint& point : changed.gemm) scale_by(point.rate, 4);
   const Calibration result = rescaled(samples, faster, changed);
   EXPECT_EQ(result.at(CostKey{"copy/disk_read/1000"}).value, 0.5);
   EXPECT_EQ(result.at(CostKey{"copy/disk_write/1000"}).value, 1);
@@ -247,7 +247,7 @@ TEST(Rescaled, LimitedCopiesTakeTheirTimeAndLessOfOtherLanes) {
   samples.merge(one("launch_delay/h2d", 2e-6));
   samples.merge(one("launch_delay/d2h", 2e-6));
   MachineProfile held = round_profile();
-  held.d2h.value /= 4;
+  scale_by(held.d2h, 0.25);
   const Calibration result = rescaled(samples, round_profile(), held);
   EXPECT_DOUBLE_EQ(result.at(CostKey{"copy/d2h/1000"}).value, 4);
   EXPECT_DOUBLE_EQ(result.at(CostKey{"interference/cpu/d2h/14"}).value, 0.95);

@@ -67,7 +67,7 @@ TEST(LaneBoost, RefusesNumbersThatNoSimulationTakes) {
   profile.boost_most.value = 0.9;
   EXPECT_REFUSED(static_cast<void>(lane_boost(profile, {})), "boost_most");
   profile = boosting_machine().profile;
-  profile.boost_window.value = 0;
+  profile.boost_window.value = Seconds(0);
   EXPECT_REFUSED(static_cast<void>(lane_boost(profile, {})), "boost_window");
 }
 
@@ -97,7 +97,7 @@ TEST(LaneBoost, OnlyPassesWithProductsBoost) {
 
 TEST(LaneBoost, PassesThatMoveBytesTakeLessOfIt) {
   MachineProfile profile = boosting_machine().profile;
-  profile.hbm_bandwidth.value = 1e12;
+  profile.hbm_bandwidth.value = BytesPerSecond(1e12);
   Work work;
   EXPECT_EQ(boost_share(profile, work, Seconds(1)), 0);  // No products.
   work.gemms.push_back({1024, 1024, 1024});

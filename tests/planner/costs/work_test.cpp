@@ -63,8 +63,8 @@ TEST(Work, AttentionOfWideHeadsTakesTheTimeOfTilesOnACudaDeviceAlone) {
   const AttentionWork wide = attention(256);
   EXPECT_TRUE(wide.tiled);
   MachineProfile profile;
-  profile.peak_bf16.value = profile.attention_forward.value = 1e12;
-  profile.hbm_bandwidth.value = 1e9;
+  profile.peak_bf16.value = profile.attention_forward.value = FlopsPerSecond(1e12);
+  profile.hbm_bandwidth.value = BytesPerSecond(1e9);
   Work work;
   work.attention = {wide};
   const auto seconds = [&](DeviceKind device) {

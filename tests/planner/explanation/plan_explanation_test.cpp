@@ -194,8 +194,8 @@ TEST(KeepMore, UsesTheMemoryThatIsThereAndPins) {
 TEST(MachineResources, MoreOfOneScalesItsNumbersAndNoOthers) {
   const ResolvedMachine machine = round_machine();
   const ResolvedMachine link = with_more(machine, machine_resource("link"), 1.5);
-  EXPECT_DOUBLE_EQ(link.profile.h2d.value, 1.5 * machine.profile.h2d.value);
-  EXPECT_DOUBLE_EQ(link.profile.d2h.value, 1.5 * machine.profile.d2h.value);
+  EXPECT_DOUBLE_EQ(link.profile.h2d.value / machine.profile.h2d.value, 1.5);
+  EXPECT_DOUBLE_EQ(link.profile.d2h.value / machine.profile.d2h.value, 1.5);
   EXPECT_EQ(link.profile.cores.value, machine.profile.cores.value);
   EXPECT_EQ(link.hbm, machine.hbm);
   const ResolvedMachine hbm = with_more(machine, machine_resource("hbm"), 2);

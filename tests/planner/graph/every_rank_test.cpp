@@ -113,7 +113,7 @@ TEST(EveryRank, ASlowRankHoldsUpAllOthersWhichWaitForIt) {
 TEST(EveryRank, AMemoryOfItsOwnForEveryNodeIsSharedByItsRanksAlone) {
   const Job job = job_of(4);
   MachineProfile narrow = crowded_profile();
-  narrow.dram.value /= 4;
+  scale_by(narrow.dram, 0.25);
   const ProfileCostModel costs(crowded_profile(), {}), narrow_costs(narrow, {});
   Plan plan = uniform_plan(part_of_rank(job, 4), UnitPlan{}, 1);
   plan.ranks = 4;

@@ -240,8 +240,10 @@ TEST(GroupSums, AreCountedByTheBoundAsTwelveBytesAParameterEach) {
     }
     if (tied) parameters += unit_padded_size(job.model, 0);
     const std::int64_t units = static_cast<std::int64_t>(unit_count(job.model)) + (tied ? 1 : 0);
-    const double overhead = machine.profile.kernel_overhead.value * static_cast<double>(units);
-    const double each = 12 * static_cast<double>(parameters) / machine.profile.hbm_bandwidth.value;
+    const double overhead =
+        machine.profile.kernel_overhead.value.count() * static_cast<double>(units);
+    const double each =
+        12 * static_cast<double>(parameters) / machine.profile.hbm_bandwidth.value.count();
     EXPECT_EQ(compute(1), 0);
     EXPECT_NEAR(compute(2), each + overhead, 1e-9);
     EXPECT_NEAR(compute(8), 7 * (each + overhead), 7e-9);

@@ -38,9 +38,9 @@ TEST(Profile, EveryCatalogueMachineReadsBackWhatItWrites) {
     const std::string text = to_json_text(machine);
     EXPECT_EQ(to_json_text(profile_from_json(text, "p.json")), text);
     for (const FactField& field : fact_fields()) {
-      EXPECT_FALSE((machine.*field.member).note.empty()) << entry.name << " " << field.name;
+      EXPECT_FALSE(field.of(machine).note.empty()) << entry.name << " " << field.name;
     }
-    EXPECT_GT(machine.h2d.value, 1e9);
+    EXPECT_GT(machine.h2d.value, BytesPerSecond(1e9));
     EXPECT_FALSE(machine.gemm.empty());
     EXPECT_FALSE(machine.update.empty());
   }
@@ -51,7 +51,9 @@ TEST(Profile, HashChangesWithEveryNumber) {
   const std::string hash = profile_hash(machine);
   for (const FactField& field : fact_fields()) {
     MachineProfile other = machine;
-    (other.*field.member).value += 1;
+    Fact changed = field.of(other);
+    changed.value += 1;
+    field.set(other, changed);
     EXPECT_NE(profile_hash(other), hash) << field.name;
   }
   MachineProfile priced = machine;
@@ -62,11 +64,11 @@ TEST(Profile, HashChangesWithEveryNumber) {
 TEST(Profile, SetsFactsByQuantityOrFactor) {
   MachineProfile machine = find_machine("h200");
   set_fact(machine, "h2d", "12 GB/s");
-  EXPECT_DOUBLE_EQ(machine.h2d.value, 12e9);
+  EXPECT_EQ(machine.h2d.value, BytesPerSecond(12e9));
   EXPECT_EQ(machine.h2d.source, Source::estimated);
-  const double before = machine.dram.value;
+  const BytesPerSecond before = machine.dram.value;
   set_fact(machine, "dram", "0.5x");
-  EXPECT_DOUBLE_EQ(machine.dram.value, before / 2);
+  EXPECT_EQ(machine.dram.value, before / 2);
   EXPECT_REFUSED(set_fact(machine, "h2d", "12"), "machine.h2d: \"12\" has no unit");
   EXPECT_REFUSED(set_fact(machine, "h2d", "-1x"), "positive factor");
   EXPECT_REFUSED(set_fact(machine, "pcie", "1x"), "unknown number of a machine");
@@ -79,18 +81,18 @@ TEST(Profile, SetsFactsByQuantityOrFactor) {
 
 TEST(Profile, ABandwidthThatIsStatedIsThatOfATriad) {
   MachineProfile machine = find_machine("h100-sxm");
-  const double before = host_bandwidth(machine), link = machine.dram.value;
-  EXPECT_NEAR(before, 150e9, 0.04 * 150e9);  // On all cores updates nearly fill the memory.
+  const BytesPerSecond before = host_bandwidth(machine), link = machine.dram.value;
+  EXPECT_NEAR(before.count(), 150e9, 0.04 * 150e9);  // On all cores updates nearly fill the memory.
   const double one = machine.update.at(1).value, most = machine.update.rbegin()->second.value;
   set_fact(machine, "dram", "75 GB/s");
-  EXPECT_NEAR(host_bandwidth(machine), 75e9, 0.04 * 75e9);
-  EXPECT_NEAR(machine.dram.value, link * 75e9 / before, 1e6);
-  EXPECT_NEAR(machine.update.rbegin()->second.value, most * 75e9 / before, 0.04 * most);
+  EXPECT_NEAR(host_bandwidth(machine).count(), 75e9, 0.04 * 75e9);
+  EXPECT_NEAR(machine.dram.value.count(), 75e9 * (link / before), 1e6);
+  EXPECT_NEAR(machine.update.rbegin()->second.value, most * 75e9 / before.count(), 0.04 * most);
   EXPECT_GT(machine.update.at(1).value, 0.98 * one);  // One thread waits for its core.
   EXPECT_NE(machine.dram.note.find("75 GB/s"), std::string::npos);
   MachineProfile same = find_machine("h100-sxm");
   set_host_bandwidth(same, before, "the same");
-  EXPECT_DOUBLE_EQ(same.dram.value, link);
+  EXPECT_DOUBLE_EQ(same.dram.value / link, 1);
   EXPECT_DOUBLE_EQ(same.update.at(4).value, find_machine("h100-sxm").update.at(4).value);
 }
 
@@ -101,7 +103,7 @@ TEST(Profile, RefusesNamingTheField) {
     return profile_from_json(other.replace(other.find(from), from.size(), to), "p.json");
   };
   MachineProfile without = here_estimate();
-  without.d2h.value = 0;
+  without.d2h.value = BytesPerSecond(0);
   EXPECT_REFUSED(profile_from_json(to_json_text(without), "p.json"),
                  "d2h_bytes_per_s: must be stated, and more than 0");
   EXPECT_REFUSED(changed("\"h2d_bytes_per_s\"", "\"h2d_byte_per_s\""),
@@ -116,8 +118,8 @@ TEST(Here, IsLabelledAsAnEstimate) {
   EXPECT_GE(here.cores.value, 1);
   EXPECT_GT(here.host.value, 1e8);
   for (const FactField& field : fact_fields()) {
-    EXPECT_EQ((here.*field.member).source, Source::estimated) << field.name;
-    EXPECT_FALSE((here.*field.member).note.empty()) << field.name;
+    EXPECT_EQ(field.of(here).source, Source::estimated) << field.name;
+    EXPECT_FALSE(field.of(here).note.empty()) << field.name;
   }
 }
 
@@ -224,7 +226,7 @@ TEST_F(Stores, KeepProfilesCalibrationAndPlans) {
   EXPECT_FALSE(store.newest_profile());
   MachineProfile older = here_estimate();
   MachineProfile newer = older;
-  newer.h2d.value *= 2;
+  scale_by(newer.h2d, 2);
   const auto old_path = store.save(older);
   store.save(newer);
   std::filesystem::last_write_time(

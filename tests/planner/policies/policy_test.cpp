@@ -302,19 +302,19 @@ TEST(AttentionRate, OfOthersKernelsRisesWithLengthAndWithPriorKeysAndFallsAtSmal
 TEST(AttentionRate, IsBetweenMeasuredPointsOfTheHeadsItIsPaddedTo) {
   MachineProfile profile;
   profile.device = DeviceKind::cuda;
-  const auto fact = [](double value) {
-    Fact known;
-    known.value = value;
-    known.deviation = value / 10;
+  const auto rate_of = [](double value) {
+    FlopRate known;
+    known.value = FlopsPerSecond(value);
+    known.deviation = FlopsPerSecond(value / 10);
     return known;
   };
-  profile.attention_forward = fact(1);
-  profile.attention_backward = fact(1);
-  profile.attention_forward_ceiling = profile.attention_backward_ceiling = fact(2);
-  profile.attention = {{64, 1024, fact(100), fact(50)},
-                       {128, 1024, fact(200), fact(120)},
-                       {128, 4096, fact(400), fact(200)},
-                       {128, 16384, fact(500), fact(300)}};
+  profile.attention_forward = rate_of(1);
+  profile.attention_backward = rate_of(1);
+  profile.attention_forward_ceiling = profile.attention_backward_ceiling = rate_of(2);
+  profile.attention = {{64, 1024, rate_of(100), rate_of(50)},
+                       {128, 1024, rate_of(200), rate_of(120)},
+                       {128, 4096, rate_of(400), rate_of(200)},
+                       {128, 16384, rate_of(500), rate_of(300)}};
   const auto known = [&](std::int64_t length, std::int64_t head_dim, bool backward,
                          std::int64_t prior = 0, std::optional<std::int64_t> window = {}) {
     return attention_rate(profile, {.sequences = 1,
@@ -326,7 +326,7 @@ TEST(AttentionRate, IsBetweenMeasuredPointsOfTheHeadsItIsPaddedTo) {
                                     .prior = prior,
                                     .window = window});
   };
-  const auto rate = [&](auto... shape) { return known(shape...).value; };
+  const auto rate = [&](auto... shape) { return known(shape...).value.count(); };
   EXPECT_EQ(rate(4096, 128, false), 400);
   EXPECT_EQ(rate(4096, 128, true), 200);
   EXPECT_NEAR(rate(2048, 128, false), 300, 1e-9);  // Half-way in the logarithm of the length.
@@ -341,8 +341,8 @@ TEST(AttentionRate, IsBetweenMeasuredPointsOfTheHeadsItIsPaddedTo) {
   EXPECT_LT(rate(512, 128, false), 200);
   EXPECT_GT(rate(512, 128, false), 100);
   // Beyond the longest point its rate stays, with a larger deviation for every doubling.
-  EXPECT_EQ(known(16384, 128, false).deviation, 50);
-  EXPECT_NEAR(known(65536, 128, false).deviation, std::hypot(50, 2 * 0.03 * 500), 1e-9);
+  EXPECT_EQ(known(16384, 128, false).deviation, FlopsPerSecond(50));
+  EXPECT_NEAR(known(65536, 128, false).deviation.count(), std::hypot(50, 2 * 0.03 * 500), 1e-9);
   EXPECT_GT(known(262144, 128, false).deviation, known(65536, 128, false).deviation);
 }
 
@@ -351,14 +351,14 @@ TEST(AttentionRate, PointsSurviveAFileCountInTheHashAndFollowTheirFact) {
   profile.attention.clear();
   const std::string without = profile_hash(profile);
   EXPECT_EQ(to_json_text(profile).find("\"attention\""), std::string::npos);
-  Fact known = profile.attention_forward;
+  const FlopRate known = profile.attention_forward;
   profile.attention = {{128, 1024, known, known}, {128, 4096, known, known}};
   EXPECT_NE(profile_hash(profile), without);
   const MachineProfile again = profile_from_json(to_json_text(profile), "here");
   EXPECT_EQ(profile_hash(again), profile_hash(profile));
   MachineProfile slower = profile;
   set_fact(slower, "attention_forward", "0.5x");
-  EXPECT_DOUBLE_EQ(slower.attention[1].forward.value, known.value / 2);
+  EXPECT_DOUBLE_EQ(slower.attention[1].forward.value / known.value, 0.5);
   EXPECT_EQ(slower.attention[1].backward.value, known.value);
   std::swap(profile.attention[0], profile.attention[1]);
   EXPECT_THROW((void)profile_from_json(to_json_text(profile), "here"), BadRequest);

@@ -62,8 +62,11 @@ TEST(Basis, NumbersSumToTheStepAndToItsInterval) {
 TEST(Basis, EachNumberNamesItsSourceAndTheWidestStandsFirst) {
   const Job job = tiny_job();
   ResolvedMachine machine = round_machine(DeviceKind::cuda);
-  machine.profile.attention_backward = {
-      .value = 1e7, .deviation = 0.5e7, .count = 0, .source = Source::estimated, .note = "a rule"};
+  machine.profile.attention_backward = {.value = FlopsPerSecond(1e7),
+                                        .deviation = FlopsPerSecond(0.5e7),
+                                        .count = 0,
+                                        .source = Source::estimated,
+                                        .note = "a rule"};
   const Prediction p = predict(job, random_plan(job, 3), machine, {});
   const auto found = std::ranges::find(p.basis, "attention backward", &BasisLine::name);
   ASSERT_NE(found, p.basis.end());

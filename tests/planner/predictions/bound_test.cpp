@@ -50,8 +50,8 @@ TEST(Bound, IsNoMoreWithAFasterLinkOrCpuOrMoreMemory) {
   const ResolvedMachine base = round_machine(DeviceKind::cuda);
   const Seconds time = bound(base).time;
   ResolvedMachine link = base;
-  link.profile.h2d.value *= 2;
-  link.profile.d2h.value *= 2;
+  scale_by(link.profile.h2d, 2);
+  scale_by(link.profile.d2h, 2);
   EXPECT_LE(bound(link).time, time * (1 + 1e-9));
   ResolvedMachine cpu = base;
   for (auto& [threads, rate] : cpu.profile.update) rate.value *= 2;

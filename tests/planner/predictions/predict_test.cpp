@@ -121,8 +121,8 @@ TEST(Prediction, AFasterLinkNeverSlowsTheStep) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const Plan plan = random_plan(job, seed);
     ResolvedMachine faster = round_machine();
-    faster.profile.h2d.value *= 2;
-    faster.profile.d2h.value *= 2;
+    scale_by(faster.profile.h2d, 2);
+    scale_by(faster.profile.d2h, 2);
     faster.profile.interference.clear();
     ResolvedMachine slower = round_machine();
     slower.profile.interference.clear();

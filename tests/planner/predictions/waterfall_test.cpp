@@ -181,7 +181,7 @@ TEST(Ceilings, AreNoSlowerThanAnyRateOfTheProfile) {
   for (const CatalogueMachine& entry : catalogue_machines()) {
     const MachineProfile machine = find_machine(entry.name);
     const MachineProfile top = at_ceilings(machine);
-    for (const CurvePoint& point : machine.gemm) {
+    for (const ProductPoint& point : machine.gemm) {
       EXPECT_GE(top.peak_bf16.value, point.rate.value) << entry.name;
     }
     EXPECT_GE(top.attention_forward.value, machine.attention_forward.value) << entry.name;
@@ -194,8 +194,8 @@ TEST(Ceilings, AreNoSlowerThanAnyRateOfTheProfile) {
 TEST(Ceilings, TimeOfOneTasksWork) {
   MachineProfile machine = round_machine(DeviceKind::cuda).profile;
   machine.gemm.clear();
-  machine.gemm_ceiling.value = 1e14;
-  machine.hbm_bandwidth.value = 4.8e12;
+  machine.gemm_ceiling.value = FlopsPerSecond(1e14);
+  machine.hbm_bandwidth.value = BytesPerSecond(4.8e12);
   Work work;
   work.gemms.push_back({10000, 10000, 10000});
   work.streamed = Bytes(4'800'000'000);

@@ -174,7 +174,7 @@ TEST(PlanRelaxation, NoPlanHasCountsThatDoNotAddUp) {
 
 TEST(PlanRelaxation, PinnedWeightsThatStayInTheRingAreNotBelowTheBound) {
   ResolvedMachine machine = round_machine();
-  machine.profile.h2d.value /= 20;
+  scale_by(machine.profile.h2d, 1.0 / 20);
   const Predictor predictor(tiny_job(), machine, {});
   const auto stream = [](Plan& plan) {
     for (UnitPlan& unit : plan.units) unit.weights = Tier::host;

@@ -16,7 +16,7 @@ using test::tiny_job;
 TEST(PlanRelaxation, FewSlotsForRecordsAreWaitedFor) {
   ResolvedMachine machine = round_machine();
   machine.hbm = machine.hbm * 64;
-  machine.profile.d2h.value /= 4;
+  scale_by(machine.profile.d2h, 1.0 / 4);
   const Predictor predictor(tiny_job(), machine, {});
   const PlanRelaxation relaxation(predictor, {});
   Plan plan = uniform_plan(predictor.job(), {}, 1);

@@ -53,7 +53,7 @@ int for_tight_plans(std::uint64_t seeds, std::optional<std::int64_t> batch_size,
   int count = 0;
   for (ResolvedMachine& machine : uneven_machines()) {
     if (ranks > 1) {
-      const double rate = machine.profile.h2d.value;
+      const double rate = machine.profile.h2d.value.count();
       machine.profile.fabric =
           Fabric{.latency = test::measured(1e-5),
                  .gather = {{1e3, test::measured(rate)}, {1e6, test::measured(3 * rate)}},
@@ -77,8 +77,8 @@ int for_tight_plans(std::uint64_t seeds, std::optional<std::int64_t> batch_size,
         text << "seed " << seed << " rounds " << plan.rounds << " on "
              << (machine.profile.device == DeviceKind::host ? "host" : "cuda") << " clip "
              << job.optimizer.clip.has_value() << " tied " << job.model.tied_head << " h2d "
-             << machine.profile.h2d.value << " d2h " << machine.profile.d2h.value << " gather "
-             << to_string(plan.gather);
+             << machine.profile.h2d.value.count() << " d2h " << machine.profile.d2h.value.count()
+             << " gather " << to_string(plan.gather);
         body(TightPlan{plan, to_seconds(score.step),
                        Predictor(job, tight, {}, Residency::automatic, {}, ranks), text.str()});
         ++count;

@@ -23,8 +23,8 @@ inline std::vector<ResolvedMachine> uneven_machines() {
     all.push_back(base);
     for (int which = 0; which < 7; ++which) {
       ResolvedMachine machine = base;
-      if (which == 0) machine.profile.h2d.value /= 10;
-      if (which == 1) machine.profile.d2h.value /= 10;
+      if (which == 0) scale_by(machine.profile.h2d, 1.0 / 10);
+      if (which == 1) scale_by(machine.profile.d2h, 1.0 / 10);
       if (which == 2) {
         for (auto& [threads, rate] : machine.profile.update) rate.value /= 10;
       }
@@ -50,8 +50,8 @@ inline std::vector<ResolvedMachine> uneven_machines() {
                                         {"h2d", "d2h", measured(0.7)},
                                         {"d2h", "h2d", measured(0.8)},
                                         {"h2d", "cpu", measured(0.9)}};
-        machine.profile.h2d.value /= 4;
-        machine.profile.d2h.value /= 4;
+        scale_by(machine.profile.h2d, 1.0 / 4);
+        scale_by(machine.profile.d2h, 1.0 / 4);
       }
       if (which == 6) {  // More threads suffer more from copies.
         machine.profile.interference = {{"cpu", "h2d", measured(0.9), 1},

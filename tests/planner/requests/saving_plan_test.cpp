@@ -27,8 +27,8 @@ struct SavedRun {
     at(prediction.memory, Tier::host).peak = 1_GB;
     at(prediction.memory, Tier::host).capacity = 4_GB;
     machine.profile.device = DeviceKind::cuda;
-    machine.profile.disk_write.value = 1e9;
-    machine.profile.dram.value = 100e9;
+    machine.profile.disk_write.value = BytesPerSecond(1e9);
+    machine.profile.dram.value = BytesPerSecond(100e9);
   }
   [[nodiscard]] SavingPlan plan(std::optional<Bytes> available = std::nullopt) const {
     return plan_saving(config, job, prediction, machine, available);
@@ -68,7 +68,7 @@ TEST(SavingPlan, InTheBackgroundTrainingWaitsForTheCopyAlone) {
 TEST(SavingPlan, ASaveThatComesBeforeTheLastIsWrittenWaitsForIt) {
   SavedRun run;
   run.config.save_every = 1;
-  run.machine.profile.disk_write.value = 1e6;
+  run.machine.profile.disk_write.value = BytesPerSecond(1e6);
   const SavingPlan plan = run.plan();
   EXPECT_DOUBLE_EQ(plan.stall.count(), (run.copy(plan.snapshot) + plan.write - Seconds(2)).count());
 }

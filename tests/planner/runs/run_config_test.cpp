@@ -197,7 +197,7 @@ TEST(Run, OverridesChangeTheProfileButNotItsCalibration) {
   set_path(run, "machine.h2d", "0.5x");
   set_path(run, "limits.hbm", "24 GiB");
   const ResolvedMachine slower = to_machine(run);
-  EXPECT_DOUBLE_EQ(slower.profile.h2d.value, plain.profile.h2d.value / 2);
+  EXPECT_EQ(slower.profile.h2d.value, plain.profile.h2d.value / 2);
   EXPECT_NE(profile_hash(slower.profile), profile_hash(plain.profile));
   EXPECT_EQ(slower.calibration_hash, profile_hash(plain.profile));
   EXPECT_EQ(slower.hbm, 24_GiB);
@@ -221,7 +221,7 @@ TEST(Run, LittlePinnedMemoryIsPlannedAtTheRatesOfARing) {
   EXPECT_GT(staged.profile.h2d_dram.value, whole.profile.h2d_dram.value);
   EXPECT_EQ(staged.calibration_hash, whole.calibration_hash);
   set_path(run, "machine.staged_copy", "5 GB/s");
-  EXPECT_DOUBLE_EQ(to_machine(run).profile.h2d.value, 5e9);
+  EXPECT_EQ(to_machine(run).profile.h2d.value, BytesPerSecond(5e9));
 }
 
 TEST(Run, LimitedLinkHoldsCopiesAndTheirInterference) {
@@ -235,11 +235,11 @@ TEST(Run, LimitedLinkHoldsCopiesAndTheirInterference) {
   const ResolvedMachine held = to_machine(run);
   ASSERT_TRUE(held.paced);
   EXPECT_DOUBLE_EQ(held.paced->count(), 12e9);
-  const Fact& link = whole.profile.h2d;
-  EXPECT_GT(link.deviation, 0);
-  EXPECT_DOUBLE_EQ(held.profile.h2d.deviation / 12e9, link.deviation / link.value);
-  EXPECT_DOUBLE_EQ(held.profile.h2d.value, 12e9);
-  EXPECT_DOUBLE_EQ(held.profile.d2h_duplex.value, 12e9);
+  const Bandwidth& link = whole.profile.h2d;
+  EXPECT_GT(link.deviation, BytesPerSecond(0));
+  EXPECT_DOUBLE_EQ(held.profile.h2d.deviation.count() / 12e9, link.deviation / link.value);
+  EXPECT_EQ(held.profile.h2d.value, BytesPerSecond(12e9));
+  EXPECT_EQ(held.profile.d2h_duplex.value, BytesPerSecond(12e9));
   EXPECT_EQ(held.calibration_hash, whole.calibration_hash);
   const auto beside = [](const ResolvedMachine& machine, const char* on) {
     for (const auto& pair : machine.profile.interference) {
@@ -248,7 +248,7 @@ TEST(Run, LimitedLinkHoldsCopiesAndTheirInterference) {
     return 1.0;
   };
   EXPECT_NEAR(1 - beside(held, "compute"),
-              (1 - beside(whole, "compute")) * 12e9 / whole.profile.h2d.value, 1e-12);
+              (1 - beside(whole, "compute")) * 12e9 / whole.profile.h2d.value.count(), 1e-12);
   EXPECT_REFUSED(set_path(run, "limits.link", "0 GB/s"), "limits.link: must be more than 0");
   EXPECT_REFUSED(set_path(run, "limits.link", "12 GB"), "limits.link");
 }

@@ -27,7 +27,7 @@ MachineProfile hosts_profile(std::int64_t devices, std::map<std::string, std::st
 }
 
 double curve_rate(const MachineProfile& profile, Collective operation) {
-  return collective_rate(*profile.fabric, operation, Bytes(kCollective)).value;
+  return collective_rate(*profile.fabric, operation, Bytes(kCollective)).value.count();
 }
 
 std::string refused_line(const RunConfig& config) {
@@ -46,8 +46,8 @@ TEST(SeveralHosts, ShareWhatEachOfThemHas) {
   EXPECT_EQ(two.name, "2 hosts of " + one.name);
   EXPECT_DOUBLE_EQ(two.hbm.value, one.hbm.value);
   EXPECT_DOUBLE_EQ(two.host.value, 2 * one.host.value);
-  EXPECT_DOUBLE_EQ(two.dram.value, 2 * one.dram.value);
-  EXPECT_DOUBLE_EQ(two.disk_write.value, 2 * one.disk_write.value);
+  EXPECT_EQ(two.dram.value, 2 * one.dram.value);
+  EXPECT_EQ(two.disk_write.value, 2 * one.disk_write.value);
   ASSERT_FALSE(one.update.empty());
   const auto [threads, updates] = *one.update.begin();
   EXPECT_DOUBLE_EQ(two.update.at(2 * threads).value, 2 * updates.value);

@@ -49,8 +49,8 @@ Problem problem(std::uint64_t seed, std::int64_t ranks = 1) {
   if (draw.below(4) == 0) made.job.optimizer.clip.reset();
   made.machine = round_machine(DeviceKind::cuda);
   MachineProfile& profile = made.machine.profile;
-  profile.h2d.value *= draw.between(0.3, 3);
-  profile.d2h.value *= draw.between(0.3, 3);
+  scale_by(profile.h2d, draw.between(0.3, 3));
+  scale_by(profile.d2h, draw.between(0.3, 3));
   for (auto& [threads, rate] : profile.update) rate.value *= draw.between(0.3, 3);
   if (ranks > 1) {
     profile.dram = test::measured(draw.between(40e6, 400e6));

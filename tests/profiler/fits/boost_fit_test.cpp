@@ -80,7 +80,7 @@ planner::MachineProfile resting_gpu() {
   machine.device = planner::DeviceKind::cuda;
   machine.boost_gain.value = kTrue.gain;
   machine.boost_most.value = kTrue.most;
-  machine.boost_window.value = 2e-3;
+  machine.boost_window.value = Seconds(2e-3);
   return machine;
 }
 

@@ -209,9 +209,9 @@ struct HandOffs : testing::Test {
   HandOffs() {
     machine.device = planner::DeviceKind::cuda;
     // Makes the step wait for its copies.
-    for (auto& [flops, rate] : machine.gemm) rate.value *= 50;
-    machine.attention_forward.value *= 50;
-    machine.attention_backward.value *= 50;
+    for (auto& [flops, rate] : machine.gemm) rate.value = 50 * rate.value;
+    machine.attention_forward.value = 50 * machine.attention_forward.value;
+    machine.attention_backward.value = 50 * machine.attention_backward.value;
     for (auto& [threads, rate] : machine.update) rate.value *= 50;
     for (const auto& [direction, seconds] : {std::pair(planner::CopyDirection::h2d, kDown),
                                              std::pair(planner::CopyDirection::d2h, kUp)}) {

@@ -31,8 +31,8 @@ MachineProfile server() {
   machine.name = "server";
   machine.device = planner::DeviceKind::cuda;
   machine.cores = fact(16);
-  machine.h2d = machine.d2h = fact(55e9);
-  machine.dram = fact(165e9);
+  machine.h2d = machine.d2h = planner::in_unit<BytesPerSecond>(fact(55e9));
+  machine.dram = planner::in_unit<BytesPerSecond>(fact(165e9));
   machine.update_dram = fact(28);
   machine.h2d_dram = fact(0.63);
   machine.d2h_dram = fact(0.86);
@@ -118,8 +118,8 @@ TEST(ContentionModel, InterferenceLowersCapsOfLanesThatRunTogether) {
 
 TEST(ContentionFit, RecoversTheMachineBehindAnExactGrid) {
   const ContentionFit fit = fit_contention(blank(), grid_of(server()));
-  EXPECT_NEAR(fit.profile.h2d.value, 55e9, 1);
-  EXPECT_NEAR(fit.profile.dram.value, 165e9, 0.02 * 165e9);
+  EXPECT_NEAR(fit.profile.h2d.value.count(), 55e9, 1);
+  EXPECT_NEAR(fit.profile.dram.value.count(), 165e9, 0.02 * 165e9);
   EXPECT_NEAR(fit.profile.h2d_dram.value, 0.63, 0.05);
   EXPECT_NEAR(fit.profile.d2h_dram.value, 0.86, 0.05);
   EXPECT_NEAR(factor(fit.profile, "cpu", "d2h"), 0.92, 0.01);
@@ -145,14 +145,14 @@ TEST(ContentionFit, KeepsWhatIsNotItsBusinessAndReplacesWhatIs) {
 TEST(ContentionFit, HoldsUnderTheNoiseOfAMeasurement) {
   const ContentionFit fit = fit_contention(blank(), grid_of(server(), 0.01));
   EXPECT_TRUE(fit.holds()) << residuals_text(fit);
-  EXPECT_NEAR(fit.profile.dram.value, 165e9, 0.04 * 165e9);
-  EXPECT_GT(fit.profile.dram.deviation, 0);
+  EXPECT_NEAR(fit.profile.dram.value.count(), 165e9, 0.04 * 165e9);
+  EXPECT_GT(fit.profile.dram.deviation, BytesPerSecond(0));
 }
 
 TEST(ContentionFit, LearnsThatManyThreadsTakeOfCopiesFromTheDevice) {
   // Up to eight threads cost such copies nothing, fourteen a tenth, while memory has room.
   MachineProfile machine = server();
-  machine.dram = fact(500e9);
+  machine.dram = planner::in_unit<BytesPerSecond>(fact(500e9));
   machine.interference.push_back({"d2h", "cpu", fact(1), 8});
   machine.interference.push_back({"d2h", "cpu", fact(0.9), 14});
   const ContentionFit fit = fit_contention(blank(), grid_of(machine));

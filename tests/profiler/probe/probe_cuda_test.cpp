@@ -55,9 +55,10 @@ TEST_F(ProbeOnGpu, CopiesOfEverySizeHaveARate) {
 TEST_F(ProbeOnGpu, BetweenCopiesLieMicroseconds) {
   LinkBench link(64_MiB);
   for (const CopyDirection direction : {CopyDirection::h2d, CopyDirection::d2h}) {
-    const planner::Fact gap = link.gap(direction);
-    EXPECT_GT(gap.value, 0);
-    EXPECT_LT(gap.value, 100e-6);  // 4 MiB take 80 us at the least: a CPU that is late shows.
+    const planner::MeasuredTime gap = link.gap(direction);
+    EXPECT_GT(gap.value, Seconds(0));
+    EXPECT_LT(gap.value,
+              Seconds(100e-6));  // 4 MiB take 80 us at the least: a CPU that is late shows.
     EXPECT_EQ(gap.count, 255);
   }
 }
@@ -103,10 +104,10 @@ TEST_F(ProbeOnGpu, LayersHaveRatesAndLaunchesACost) {
   }
   EXPECT_GT(measure_device_update(Seconds(0.02)).value, 1e8);
   const LaunchCosts costs = measure_launches(Seconds(0.05));
-  EXPECT_GT(costs.launch.value, 0);
-  EXPECT_GT(costs.kernel.value, 0);
-  EXPECT_LT(costs.kernel.value, 1e-3);
-  EXPECT_GT(costs.event.value, 0);
+  EXPECT_GT(costs.launch.value, Seconds(0));
+  EXPECT_GT(costs.kernel.value, Seconds(0));
+  EXPECT_LT(costs.kernel.value, Seconds(1e-3));
+  EXPECT_GT(costs.event.value, Seconds(0));
 }
 
 TEST_F(ProbeOnGpu, AttentionOfEveryShapeHasARate) {
@@ -120,8 +121,8 @@ TEST_F(ProbeOnGpu, AttentionOfEveryShapeHasARate) {
   };
   EXPECT_TRUE(std::ranges::is_sorted(rates.points, {}, order));
   for (const planner::AttentionPoint& point : rates.points) {
-    EXPECT_GT(point.forward.value, 1e12);
-    EXPECT_GT(point.backward.value, 1e12);
+    EXPECT_GT(point.forward.value, FlopsPerSecond(1e12));
+    EXPECT_GT(point.backward.value, FlopsPerSecond(1e12));
   }
 }
 
@@ -189,8 +190,8 @@ TEST(TimesOfPasses, AFirstMicroBatchCountsAsOneOfFour) {
 }
 
 TEST_F(ProbeOnGpu, StagedCopiesHaveARate) {
-  const planner::Fact rate = staged_copy_rate(64_MiB, Seconds(0.05));
-  EXPECT_GT(rate.value, 1e8);
+  const planner::Bandwidth rate = staged_copy_rate(64_MiB, Seconds(0.05));
+  EXPECT_GT(rate.value, BytesPerSecond(1e8));
   EXPECT_GE(rate.count, 6);
 }
 

@@ -68,15 +68,15 @@ DiskRates rates_of(const std::filesystem::path& folder, Seconds lasting = Second
 TEST(DiskBench, MeasuresEveryRateAndLeavesNoFile) {
   const engine::test::ScratchFolder folder;
   const DiskRates rates = rates_of(folder.path());
-  EXPECT_GT(rates.read.value, 0);
-  EXPECT_GT(rates.write.value, 0);
+  EXPECT_GT(rates.read.value, BytesPerSecond(0));
+  EXPECT_GT(rates.write.value, BytesPerSecond(0));
   EXPECT_EQ(rates.read.source, planner::Source::measured);
   EXPECT_EQ(rates.depth.has_value(), engine::has_io_uring());
   planner::MachineProfile profile;
   rates.enter(profile);
   EXPECT_EQ(profile.disk_read.value, rates.read.value);
   EXPECT_EQ(profile.disk_write.value, rates.write.value);
-  EXPECT_EQ(profile.disk_both.value > 0, rates.shared_limit().has_value());
+  EXPECT_EQ(profile.disk_both.value > BytesPerSecond(0), rates.shared_limit().has_value());
   EXPECT_EQ(profile.disk_depth.value > 0, rates.depth.has_value());
   EXPECT_NE(rates.text().find("GB/s"), std::string::npos);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
@@ -88,8 +88,8 @@ TEST(DiskBench, TakesAsLongAsItIsToldForBothAtOnce) {
   ASSERT_TRUE(rates.lasted.has_value());
   EXPECT_NE(rates.lasted->find("GB/s together"), std::string::npos) << *rates.lasted;
   EXPECT_NE(rates.text().find(*rates.lasted), std::string::npos);
-  EXPECT_GT(rates.read_beside.value, 0);
-  EXPECT_GT(rates.write_beside.value, 0);
+  EXPECT_GT(rates.read_beside.value, BytesPerSecond(0));
+  EXPECT_GT(rates.write_beside.value, BytesPerSecond(0));
   EXPECT_GE(rates.read_beside.count, 3);  // Where a fall was seen, after it.
 }
 
@@ -179,11 +179,11 @@ TEST(Curve, IsTheMedianWithinAQuarterDecadeAndAscends) {
       {{1e12, rate(700)}, {1.1e9, rate(100)}, {0.9e9, rate(300)}, {1e9, rate(200)}, {0, rate(1)}},
       "test");
   ASSERT_EQ(curve.size(), 2u);
-  EXPECT_EQ(curve[0].rate.value, 200);
+  EXPECT_EQ(curve[0].rate.value, FlopsPerSecond(200));
   EXPECT_EQ(curve[0].rate.count, 6);
-  EXPECT_GT(curve[0].rate.deviation, 50);  // shapes differ
-  EXPECT_NEAR(curve[0].size, 1e9, 0.02e9);
-  EXPECT_EQ(curve[1].rate.value, 700);
+  EXPECT_GT(curve[0].rate.deviation, FlopsPerSecond(50));  // shapes differ
+  EXPECT_NEAR(curve[0].size.count(), 1e9, 0.02e9);
+  EXPECT_EQ(curve[1].rate.value, FlopsPerSecond(700));
   EXPECT_TRUE(curve_of({}, "test").empty());
 }
 
@@ -194,7 +194,7 @@ TEST(CopyLatency, IsWhatShortCopiesTakeBesidesTheirBytes) {
   };
   const auto latency = copy_latency({copy(4096), copy(65536), copy(1 << 20), copy(1 << 30)}, 50e9);
   ASSERT_TRUE(latency);
-  EXPECT_NEAR(latency->value, 3e-6, 1e-12);
+  EXPECT_NEAR(latency->value.count(), 3e-6, 1e-12);
   EXPECT_EQ(latency->count, 3);
   EXPECT_FALSE(copy_latency({copy(1 << 30)}, 50e9));
 }

@@ -147,12 +147,13 @@ TEST(ProbedPassesOfBlocks, HaveTheKeysOfARealModelsSteps) {
 /// are slower, attention is much slower, and element-wise kernels are quicker.
 MachineProfile truth_of(MachineProfile profile) {
   for (std::size_t i = 0; i < profile.gemm.size(); ++i) {
-    profile.gemm[i].rate.value *= i + 1 == profile.gemm.size() ? 0.9 : 0.8;
+    FlopsPerSecond& rate = profile.gemm[i].rate.value;
+    rate = rate * (i + 1 == profile.gemm.size() ? 0.9 : 0.8);
   }
   profile.attention.clear();
-  profile.attention_forward.value *= 0.7;
-  profile.attention_backward.value *= 0.6;
-  profile.hbm_bandwidth.value *= 1.2;
+  profile.attention_forward.value = 0.7 * profile.attention_forward.value;
+  profile.attention_backward.value = 0.6 * profile.attention_backward.value;
+  scale_by(profile.hbm_bandwidth, 1.2);
   return profile;
 }
 

@@ -175,9 +175,9 @@ TEST(Elasticity, AStepOfComputeAloneIsShorterInProportion) {
   const planner::Job job = test::small_job();
   planner::ResolvedMachine machine;
   machine.profile = test::small_machine();
-  for (planner::Fact* rate : {&machine.profile.h2d, &machine.profile.d2h,
-                              &machine.profile.h2d_duplex, &machine.profile.d2h_duplex}) {
-    rate->value = 1e12;
+  for (planner::Bandwidth* rate : {&machine.profile.h2d, &machine.profile.d2h,
+                                   &machine.profile.h2d_duplex, &machine.profile.d2h_duplex}) {
+    rate->value = BytesPerSecond(1e12);
   }
   machine.hbm = Bytes(256'000'000);
   machine.host = machine.disk = Bytes(8'000'000'000);
