@@ -8,6 +8,7 @@
 #include "planner/models/muon.hpp"
 #include "planner/models/slices.hpp"
 #include "planner/models/unit_classes.hpp"
+#include "planner/models/unit_size.hpp"
 #include "planner/relaxation/plan_relaxation.hpp"
 
 namespace sluice::planner {
