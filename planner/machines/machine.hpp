@@ -20,8 +20,8 @@ enum class DeviceKind { host, cuda };
 
 /// Stands for a number which nobody has measured or fitted, as `note` says: 0, from no samples.
 template <class Quantity = double>
-[[nodiscard]] Measured<Quantity> unknown(std::string note) {
-  return {.count = 0, .source = Source::estimated, .note = std::move(note)};
+[[nodiscard]] Measured<Quantity> unknown(const std::string& note) {
+  return {.count = 0, .source = Source::estimated, .note = note};
 }
 template <class Quantity = double>
 [[nodiscard]] Measured<Quantity> not_fitted() {
