@@ -72,8 +72,8 @@ Fabric read_fabric(const sim::JsonObject& json, std::int64_t gpus, const Scale& 
   check(!fabric.gather.empty(), "a fabric has a table for up to eight GPUs");
   for (const auto& pair : json.objects("interference")) {
     const double factor = pair.number("factor");
-    fabric.interference.push_back({pair.text("on"),
-                                   pair.text("from"),
+    fabric.interference.push_back({lane_named(pair.text("on")).value(),
+                                   lane_named(pair.text("from")).value(),
                                    {.value = factor,
                                     .deviation = factor * pair.number("deviation"),
                                     .count = 0,
