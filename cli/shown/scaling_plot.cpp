@@ -91,7 +91,7 @@ std::vector<double> round_numbers(double low, double high) {
   return numbers;
 }
 
-/// What both plots have: the grid, the hosts, and which curve is which.
+/// Grid, numbers of hosts and legend, which both plots have.
 std::string frame(const std::vector<std::int64_t>& hosts, const Axis& x, const Axis& y,
                   const std::vector<double>& marks,
                   const std::function<std::string(double)>& text) {

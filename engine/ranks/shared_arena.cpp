@@ -21,7 +21,7 @@ namespace {
 /// memory shows up in the loss.
 constexpr int kUnwritten = 0xFF;
 
-/// What tells one memory of this system from any other.
+/// Device, number and time of change of a file, together of no other memory of this system.
 std::string identity_of(int file) {
   struct stat found {};
   if (fstat(file, &found) != 0) return {};

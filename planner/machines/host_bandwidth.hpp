@@ -7,9 +7,9 @@
 
 namespace sluice::planner {
 
-/// What all cores together move through the host's memory, reads and writes, as a STREAM
-/// triad with streaming stores measures it: what the profile's fastest updates imply. 0 where the
-/// profile has no updates.
+/// Rate at which all cores together move bytes through the host's memory, reads and writes, as a
+/// STREAM triad with streaming stores measures it. The profile's fastest updates imply it; 0 where
+/// the profile has no updates.
 [[nodiscard]] BytesPerSecond host_bandwidth(const MachineProfile& profile);
 
 /// Changes the profile to a host whose memory moves `bandwidth` (in the sense of

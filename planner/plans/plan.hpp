@@ -48,7 +48,7 @@ enum class Extent {
           ///< weights.
 };
 
-/// How several ranks get all slices of weights whose home is host memory.
+/// Way in which several ranks get all slices of weights whose home is host memory.
 enum class Gather {
   fabric,  ///< Each copies its own slice to its device, and a collective brings the others'.
   /// High halves of all slices lie in memory that the ranks of a host share, and each copies them

@@ -61,7 +61,7 @@ def available_verbs():
 
 @pytest.fixture
 def sluice_home(tmp_path, tmp_path_factory):
-    """Its own, but that what equal searches found is kept for all tests of a file: it changes no answer."""
+    """A store for one test. What equal searches found is kept in it for all tests of a file, which changes no answer."""
     home = tmp_path / "sluice-home"
     home.mkdir()
     kept = tmp_path_factory.getbasetemp() / "kept-searches"
