@@ -111,9 +111,12 @@ TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
                   is_measured ? Evidence::fitted : Evidence::datasheet);
         continue;
       }
-      const bool quickened = profile_.device == DeviceKind::cuda && g.fp8 > 0;
-      const double factor = quickened ? fp8_time_factor(g) : 1;
-      const double ruled = quickened ? kFp8SpeedupDeviation : 0;
+      double factor = 1, ruled = 0;
+      if (profile_.device == DeviceKind::cuda && g.fp8 > 0) {
+        const Fact speedup = fp8_speedup(profile_, g);
+        factor = fp8_time_factor(g, speedup.value);
+        ruled = speedup.deviation / speedup.value;
+      }
       if (const auto known = tabulated_time(profile_, g)) {
         const double deviation = std::hypot(known->relative_deviation, ruled);
         tabulated.add(known->time * factor, deviation, known->evidence);

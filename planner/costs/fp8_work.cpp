@@ -31,6 +31,20 @@ BlockProducts products_of(Pass pass) {
 
 }  // namespace
 
+Fact fp8_speedup(const MachineProfile& machine, const Gemm& gemm) {
+  const bool gradient = gemm.result_bytes > 2;  // Results in fp32.
+  const Fact& stated = gradient ? machine.fp8_gradient_speedup : machine.fp8_speedup;
+  if (stated.value > 0) return stated;
+  const double value = gradient ? kFp8GradientSpeedup : kFp8Speedup;
+  return {.value = value,
+          .deviation = value * kFp8SpeedupDeviation,
+          .count = 1,
+          .source = Source::estimated,
+          .note = "as on an H200"};
+}
+
+bool has_fp8_products(const MachineProfile& machine) { return machine.architecture == "sm_90"; }
+
 void add_fp8(Work& work, const Job& job, Pass pass) {
   const BlockProducts products = products_of(pass);
   if (!products.o_gate_up) return;
@@ -67,7 +81,7 @@ void add_fp8(Work& work, const Job& job, Pass pass) {
 
 void require_fp8_products(const Job& job, const MachineProfile& machine) {
   if (job.compute != ComputeType::fp8 || machine.device != DeviceKind::cuda) return;
-  if (machine.architecture == "sm_90") return;
+  if (has_fp8_products(machine)) return;
   throw BadRequest("compute: fp8 needs a GPU with block-scaled FP8 products (sm_90), and " +
                    machine.name + " is " +
                    (machine.architecture.empty() ? "of an unknown kind" : machine.architecture) +

@@ -5,8 +5,8 @@
 
 namespace sluice::planner {
 
-/// Time of a bf16 product on a CUDA device over that of one with FP8 operands: a rule, until a
-/// probe measures such products. Source: sums over the layers of a 7 B model on an H200,
+/// Time of a bf16 product on a CUDA device over that of one with FP8 operands: a rule for profiles
+/// that state no `fp8_speedup`. Source: sums over the layers of a 7 B model on an H200,
 /// cuBLASLt 13.1 (experiments/results/current/fp8-products), 32,768 and 4,096 tokens: forward 1.55
 /// and 1.54, input gradients 1.85 and 1.69.
 inline constexpr double kFp8Speedup = 1.6;
@@ -14,11 +14,16 @@ inline constexpr double kFp8Speedup = 1.6;
 inline constexpr double kFp8GradientSpeedup = 1.42;
 inline constexpr double kFp8SpeedupDeviation = 0.05;
 
+/// How many times as fast as in bf16 the FP8 part of `gemm` is on a machine: as its profile says,
+/// else by the rule.
+[[nodiscard]] Fact fp8_speedup(const MachineProfile& machine, const Gemm& gemm);
 /// Time of `gemm` over that of the same product in bf16 on a CUDA device: 1 - fp8 + fp8 / speedup.
-[[nodiscard]] constexpr double fp8_time_factor(const Gemm& gemm) {
-  const bool gradient = gemm.result_bytes > 2;  // Results in fp32.
-  return 1 - gemm.fp8 + gemm.fp8 / (gradient ? kFp8GradientSpeedup : kFp8Speedup);
+[[nodiscard]] constexpr double fp8_time_factor(const Gemm& gemm, double speedup) {
+  return 1 - gemm.fp8 + gemm.fp8 / speedup;
 }
+
+/// Whether a GPU has block-scaled FP8 products.
+[[nodiscard]] bool has_fp8_products(const MachineProfile& machine);
 
 /// Turns the work of a block's pass, counted for bf16, into that of a job with compute fp8: the
 /// mean over all blocks, of which the first and the last stay in bf16. Adds the bytes of quantizing

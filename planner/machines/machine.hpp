@@ -144,6 +144,10 @@ struct MachineProfile {
   // Kernel rates.
   FlopRate peak_bf16;              ///< Dense bf16 peak of the device; the denominator of MFU.
   std::vector<ProductPoint> gemm;  ///< Rates of matrix products, by the size of one product.
+  /// Time of a layer's products in bf16 over that with block-scaled FP8 operands: of forward
+  /// products and input gradients, and of weight gradients. 0 where nobody measured it;
+  /// planner/costs/fp8_work.hpp then has a rule.
+  Fact fp8_speedup = not_fitted(), fp8_gradient_speedup = not_fitted();
   /// Rates of causal attention where `attention` has none by shape.
   FlopRate attention_forward, attention_backward;
   /// Rates of causal attention, sorted by head_dim, then by length. Where it is empty,

@@ -58,6 +58,10 @@ constexpr std::array kFields = {
     FactField{"copy_cores", FactUnit::number, &Profile::copy_cores, "core-seconds per byte copied"},
     FactField{"peak_bf16", FactUnit::flops_per_second, &Profile::peak_bf16,
               "dense bf16 peak, fp32 accumulate"},
+    FactField{"fp8_speedup", FactUnit::number, &Profile::fp8_speedup,
+              "speed of forward products and input gradients in FP8, over bf16"},
+    FactField{"fp8_gradient_speedup", FactUnit::number, &Profile::fp8_gradient_speedup,
+              "speed of weight gradients in FP8, over bf16"},
     FactField{"attention_forward", FactUnit::flops_per_second, &Profile::attention_forward,
               "causal attention, forward"},
     FactField{"attention_backward", FactUnit::flops_per_second, &Profile::attention_backward,
@@ -148,9 +152,10 @@ void add_fact(CanonicalText& text, const std::string& name, const Fact& fact) {
 }  // namespace
 
 bool is_stated(const MachineProfile& profile, const FactField& field) {
-  const bool boost = field.is(&Profile::boost_gain) || field.is(&Profile::boost_most) ||
-                     field.is(&Profile::boost_window);
-  return !boost || field.of(profile).value > 0;
+  const bool optional = field.is(&Profile::boost_gain) || field.is(&Profile::boost_most) ||
+                        field.is(&Profile::boost_window) || field.is(&Profile::fp8_speedup) ||
+                        field.is(&Profile::fp8_gradient_speedup);
+  return !optional || field.of(profile).value > 0;
 }
 
 Fact FactField::of(const MachineProfile& profile) const {

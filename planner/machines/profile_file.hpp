@@ -38,8 +38,8 @@ struct FactField {
   [[nodiscard]] bool is(Member other) const { return member == other; }
 };
 [[nodiscard]] std::span<const FactField> fact_fields();
-/// Whether the profile has a value for `field` to print and write: false only for the boost of a
-/// device where it is not known.
+/// Whether the profile has a value for `field` to print and write: false only for a device's boost
+/// and speed in FP8 where they are not known.
 [[nodiscard]] bool is_stated(const MachineProfile& profile, const FactField& field);
 
 /// Applies a run's `machine.NAME=VALUE` to the profile: VALUE is a quantity in the field's unit, or

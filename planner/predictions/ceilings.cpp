@@ -41,7 +41,8 @@ Seconds at_rate(Bytes bytes, const Bandwidth& rate) {
 /// Adds the times of `times` tasks of this work at the ceilings.
 void add(Ceilings& sum, const Work& work, double times, const MachineProfile& ceilings) {
   for (const Gemm& g : work.gemms) {
-    sum.products += times * at_rate(flops(g) * fp8_time_factor(g), ceilings.peak_bf16);
+    sum.products += times * at_rate(flops(g) * fp8_time_factor(g, fp8_speedup(ceilings, g).value),
+                                    ceilings.peak_bf16);
   }
   for (const AttentionWork& a : work.attention) {
     sum.attention += times * at_rate(flops(a), a.backward ? ceilings.attention_backward

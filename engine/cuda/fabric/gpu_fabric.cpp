@@ -12,6 +12,7 @@
 #include "engine/cuda/runtime/shared_memory.hpp"
 #include "engine/cuda/runtime/stream_flags.hpp"
 #include "engine/execution/poll.hpp"
+#include "engine/ranks/own_devices.hpp"
 #include "sim/warning.hpp"
 
 namespace sluice::engine {
@@ -42,6 +43,23 @@ bool reaches_all(World world) {
     if (reaches == 0) return false;
   }
   return true;
+}
+
+/// The current device's UUID as nvidia-smi writes it.
+std::string device_identity() {
+  int device = 0;
+  check_cuda(cudaGetDevice(&device), "the device");
+  cudaDeviceProp properties{};
+  check_cuda(cudaGetDeviceProperties(&properties, device), "a GPU's properties");
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text = "GPU-";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    const auto byte = static_cast<unsigned char>(properties.uuid.bytes[i]);
+    text += kDigits[byte >> 4U];
+    text += kDigits[byte & 15U];
+  }
+  return text;
 }
 
 /// Whether a status is that of a call that failed.
@@ -197,6 +215,8 @@ bool GpuFabric::gathers_by_copy_engines() const {
 
 void GpuFabric::connect() {
   if (connection_) return;
+  const auto shared = why_devices_are_shared(links_.control->gather(device_identity()));
+  if (shared) throw EnvironmentError(*shared);
   connection_ = std::make_unique<Connection>(links_, memory_, stream_, settings_);
   connection_->watch(settings_.patience);
   // Connections between GPUs are made by the first collectives.

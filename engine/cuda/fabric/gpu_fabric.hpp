@@ -42,7 +42,7 @@ class GpuFabric : public Fabric {
 
   /// Connects with the GPUs of all ranks, which call it at the same time, and tries collectives
   /// between them; does nothing the second time. The collectives call it where nobody has. Throws
-  /// EnvironmentError if NCCL fails, RankFailure if a rank fails.
+  /// EnvironmentError if NCCL fails or two ranks have one GPU, RankFailure if a rank fails.
   void connect();
   /// Whether gathers need no multiprocessor. Needs a connection.
   [[nodiscard]] bool gathers_by_copy_engines() const;

@@ -187,6 +187,7 @@ CudaProbe GpuProbe::run() {
   part("copies", &GpuProbe::copies);
   part("host memory", &GpuProbe::memory);
   part("products", &GpuProbe::products);
+  part("products in FP8", &GpuProbe::fp8_products);
   part("layers", &GpuProbe::layers);
   part("blocks", &GpuProbe::blocks);
   part("load mixes", &GpuProbe::load_mixes);

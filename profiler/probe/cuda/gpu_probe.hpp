@@ -52,6 +52,7 @@ class GpuProbe {
   void memory();
   void products();
   [[nodiscard]] engine::GemmTable product_table(const std::vector<planner::Job>& jobs) const;
+  void fp8_products();
   void layers();
   void blocks();
   void keep(const JobPasses& measured);

@@ -6,7 +6,9 @@
 #include <thread>
 
 #include "engine/cuda/backend/gemm_tuner.hpp"
+#include "planner/costs/fp8_work.hpp"
 #include "planner/machines/host_memory.hpp"
+#include "profiler/probe/cuda/fp8_bench.hpp"
 #include "profiler/probe/cuda/gpu_probe.hpp"
 #include "profiler/probe/cuda/layer_bench.hpp"
 #include "profiler/probe/pci_link.hpp"
@@ -216,6 +218,18 @@ void GpuProbe::products() {
                   measured_products.size(), with_deviation(sustained, "TFLOP/s", 1e12),
                   with_deviation(burst, "TFLOP/s", 1e12),
                   planner::format_rate(FlopsPerSecond(same))));
+}
+
+void GpuProbe::fp8_products() {
+  if (!planner::has_fp8_products(result_.profile)) return;
+  const planner::Job job = fp8_probe_job();
+  const Fp8Speedups found =
+      measure_fp8(job, product_table({job}), budget_.product, budget_.settle);
+  result_.profile.fp8_speedup = found.products;
+  result_.profile.fp8_gradient_speedup = found.gradients;
+  say("products in FP8",
+      fmt::format("{:.2f} times as fast as in bf16, weight gradients {:.2f} times",
+                  found.products.value, found.gradients.value));
 }
 
 void GpuProbe::layers() {

@@ -14,6 +14,7 @@
 #include "engine/ranks/agreement.hpp"
 #include "engine/ranks/equal_hosts.hpp"
 #include "engine/ranks/gloo_rank.hpp"
+#include "engine/ranks/own_devices.hpp"
 #include "engine/ranks/thread_ranks.hpp"
 
 namespace sluice::engine::test {
@@ -364,6 +365,14 @@ TEST(OneRank, TalksToItselfAndMovesNothing) {
 TEST(Fabric, RefusesRangesThatItCannotCutIntoEqualRuns) {
   std::vector<std::byte> odd(15);
   EXPECT_THROW((void)runs_of(odd, 2), std::logic_error);
+}
+
+TEST(OwnDevices, TwoRanksOnOneGpuAreRefusedByTheirNumbers) {
+  EXPECT_FALSE(why_devices_are_shared({"GPU-a", "GPU-b", "GPU-c"}));
+  const auto why = why_devices_are_shared({"GPU-a", "GPU-b", "GPU-c", "GPU-b"});
+  ASSERT_TRUE(why);
+  EXPECT_NE(why->find("ranks 1 and 3 have one GPU (GPU-b)"), std::string::npos) << *why;
+  EXPECT_NE(why->find("CUDA_VISIBLE_DEVICES"), std::string::npos);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "planner/costs/cost_key.hpp"
 #include "planner/costs/cost_model.hpp"
+#include "planner/machines/profile_file.hpp"
 #include "tests/planner/refusal.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"
@@ -76,6 +77,25 @@ TEST(Fp8Work, ProductsTakeTheStatedShareOfTheirTimeOnAGpuAlone) {
     const double share = device == DeviceKind::cuda ? 0.2 + 0.8 / kFp8Speedup : 1;
     EXPECT_NEAR(products(fp8), share * products(bf16), 1e-9 * products(bf16));
   }
+}
+
+TEST(Fp8Work, AProfilesOwnSpeedupsGoBeforeTheRule) {
+  MachineProfile profile = test::round_profile(DeviceKind::cuda);
+  const Gemm product{.m = 256, .n = 256, .k = 256, .fp8 = 1};
+  Gemm gradient = product;
+  gradient.result_bytes = 4;
+  EXPECT_EQ(fp8_speedup(profile, product).value, kFp8Speedup);
+  EXPECT_EQ(fp8_speedup(profile, gradient).value, kFp8GradientSpeedup);
+  const std::string before = profile_hash(profile);
+  profile.fp8_speedup = {.value = 1.9, .deviation = 0.1, .count = 1, .source = Source::measured, .note = {}};
+  EXPECT_EQ(fp8_speedup(profile, product).value, 1.9);
+  EXPECT_EQ(fp8_speedup(profile, gradient).value, kFp8GradientSpeedup);
+  profile.fp8_gradient_speedup.value = 1.2;
+  EXPECT_EQ(fp8_speedup(profile, gradient).value, 1.2);
+  EXPECT_NE(profile_hash(profile), before);
+  const auto read = profile_from_json(to_json_text(profile), "profile");
+  EXPECT_EQ(read.fp8_speedup.value, 1.9);
+  EXPECT_EQ(profile_hash(read), profile_hash(profile));
 }
 
 TEST(Fp8Jobs, HaveAHashAndCostsOfTheirOwn) {
