@@ -29,6 +29,12 @@ def arguments():
     result.add_argument("--micro-batch", type=int, default=4, help="sequences")
     result.add_argument("--steps", type=int, default=20)
     result.add_argument("--compile", action="store_true", help="through torch.compile")
+    result.add_argument(
+        "--times-alone",
+        action="store_true",
+        help="also where fla refuses this Triton because it would compute wrong gradients: times are then "
+        "of kernels whose results are not used",
+    )
     return result.parse_args()
 
 
@@ -56,8 +62,17 @@ def measure(model, inputs):
     return marks[0].elapsed_time(marks[1]), marks[1].elapsed_time(marks[2])
 
 
+def allow_any_triton():
+    """Makes fla run its kernels under a Triton that it refuses."""
+    from fla.ops.common import chunk_o
+
+    chunk_o.TRITON_ABOVE_3_7_1 = True
+
+
 def main():
     given = arguments()
+    if given.times_alone:
+        allow_any_triton()
     torch.manual_seed(1)
     config = text_config(given.model, given.layers)
     torch.set_default_dtype(torch.bfloat16)

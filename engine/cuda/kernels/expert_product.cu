@@ -13,19 +13,36 @@ struct RowProduct {
   GroupBiases biases{};
 };
 
-/// Block (x, y) computes tile x of rows and tile y of columns. `L` is the layout of W_g.
+/// Tiles of rows and of columns that a block computes.
+struct TilePlace {
+  std::int64_t rows, columns;
+};
+
+/// The tiles of a block of a grid [tiles of rows, tiles of columns]. Blocks that run at one time
+/// take all tiles of columns of a few tiles of rows, so that both operands stay in the cache.
+__device__ TilePlace place_of_block() {
+  constexpr unsigned kRowTiles = 8;
+  const unsigned block = blockIdx.y * gridDim.x + blockIdx.x;
+  const unsigned first = block / (kRowTiles * gridDim.y) * kRowTiles;
+  const unsigned height = min(kRowTiles, gridDim.x - first);
+  const unsigned rest = block - first * gridDim.y;
+  return {first + rest % height, rest / height};
+}
+
+/// A block computes one tile of rows and columns. `L` is the layout of W_g.
 template <Layout L, class Out>
 __global__ void __launch_bounds__(kProductThreads) rows_by_matrix(RowProduct product, Out* y) {
+  const TilePlace place = place_of_block();
   std::int64_t group = 0;
-  std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * kTile;
+  std::int64_t row = place.rows * kTile;
   std::int64_t end = product.groups.rows;
   if (product.groups.tiles != nullptr) {
-    group = product.groups.tiles[2 * blockIdx.x];
+    group = product.groups.tiles[2 * place.rows];
     if (group < 0) return;
-    row = product.groups.tiles[2 * blockIdx.x + 1];
+    row = product.groups.tiles[2 * place.rows + 1];
     end = product.groups.begin[group + 1];
   }
-  const std::int64_t column = static_cast<std::int64_t>(blockIdx.y) * kTile;
+  const std::int64_t column = place.columns * kTile;
   const std::uint16_t* matrix = product.weights.data + group * product.weights.stride;
   const bool in_row = L == Layout::terms_in_row;
   const OperandTile a{product.x.data,

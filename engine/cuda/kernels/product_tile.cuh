@@ -1,10 +1,9 @@
-// Matrix product of one tile on tensor cores: a block of 8 warps computes 128 x 128 results, 32
-// terms at a time. Operands are copied to shared memory asynchronously, the next pair while the
-// previous one is multiplied. Elements outside the group or the matrix are taken as zero.
+// Matrix product of one tile on tensor cores: a block of 4 warps computes 128 x 128 results, each warp
+// 64 x 64, 32 terms at a time. Operands are copied to shared memory asynchronously, two steps before
+// they are multiplied. Elements outside the group or the matrix are taken as zero.
 #pragma once
 
 #include <cuda_pipeline_primitives.h>
-#include <mma.h>
 
 #include "engine/cuda/kernels/into.hpp"
 #include "engine/cuda/kernels/vector.cuh"
@@ -12,23 +11,20 @@
 
 namespace sluice::engine::cuda {
 
-namespace wmma = nvcuda::wmma;
-
-inline constexpr int kProductThreads = 256;
+inline constexpr int kProductThreads = 128;
 inline constexpr int kTile = static_cast<int>(planner::kExpertTile);
 inline constexpr int kDepth = 32;
-/// Unused elements between rows of an operand's tile in shared memory, which reduce bank conflicts.
-inline constexpr int kGap = 8;
+inline constexpr int kStages = 3;
+/// Number of vectors of eight elements that a thread copies of one operand's tile.
 inline constexpr int kVectors = kTile * kDepth / static_cast<int>(kVector) / kProductThreads;
-/// Number of bf16 elements that one operand's tile takes in shared memory, in the larger of the two
-/// layouts.
-inline constexpr int kOperand = kTile * (kDepth + kGap);
-inline constexpr int kFragment = 16;
-inline constexpr int kWarpRows = 64, kWarpColumns = 32;
-/// Number of fp32 elements of the shared memory through which a warp writes its results.
-inline constexpr int kStaging = kFragment * (kFragment + 4);
-static_assert(kTile == 128 && kDepth * (kTile + kGap) <= kOperand);
-static_assert(kProductThreads / kWarp * kStaging * 4 <= 4 * kOperand * 2);
+/// Number of bf16 elements that one operand's tile takes in shared memory.
+inline constexpr int kOperand = kTile * kDepth;
+inline constexpr int kWarpTile = 64;
+/// Results and terms of one instruction: 16 x 8 results of 16 terms each.
+inline constexpr int kRows = 16, kColumns = 8, kTerms = 16;
+inline constexpr int kAcross = kWarpTile / kRows, kAlong = kWarpTile / kColumns;
+static_assert(kTile == 2 * kWarpTile && kProductThreads == 4 * kWarp);
+static_assert(kStages * 2 * kOperand * 2 <= 48 * 1024);
 
 /// How an operand of a matrix product lies in memory: a row holds the terms that are summed for one
 /// result (terms_in_row), or one term of many results (terms_in_column).
@@ -52,112 +48,175 @@ struct OperandTile {
   }
 };
 
+/// Element of an operand's tile in shared memory where its vector of eight elements with these first
+/// result and term lies. Vectors are exchanged within rows so that eight rows' vectors, which
+/// ldmatrix reads together, lie in different banks.
 template <Layout L>
-__device__ void load_tile(const OperandTile& tile, std::int64_t term, std::uint16_t* shared) {
-#pragma unroll
-  for (int i = 0; i < kVectors; ++i) {
-    const int v = static_cast<int>(threadIdx.x) + i * kProductThreads;
-    constexpr int kWidth = (L == Layout::terms_in_row ? kDepth : kTile) / kVector;
-    const int r = v / kWidth;
-    const int c = v % kWidth * static_cast<int>(kVector);
-    const bool inside = L == Layout::terms_in_row ? r < tile.results && term + c < tile.terms
-                                                  : term + r < tile.terms && c < tile.results;
-    const std::uint16_t* from = tile.data;
-    if (inside) {
-      from = L == Layout::terms_in_row
-                 ? tile.row(tile.first_row + r) + term + c
-                 : tile.row(tile.first_row + term + r) + tile.first_column + c;
-    }
-    constexpr int kRow = (L == Layout::terms_in_row ? kDepth : kTile) + kGap;
-    __pipeline_memcpy_async(shared + r * kRow + c, from, 16, inside ? 0 : 16);
+__host__ __device__ constexpr int shared_at(int result, int term) {
+  constexpr int kEight = static_cast<int>(kVector);
+  if (L == Layout::terms_in_row) {
+    return result * kDepth + ((term / kEight) ^ (result / 2 % 4)) * kEight;
   }
+  return term * kTile + ((result / kEight) ^ (term % 8)) * kEight;
 }
 
-template <Layout L>
-struct FragmentLayouts;
-template <>
-struct FragmentLayouts<Layout::terms_in_row> {
-  using A = wmma::row_major;
-  using B = wmma::col_major;
-  static constexpr int kRow = kDepth + kGap;
-  __device__ static int at(int result, int term) { return result * kRow + term; }
+/// Result and term of the row that a lane addresses for ldmatrix.
+struct LaneRow {
+  int result, term;
 };
-template <>
-struct FragmentLayouts<Layout::terms_in_column> {
-  using A = wmma::col_major;
-  using B = wmma::row_major;
-  static constexpr int kRow = kTile + kGap;
-  __device__ static int at(int result, int term) { return term * kRow + result; }
+/// For an instruction's left operand: 16 results of 16 terms, as four matrices of 8 x 8 in the order
+/// of its registers (results first, then terms).
+template <Layout L>
+__host__ __device__ constexpr LaneRow left_row(int lane) {
+  if (L == Layout::terms_in_row) return {lane % 8 + lane / 8 % 2 * 8, lane / 16 * 8};
+  return {lane / 8 % 2 * 8, lane % 8 + lane / 16 * 8};
+}
+/// For two instructions' right operands: 16 results of 16 terms, terms first, then results.
+template <Layout L>
+__host__ __device__ constexpr LaneRow right_row(int lane) {
+  if (L == Layout::terms_in_row) return {lane % 8 + lane / 16 * 8, lane / 8 % 2 * 8};
+  return {lane / 16 * 8, lane % 8 + lane / 8 % 2 * 8};
+}
+
+/// Copies an operand's tile, 32 terms at a time, to shared memory.
+template <Layout L>
+class TileCopy {
+ public:
+  __device__ explicit TileCopy(const OperandTile& tile) : tile_(tile) {
+#pragma unroll
+    for (int i = 0; i < kVectors; ++i) {
+      if (L == Layout::terms_in_row) {
+        rows_[i] = result(i) < tile.results ? tile.row(tile.first_row + result(i)) : tile.data;
+      }
+    }
+    look_up(0);
+  }
+
+  /// Starts the copies of the terms from `term` on, the ones after those of the call before.
+  __device__ void start(std::int64_t term, std::uint16_t* shared) {
+#pragma unroll
+    for (int i = 0; i < kVectors; ++i) {
+      const std::int64_t at = term + TileCopy::term(i);
+      const bool inside = result(i) < tile_.results && at < tile_.terms;
+      const std::uint16_t* from = tile_.data;
+      if (inside) {
+        from = rows_[i] + (L == Layout::terms_in_row ? at : tile_.first_column + result(i));
+      }
+      __pipeline_memcpy_async(shared + shared_at<L>(result(i), TileCopy::term(i)), from, 16,
+                              inside ? 0 : 16);
+    }
+    look_up(term + kDepth);
+  }
+
+ private:
+  static constexpr int kWidth =
+      (L == Layout::terms_in_row ? kDepth : kTile) / static_cast<int>(kVector);
+  /// First result and first term, within the tile, of this thread's vector `i`.
+  __device__ static int result(int i) {
+    const int v = static_cast<int>(threadIdx.x) + i * kProductThreads;
+    return L == Layout::terms_in_row ? v / kWidth : v % kWidth * static_cast<int>(kVector);
+  }
+  __device__ static int term(int i) {
+    const int v = static_cast<int>(threadIdx.x) + i * kProductThreads;
+    return L == Layout::terms_in_row ? v % kWidth * static_cast<int>(kVector) : v / kWidth;
+  }
+  /// Finds the rows of the terms from `term` on, long before they are copied.
+  __device__ void look_up(std::int64_t term) {
+    if (L == Layout::terms_in_row) return;
+#pragma unroll
+    for (int i = 0; i < kVectors; ++i) {
+      const std::int64_t at = term + TileCopy::term(i);
+      rows_[i] = at < tile_.terms ? tile_.row(tile_.first_row + at) : tile_.data;
+    }
+  }
+
+  OperandTile tile_;
+  const std::uint16_t* rows_[kVectors];
 };
 
-inline constexpr int kAcross = kWarpRows / kFragment, kAlong = kWarpColumns / kFragment;
-using Sums = wmma::fragment<wmma::accumulator, kFragment, kFragment, kFragment, float>;
+/// A warp's results: those of a lane of each instruction's.
+using Sums = float[kAcross][kAlong][4];
 
 /// Row and column, within the block's tile of results, of the first result that this warp computes.
 __device__ inline int warp_row() {
-  return static_cast<int>(threadIdx.x) / kWarp / (kTile / kWarpColumns) * kWarpRows;
+  return static_cast<int>(threadIdx.x) / kWarp / 2 * kWarpTile;
 }
 __device__ inline int warp_column() {
-  return static_cast<int>(threadIdx.x) / kWarp % (kTile / kWarpColumns) * kWarpColumns;
+  return static_cast<int>(threadIdx.x) / kWarp % 2 * kWarpTile;
+}
+
+/// Four matrices of 8 x 8 elements whose rows the lanes address, transposed where the operand's rows
+/// hold one term each.
+template <Layout L>
+__device__ void load_matrices(const std::uint16_t* row, std::uint32_t (&to)[4]) {
+  const auto at = static_cast<std::uint32_t>(__cvta_generic_to_shared(row));
+  if (L == Layout::terms_in_row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(at));
+  } else {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(at));
+  }
+}
+
+__device__ inline void multiply(const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1,
+                                float (&sums)[4]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+      "{%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
 template <Layout LA, Layout LB>
-__device__ void multiply_tiles(const std::uint16_t* a, const std::uint16_t* b,
-                               Sums (&sums)[kAcross][kAlong]) {
-  using InA = FragmentLayouts<LA>;
-  using InB = FragmentLayouts<LB>;
+__device__ void multiply_tiles(const std::uint16_t* a, const std::uint16_t* b, Sums& sums) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const LaneRow of_a = left_row<LA>(lane), of_b = right_row<LB>(lane);
 #pragma unroll
-  for (int term = 0; term < kDepth; term += kFragment) {
-    wmma::fragment<wmma::matrix_a, kFragment, kFragment, kFragment, __nv_bfloat16, typename InA::A>
-        left[kAcross];
-    wmma::fragment<wmma::matrix_b, kFragment, kFragment, kFragment, __nv_bfloat16, typename InB::B>
-        right[kAlong];
+  for (int term = 0; term < kDepth; term += kTerms) {
+    std::uint32_t left[kAcross][4], right[kAlong / 2][4];
 #pragma unroll
     for (int i = 0; i < kAcross; ++i) {
-      const std::uint16_t* from = a + InA::at(warp_row() + i * kFragment, term);
-      wmma::load_matrix_sync(left[i], reinterpret_cast<const __nv_bfloat16*>(from), InA::kRow);
+      const int result = warp_row() + i * kRows + of_a.result;
+      load_matrices<LA>(a + shared_at<LA>(result, term + of_a.term), left[i]);
     }
 #pragma unroll
-    for (int j = 0; j < kAlong; ++j) {
-      const std::uint16_t* from = b + InB::at(warp_column() + j * kFragment, term);
-      wmma::load_matrix_sync(right[j], reinterpret_cast<const __nv_bfloat16*>(from), InB::kRow);
+    for (int j = 0; j < kAlong / 2; ++j) {
+      const int result = warp_column() + j * 2 * kColumns + of_b.result;
+      load_matrices<LB>(b + shared_at<LB>(result, term + of_b.term), right[j]);
     }
 #pragma unroll
     for (int i = 0; i < kAcross; ++i) {
 #pragma unroll
       for (int j = 0; j < kAlong; ++j) {
-        wmma::mma_sync(sums[i][j], left[i], right[j], sums[i][j]);
+        const auto& two = right[j / 2];
+        multiply(left[i], two[j % 2 * 2], two[j % 2 * 2 + 1], sums[i][j]);
       }
     }
   }
 }
 
-/// Writes neighbouring results of one row: eight, or, at the last columns of an fp32 matrix, only
-/// `count`.
-__device__ inline void put(std::uint16_t* out, const float* values, int, Into) {
-  Eight eight;
-#pragma unroll
-  for (int i = 0; i < kVector; ++i) eight.value[i] = values[i];
-  store(out, 0, eight.packed());
+/// Writes two neighbouring results of one row, or, at the last column of an fp32 matrix, only the
+/// first.
+__device__ inline void put(std::uint16_t* out, const float (&values)[2], int, Into) {
+  *reinterpret_cast<std::uint32_t*>(out) = pack(values[0], values[1]);
 }
-__device__ inline void put(float* out, const float* values, int count, Into into) {
-  if (count < kVector || reinterpret_cast<std::uintptr_t>(out) % 16 != 0) {
+__device__ inline void put(float* out, const float (&values)[2], int count, Into into) {
+  if (count < 2 || reinterpret_cast<std::uintptr_t>(out) % 8 != 0) {
     for (int i = 0; i < count; ++i) {
       out[i] = into == Into::accumulate ? out[i] + values[i] : values[i];
     }
     return;
   }
-  auto* four = reinterpret_cast<float4*>(out);
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    float4 sum =
-        make_float4(values[4 * i], values[4 * i + 1], values[4 * i + 2], values[4 * i + 3]);
-    if (into == Into::accumulate) {
-      const float4 before = four[i];
-      sum = make_float4(before.x + sum.x, before.y + sum.y, before.z + sum.z, before.w + sum.w);
-    }
-    four[i] = sum;
+  auto* two = reinterpret_cast<float2*>(out);
+  float2 sum = make_float2(values[0], values[1]);
+  if (into == Into::accumulate) {
+    const float2 before = *two;
+    sum = make_float2(before.x + sum.x, before.y + sum.y);
   }
+  *two = sum;
 }
 
 /// Where a tile's results go: [results of a, results of b], in rows `stride` elements apart.
@@ -173,7 +232,7 @@ struct ResultTile {
 /// Adds the bias of `count` neighbouring columns to results of one row.
 template <class Out>
 __device__ void add_bias(const ResultTile<Out>& out, int row, int column, int count,
-                         float* values) {
+                         float (&values)[2]) {
   const float factor = out.factor == nullptr ? 1.0f : out.factor[row];
   for (int i = 0; i < count; ++i) {
     values[i] = __fadd_rn(values[i], __fmul_rn(factor, low_half(out.bias[column + i])));
@@ -181,26 +240,24 @@ __device__ void add_bias(const ResultTile<Out>& out, int row, int column, int co
 }
 
 template <class Out>
-__device__ void write_tile(const Sums (&sums)[kAcross][kAlong], const OperandTile& a,
-                           const OperandTile& b, const ResultTile<Out>& out, float* staging) {
+__device__ void write_tile(const Sums& sums, const OperandTile& a, const OperandTile& b,
+                           const ResultTile<Out>& out) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  float* own = staging + static_cast<int>(threadIdx.x) / kWarp * kStaging;
-  constexpr int kRow = kFragment + 4;
 #pragma unroll
   for (int i = 0; i < kAcross; ++i) {
 #pragma unroll
-    for (int j = 0; j < kAlong; ++j) {
-      wmma::store_matrix_sync(own, sums[i][j], kRow, wmma::mem_row_major);
-      __syncwarp();
-      const int row = warp_row() + i * kFragment + lane / 2;
-      const int column = warp_column() + j * kFragment + lane % 2 * static_cast<int>(kVector);
-      if (row < a.results && column < b.results) {
-        const auto count = static_cast<int>(min(kVector, b.results - column));
-        float* values = own + lane / 2 * kRow + lane % 2 * kVector;
+    for (int half = 0; half < 2; ++half) {
+      const int row = warp_row() + i * kRows + half * 8 + lane / 4;
+      if (row >= a.results) continue;
+#pragma unroll
+      for (int j = 0; j < kAlong; ++j) {
+        const int column = warp_column() + j * kColumns + lane % 4 * 2;
+        if (column >= b.results) continue;
+        const auto count = static_cast<int>(min(std::int64_t{2}, b.results - column));
+        float values[2] = {sums[i][j][2 * half], sums[i][j][2 * half + 1]};
         if (out.bias != nullptr) add_bias(out, row, column, count, values);
         put(out.data + row * out.stride + column, values, count, out.into);
       }
-      __syncwarp();
     }
   }
 }
@@ -208,33 +265,31 @@ __device__ void write_tile(const Sums (&sums)[kAcross][kAlong], const OperandTil
 template <Layout LA, Layout LB, class Out>
 __device__ void product_tile(const OperandTile& a, const OperandTile& b,
                              const ResultTile<Out>& out) {
-  __shared__ __align__(128) std::uint16_t shared[2][2][kOperand];
-  Sums sums[kAcross][kAlong];
-#pragma unroll
-  for (int i = 0; i < kAcross; ++i) {
-#pragma unroll
-    for (int j = 0; j < kAlong; ++j) wmma::fill_fragment(sums[i][j], 0.0f);
-  }
-  const auto load_stage = [&](std::int64_t term, int stage) {
-    load_tile<LA>(a, term, shared[stage][0]);
-    load_tile<LB>(b, term, shared[stage][1]);
+  __shared__ __align__(128) std::uint16_t shared[kStages][2][kOperand];
+  Sums sums = {};
+  TileCopy<LA> left(a);
+  TileCopy<LB> right(b);
+  // An empty group is committed where there is nothing to copy, so that their number is known.
+  const auto start = [&](std::int64_t term, int stage) {
+    if (term < a.terms) {
+      left.start(term, shared[stage][0]);
+      right.start(term, shared[stage][1]);
+    }
     __pipeline_commit();
   };
-  if (a.terms > 0) load_stage(0, 0);
-  int stage = 0;
-  for (std::int64_t term = 0; term < a.terms; term += kDepth, stage ^= 1) {
-    const bool more = term + kDepth < a.terms;
-    if (more) load_stage(term + kDepth, stage ^ 1);
-    if (more) {
-      __pipeline_wait_prior(1);
-    } else {
-      __pipeline_wait_prior(0);
-    }
+#pragma unroll
+  for (int stage = 0; stage < kStages - 1; ++stage) start(stage * kDepth, stage);
+  int stage = 0, next = kStages - 1;
+  for (std::int64_t term = 0; term < a.terms; term += kDepth) {
+    __pipeline_wait_prior(kStages - 2);
+    // All warps see the copies, and none reads the stage any more that is copied to next.
     __syncthreads();
+    start(term + (kStages - 1) * kDepth, next);
     multiply_tiles<LA, LB>(shared[stage][0], shared[stage][1], sums);
-    __syncthreads();
+    stage = stage + 1 == kStages ? 0 : stage + 1;
+    next = next + 1 == kStages ? 0 : next + 1;
   }
-  write_tile(sums, a, b, out, reinterpret_cast<float*>(&shared[0][0][0]));
+  write_tile(sums, a, b, out);
 }
 
 }  // namespace sluice::engine::cuda

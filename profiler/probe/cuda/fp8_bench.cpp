@@ -147,13 +147,15 @@ std::vector<GemmKey> fp8_keys(const planner::Job& job) {
 
 /// Sum of times of products, and of the squares of what each may be off.
 struct Total {
-  double seconds = 0, variance = 0;
-  void add(const Samples& samples) {
+  double seconds = 0, variance = 0, work = 0;
+  void add(const Samples& samples, Flops flops) {
     const planner::Fact time = measured_rate(1, samples, "");  // 1 over the seconds.
     const double each = 1 / time.value;
     seconds += each;
+    work += flops.count();
     variance += std::pow(each * time.deviation / time.value, 2);
   }
+  [[nodiscard]] FlopsPerSecond rate() const { return FlopsPerSecond(work / seconds); }
 };
 
 planner::Fact ratio(const Total& bf16, const Total& fp8, const char* what) {
@@ -194,13 +196,17 @@ Fp8Speedups measure_fp8(const planner::Job& job, engine::GemmTable table, Second
     const int of = key.product == GemmProduct::weight_gradient ? 1 : 0;
     bench.quantize(key);
     fp8[of].add(bench.timer().samples(
-        [&](cudaStream_t stream) { bench.run_fp8(key, stream); }, budget));
+        [&](cudaStream_t stream) { bench.run_fp8(key, stream); }, budget), key.work());
     key.fp8 = false;
     bf16[of].add(bench.timer().samples(
-        [&](cudaStream_t stream) { bench.run_bf16(key, stream); }, budget));
+        [&](cudaStream_t stream) { bench.run_bf16(key, stream); }, budget), key.work());
   }
   return {.products = ratio(bf16[0], fp8[0], "forward products and input gradients of a layer"),
-          .gradients = ratio(bf16[1], fp8[1], "weight gradients of a layer")};
+          .gradients = ratio(bf16[1], fp8[1], "weight gradients of a layer"),
+          .products_fp8 = fp8[0].rate(),
+          .products_bf16 = bf16[0].rate(),
+          .gradients_fp8 = fp8[1].rate(),
+          .gradients_bf16 = bf16[1].rate()};
 }
 
 }  // namespace sluice::profiler

@@ -11,6 +11,8 @@ namespace sluice::profiler {
 struct Fp8Speedups {
   planner::Fact products;   ///< Of forward products and input gradients together.
   planner::Fact gradients;  ///< Of weight gradients.
+  /// FLOP/s of either in FP8 and in bf16, by which the ratios are to be understood.
+  FlopsPerSecond products_fp8, products_bf16, gradients_fp8, gradients_bf16;
 };
 
 /// The job whose products a probe measures: a 7 B model's layers, which have no biases, so that each

@@ -228,8 +228,12 @@ void GpuProbe::fp8_products() {
   result_.profile.fp8_speedup = found.products;
   result_.profile.fp8_gradient_speedup = found.gradients;
   say("products in FP8",
-      fmt::format("{:.2f} times as fast as in bf16, weight gradients {:.2f} times",
-                  found.products.value, found.gradients.value));
+      fmt::format("{:.2f} times as fast as in bf16 ({} to {}), weight gradients {:.2f} times ({} "
+                  "to {})",
+                  found.products.value, planner::format_rate(found.products_bf16),
+                  planner::format_rate(found.products_fp8), found.gradients.value,
+                  planner::format_rate(found.gradients_bf16),
+                  planner::format_rate(found.gradients_fp8)));
 }
 
 void GpuProbe::layers() {
