@@ -37,11 +37,28 @@ Dealt dealt(const engine::Gathering& ranks) {
   return Dealt::in_runs;
 }
 
+/// Whether NCCL moves the bytes between ranks.
+bool uses_nccl(const planner::RunConfig& config) {
+  return planner::find_machine(config.machine, config.backend).device == planner::DeviceKind::cuda;
+}
+
 /// Whether NCCL moves bytes between hosts by InfiniBand cards, where there are some.
 bool may_use_cards(const planner::RunConfig& config) {
   const auto without = engine::own_variables()("NCCL_IB_DISABLE");
   if (without && *without != "0") return false;
-  return planner::find_machine(config.machine, config.backend).device == planner::DeviceKind::cuda;
+  return uses_nccl(config);
+}
+
+/// Bytes/s that a rank receives of an exchange through NCCL's sockets at most, with its own settings.
+/// Source: two hosts of two GPUs each over loopback, whose TCP carries 9.2 GB/s
+/// (experiments/results/current/four-gpus-as-two-hosts).
+constexpr double kSocketsOfRank = 1.75e9;
+
+/// What NCCL makes of a network through sockets, where it is slower than the network.
+engine::NetworkRate through_sockets(engine::NetworkRate rate, const engine::Gathering& ranks) {
+  if (rate.from == engine::NetworkRate::From::cards) return rate;
+  rate.bytes_per_second = std::min(rate.bytes_per_second, kSocketsOfRank * ranks.local_size());
+  return rate;
 }
 
 std::string basis_of(engine::NetworkRate::From from) {
@@ -100,13 +117,19 @@ void join_hosts(planner::RunConfig& config, const engine::Gathering& ranks) {
     }
   }
   if (values.contains("nic")) return;
-  const engine::NetworkRate rate =
+  const engine::NetworkRate found =
       engine::network_rate(ranks, {.uses_cards = may_use_cards(config)});
+  const engine::NetworkRate rate = uses_nccl(config) ? through_sockets(found, ranks) : found;
   values["nic"] = fmt::format("{} B/s", rate.bytes_per_second);
   if (!is_first) return;
   sim::note(fmt::format(
-      "launch: plan and predictions take {:g} GB/s between hosts, {}; machine.nic states it",
-      rate.bytes_per_second / 1e9, basis_of(rate.from)));
+      "launch: plan and predictions take {:g} GB/s between hosts, {}{}; machine.nic states it",
+      rate.bytes_per_second / 1e9,
+      rate.bytes_per_second < found.bytes_per_second
+          ? fmt::format("as NCCL's sockets carry it, of {:g} GB/s ",
+                        found.bytes_per_second / 1e9)
+          : "",
+      basis_of(rate.from)));
 }
 
 }  // namespace sluice::cli

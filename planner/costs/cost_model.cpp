@@ -105,10 +105,14 @@ TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
       if (profile_.device == DeviceKind::cuda && g.dealt != Gemm::Dealt::nothing) {
         const FlopRate& scaled = scaled_for_experts(profile_);
         const bool is_measured = scaled.source == Source::measured;
+        const double share = expert_share_deviation(g.dealt);
         parts.add(expert_product_time(profile_, g),
-                  is_measured ? kExpertShareDeviation
-                              : std::hypot(kExpertShareDeviation, deviation_of(scaled)),
+                  is_measured ? share : std::hypot(share, deviation_of(scaled)),
                   is_measured ? Evidence::fitted : Evidence::datasheet);
+        continue;
+      }
+      if (profile_.device == DeviceKind::cuda && g.chunks) {
+        parts.add(chunk_product_time(profile_, g), kChunkProductDeviation, Evidence::fitted);
         continue;
       }
       double factor = 1, ruled = 0;

@@ -21,7 +21,8 @@ void add_products(Work& work, const DeltaNet& net, std::int64_t tokens,
                   const RuleProducts& products) {
   const std::int64_t rows = tokens * net.value_heads;
   const auto add = [&](std::int64_t n, std::int64_t k, std::int64_t count) {
-    if (count > 0) work.gemms.push_back({rows, n, k, count});
+    if (count <= 0) return;
+    work.gemms.push_back({.m = rows, .n = n, .k = k, .count = count, .chunks = true});
   };
   add(kDeltaChunk, net.key_dim, products.key_pairs);
   add(kDeltaChunk, net.value_dim, products.value_pairs);

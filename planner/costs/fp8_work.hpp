@@ -7,11 +7,11 @@ namespace sluice::planner {
 
 /// Time of a bf16 product on a CUDA device over that of one with FP8 operands: a rule for profiles
 /// that state no `fp8_speedup`. Source: sums over the layers of a 7 B model on an H200,
-/// cuBLASLt 13.1 (experiments/results/current/fp8-products), 32,768 and 4,096 tokens: forward 1.55
-/// and 1.54, input gradients 1.85 and 1.69.
-inline constexpr double kFp8Speedup = 1.6;
-/// The same of weight gradients: 1.46 and 1.38.
-inline constexpr double kFp8GradientSpeedup = 1.42;
+/// cuBLASLt 13.1, in whole steps at the power limit (experiments/results/current/step-kernels); alone
+/// and for a moment they are 1.54 to 1.85 times as fast (experiments/results/current/fp8-products).
+inline constexpr double kFp8Speedup = 1.49;
+/// The same of weight gradients, which alone are 1.38 to 1.46 times as fast.
+inline constexpr double kFp8GradientSpeedup = 1.29;
 inline constexpr double kFp8SpeedupDeviation = 0.05;
 
 /// How many times as fast as in bf16 the FP8 part of `gemm` is on a machine: as its profile says,

@@ -111,15 +111,25 @@ FlopRate gemm_rate(const MachineProfile& profile, Flops flops) {
 double expert_share(Gemm::Dealt dealt) {
   switch (dealt) {
     case Gemm::Dealt::rows:
-      return 0.208;
+      return 0.61;
     case Gemm::Dealt::rows_back:
-      return 0.292;
+      return 0.55;
     case Gemm::Dealt::terms:
-      return 0.226;
+      return 0.45;
     case Gemm::Dealt::nothing:
       break;
   }
   return 1;
+}
+
+double expert_share_deviation(Gemm::Dealt dealt) {
+  constexpr double kMeasured = 0.1, kEstimated = 0.3;
+  return dealt == Gemm::Dealt::terms ? kEstimated : kMeasured;
+}
+
+Seconds chunk_product_time(const MachineProfile& profile, const Gemm& gemm) {
+  constexpr double kShare = 0.051;
+  return flops(gemm) / (kShare * scaled_for_experts(profile).value);
 }
 
 Seconds expert_product_time(const MachineProfile& profile, const Gemm& gemm) {

@@ -26,11 +26,18 @@ namespace sluice::planner {
 /// no curve. Times rest on a fit only where it was measured, and err by its deviation too.
 [[nodiscard]] const FlopRate& scaled_for_experts(const MachineProfile& profile);
 /// Rate of Sluice's own kernels for products of experts over the matrix library's rate, for full
-/// tiles. Source: medians over products of Qwen3-30B-A3B and Mixtral-8x7B with 256 to 4096 rows an
-/// expert on an H200, each within 12 % (experiments/results/current/two-speed-memory, by
-/// experts_cuda_bench).
+/// tiles. Source: medians over products of gpt-oss-20b and Qwen3-30B-A3B with 1024 and 512 rows an
+/// expert on an H200, each within 15 % (experiments/results/current/experts-products, by
+/// experts_cuda_bench); that of weight gradients is an estimate.
 [[nodiscard]] double expert_share(Gemm::Dealt dealt);
-inline constexpr double kExpertShareDeviation = 0.1;
+[[nodiscard]] double expert_share_deviation(Gemm::Dealt dealt);
+
+/// Seconds of products of a gated delta net's chunks on a CUDA device: at a share of the rate that
+/// expert_product_time() scales. Their fp32 operands in memory are counted separately. Source: the
+/// rule forward and backward over 8,192 tokens with 32 heads of 128 on an H200, 39 and 36 TFLOP/s
+/// (experiments/results/current/delta-nets-on-a-gpu).
+[[nodiscard]] Seconds chunk_product_time(const MachineProfile& profile, const Gemm& gemm);
+inline constexpr double kChunkProductDeviation = 0.15;
 
 /// Seconds that attention's backward pass takes beyond its share of the attention rate where it
 /// computes runs of queries of one head at a time (AttentionWork::narrow_keys): 11.5 ns for each

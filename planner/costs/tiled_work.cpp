@@ -53,7 +53,7 @@ TiledWork tiled_work(const AttentionWork& attention) {
 }
 
 Seconds tiled_time(const MachineProfile& profile, const AttentionWork& attention) {
-  constexpr double kShare = 0.074;
+  constexpr double kShare = 0.15;
   const TiledWork work = tiled_work(attention);
   return work.products / (kShare * scaled_for_experts(profile).value) +
          work.scores / profile.hbm_bandwidth.value;

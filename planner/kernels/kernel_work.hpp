@@ -26,6 +26,9 @@ struct Gemm {
   std::int64_t result_bytes = 2;
   /// Share, 0 to 1, of the products that have FP8 operands.
   double fp8 = 0;
+  /// Whether a CUDA device computes them as products of the chunks of a gated delta net, by kernels
+  /// of our own (chunk_product_time).
+  bool chunks = false;
 };
 
 /// Gemm::slowing of a product with rows of `width` elements of bf16. Rows that do not begin at

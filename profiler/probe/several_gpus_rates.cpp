@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "planner/catalogue/catalogue.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 
@@ -44,6 +45,25 @@ planner::Fabric measured_fabric(const std::vector<CollectiveSamples>& samples) {
     throw EnvironmentError("collectives take the same time at every size: probe again");
   }
   return fabric;
+}
+
+void complete(planner::Fabric& fabric, BytesPerSecond link, bool peers) {
+  // GPUs that reach each other over PCIe gather no faster than one link copies.
+  constexpr double kBeyondLink = 1.5;
+  const bool beyond = fabric.gather.back().rate.value > kBeyondLink * link;
+  fabric.path = !peers   ? planner::FabricPath::host
+                : beyond ? planner::FabricPath::nvlink
+                         : planner::FabricPath::pcie;
+  for (const auto& machine : planner::catalogue_machines()) {
+    const auto known = planner::find_machine(machine.name).fabric;
+    if (!known || known->path != fabric.path) continue;
+    fabric.interference = known->interference;
+    break;
+  }
+  for (planner::LaneSlowing& each : fabric.interference) {
+    each.factor.source = planner::Source::estimated;
+    each.factor.note = "not measured here: as on other machines whose GPUs are connected so";
+  }
 }
 
 std::string to_text(const HostLoad& load) {

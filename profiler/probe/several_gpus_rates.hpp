@@ -24,6 +24,11 @@ struct CollectiveSamples {
 /// EnvironmentError where an operation has no size left.
 [[nodiscard]] planner::Fabric measured_fabric(const std::vector<CollectiveSamples>& samples);
 
+/// Completes a measured fabric by what no measurement says: its path, as its gathers are beside a
+/// link that copies `link` bytes/s, and whether all GPUs reach each other's memory (`peers`); and
+/// the interference of the catalogue's first fabric with that path, as an estimate.
+void complete(planner::Fabric& fabric, BytesPerSecond link, bool peers);
+
 /// Rates of the whole host while the links of some of its GPUs and the CPU optimizer run.
 struct HostLoad {
   std::int64_t gpus = 0;

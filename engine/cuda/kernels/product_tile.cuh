@@ -122,11 +122,12 @@ class TileCopy {
   }
   /// Finds the rows of the terms from `term` on, long before they are copied.
   __device__ void look_up(std::int64_t term) {
-    if (L == Layout::terms_in_row) return;
+    if constexpr (L == Layout::terms_in_column) {
 #pragma unroll
-    for (int i = 0; i < kVectors; ++i) {
-      const std::int64_t at = term + TileCopy::term(i);
-      rows_[i] = at < tile_.terms ? tile_.row(tile_.first_row + at) : tile_.data;
+      for (int i = 0; i < kVectors; ++i) {
+        const std::int64_t at = term + TileCopy::term(i);
+        rows_[i] = at < tile_.terms ? tile_.row(tile_.first_row + at) : tile_.data;
+      }
     }
   }
 
@@ -198,25 +199,31 @@ __device__ void multiply_tiles(const std::uint16_t* a, const std::uint16_t* b, S
   }
 }
 
-/// Writes two neighbouring results of one row, or, at the last column of an fp32 matrix, only the
-/// first.
-__device__ inline void put(std::uint16_t* out, const float (&values)[2], int, Into) {
-  *reinterpret_cast<std::uint32_t*>(out) = pack(values[0], values[1]);
+/// Two neighbouring results of one row as they lie in memory.
+struct Pair {
+  float values[2];
+};
+
+/// Writes a pair, or, at the last column of an fp32 matrix, only its first result.
+__device__ inline void put(std::uint16_t* out, const Pair& pair, int) {
+  *reinterpret_cast<std::uint32_t*>(out) = pack(pair.values[0], pair.values[1]);
 }
-__device__ inline void put(float* out, const float (&values)[2], int count, Into into) {
-  if (count < 2 || reinterpret_cast<std::uintptr_t>(out) % 8 != 0) {
-    for (int i = 0; i < count; ++i) {
-      out[i] = into == Into::accumulate ? out[i] + values[i] : values[i];
-    }
+__device__ inline void put(float* out, const Pair& pair, int count) {
+  if (count == 2 && reinterpret_cast<std::uintptr_t>(out) % 8 == 0) {
+    *reinterpret_cast<float2*>(out) = make_float2(pair.values[0], pair.values[1]);
     return;
   }
-  auto* two = reinterpret_cast<float2*>(out);
-  float2 sum = make_float2(values[0], values[1]);
-  if (into == Into::accumulate) {
-    const float2 before = *two;
-    sum = make_float2(before.x + sum.x, before.y + sum.y);
+  for (int i = 0; i < count; ++i) out[i] = pair.values[i];
+}
+
+/// The pair that lies at `from`, of which `count` results exist. Results in bf16 are never added to.
+__device__ inline Pair get(const std::uint16_t*, int) { return {}; }
+__device__ inline Pair get(const float* from, int count) {
+  if (count == 2 && reinterpret_cast<std::uintptr_t>(from) % 8 == 0) {
+    const float2 two = *reinterpret_cast<const float2*>(from);
+    return {{two.x, two.y}};
   }
-  *two = sum;
+  return {{from[0], count == 2 ? from[1] : 0.0f}};
 }
 
 /// Where a tile's results go: [results of a, results of b], in rows `stride` elements apart.
@@ -231,11 +238,43 @@ struct ResultTile {
 
 /// Adds the bias of `count` neighbouring columns to results of one row.
 template <class Out>
-__device__ void add_bias(const ResultTile<Out>& out, int row, int column, int count,
-                         float (&values)[2]) {
+__device__ void add_bias(const ResultTile<Out>& out, int row, int column, int count, Pair& pair) {
   const float factor = out.factor == nullptr ? 1.0f : out.factor[row];
-  for (int i = 0; i < count; ++i) {
-    values[i] = __fadd_rn(values[i], __fmul_rn(factor, low_half(out.bias[column + i])));
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    if (i >= count) continue;
+    pair.values[i] = __fadd_rn(pair.values[i], __fmul_rn(factor, low_half(out.bias[column + i])));
+  }
+}
+
+/// Writes a lane's results of one row. What they are added to is read before any is written, so that
+/// reads do not wait for each other.
+template <class Out>
+__device__ void write_row(const float (&sums)[kAlong][4], int half, int row,
+                          const OperandTile& b, const ResultTile<Out>& out) {
+  const int first = warp_column() + static_cast<int>(threadIdx.x) % 4 * 2;
+  Out* const to = out.data + row * out.stride;
+  const auto count = [&](int column) {
+    return static_cast<int>(min(std::int64_t{2}, b.results - column));
+  };
+  Pair before[kAlong] = {};
+  if (out.into == Into::accumulate) {
+#pragma unroll
+    for (int j = 0; j < kAlong; ++j) {
+      const int column = first + j * kColumns;
+      if (column < b.results) before[j] = get(to + column, count(column));
+    }
+  }
+#pragma unroll
+  for (int j = 0; j < kAlong; ++j) {
+    const int column = first + j * kColumns;
+    if (column >= b.results) continue;
+    Pair pair{{sums[j][2 * half], sums[j][2 * half + 1]}};
+    if (out.bias != nullptr) add_bias(out, row, column, count(column), pair);
+    if (out.into == Into::accumulate) {
+      pair = {{before[j].values[0] + pair.values[0], before[j].values[1] + pair.values[1]}};
+    }
+    put(to + column, pair, count(column));
   }
 }
 
@@ -248,16 +287,7 @@ __device__ void write_tile(const Sums& sums, const OperandTile& a, const Operand
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int row = warp_row() + i * kRows + half * 8 + lane / 4;
-      if (row >= a.results) continue;
-#pragma unroll
-      for (int j = 0; j < kAlong; ++j) {
-        const int column = warp_column() + j * kColumns + lane % 4 * 2;
-        if (column >= b.results) continue;
-        const auto count = static_cast<int>(min(std::int64_t{2}, b.results - column));
-        float values[2] = {sums[i][j][2 * half], sums[i][j][2 * half + 1]};
-        if (out.bias != nullptr) add_bias(out, row, column, count, values);
-        put(out.data + row * out.stride + column, values, count, out.into);
-      }
+      if (row < a.results) write_row(sums[i], half, row, b, out);
     }
   }
 }

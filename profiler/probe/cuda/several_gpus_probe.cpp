@@ -76,6 +76,19 @@ class HostLoads {
   std::unique_ptr<UpdateBench> update_;
 };
 
+/// Whether the first `gpus` GPUs reach each other's memory.
+bool reach_each_other(int gpus) {
+  for (int gpu = 0; gpu < gpus; ++gpu) {
+    for (int peer = 0; peer < gpus; ++peer) {
+      int reaches = 0;
+      if (peer == gpu) continue;
+      if (cudaDeviceCanAccessPeer(&reaches, gpu, peer) != cudaSuccess) (void)cudaGetLastError();
+      if (reaches == 0) return false;
+    }
+  }
+  return true;
+}
+
 /// Medians of several measurements of one load, in turn with the others.
 HostLoad median_of(const std::vector<HostLoad>& loads) {
   HostLoad result = loads.front();
@@ -127,6 +140,7 @@ void probe_several_gpus(CudaProbe& probe, std::int64_t gpus, ProbeDepth depth,
   measure_links(probe, static_cast<int>(gpus), depth, progress);
   const Seconds budget(depth == ProbeDepth::quick ? 0.1 : 0.4);
   planner::Fabric fabric = measured_fabric(time_collectives(static_cast<int>(gpus), budget));
+  complete(fabric, probe.profile.h2d.value, reach_each_other(static_cast<int>(gpus)));
   if (progress) {
     const auto fastest = [](const std::vector<planner::CurvePoint>& curve) {
       return planner::format_rate(curve.back().rate.value);

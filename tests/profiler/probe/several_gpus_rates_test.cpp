@@ -54,5 +54,23 @@ TEST(SeveralGpusRates, SharedMemoryIsWhatAllLinksAndUpdatesTakeTogether) {
             "parameters/s");
 }
 
+TEST(SeveralGpusRates, AFabricsPathFollowsFromPeersAndItsRate) {
+  const BytesPerSecond link(50e9);
+  const auto completed = [&](double gathers, bool peers) {
+    planner::Fabric fabric;
+    planner::Bandwidth rate = planner::not_fitted<BytesPerSecond>();
+    rate.value = BytesPerSecond(gathers);
+    fabric.gather = fabric.exchange = {{1e9, rate}};
+    complete(fabric, link, peers);
+    return fabric;
+  };
+  EXPECT_EQ(completed(400e9, true).path, planner::FabricPath::nvlink);
+  EXPECT_EQ(completed(25e9, true).path, planner::FabricPath::pcie);
+  EXPECT_EQ(completed(25e9, false).path, planner::FabricPath::host);
+  const planner::Fabric fabric = completed(400e9, true);
+  ASSERT_FALSE(fabric.interference.empty());
+  EXPECT_EQ(fabric.interference.front().factor.source, planner::Source::estimated);
+}
+
 }  // namespace
 }  // namespace sluice::profiler
