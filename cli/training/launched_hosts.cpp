@@ -49,8 +49,8 @@ bool may_use_cards(const planner::RunConfig& config) {
   return uses_nccl(config);
 }
 
-/// Bytes/s that a rank receives of an exchange through NCCL's sockets at most, with its own settings.
-/// Source: two hosts of two GPUs each over loopback, whose TCP carries 9.2 GB/s
+/// Bytes/s that a rank receives of an exchange through NCCL's sockets at most, with its own
+/// settings. Source: two hosts of two GPUs each over loopback, whose TCP carries 9.2 GB/s
 /// (experiments/results/current/four-gpus-as-two-hosts).
 constexpr double kSocketsOfRank = 1.75e9;
 
@@ -126,8 +126,7 @@ void join_hosts(planner::RunConfig& config, const engine::Gathering& ranks) {
       "launch: plan and predictions take {:g} GB/s between hosts, {}{}; machine.nic states it",
       rate.bytes_per_second / 1e9,
       rate.bytes_per_second < found.bytes_per_second
-          ? fmt::format("as NCCL's sockets carry it, of {:g} GB/s ",
-                        found.bytes_per_second / 1e9)
+          ? fmt::format("as NCCL's sockets carry it, of {:g} GB/s ", found.bytes_per_second / 1e9)
           : "",
       basis_of(rate.from)));
 }

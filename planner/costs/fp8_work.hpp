@@ -7,8 +7,9 @@ namespace sluice::planner {
 
 /// Time of a bf16 product on a CUDA device over that of one with FP8 operands: a rule for profiles
 /// that state no `fp8_speedup`. Source: sums over the layers of a 7 B model on an H200,
-/// cuBLASLt 13.1, in whole steps at the power limit (experiments/results/current/step-kernels); alone
-/// and for a moment they are 1.54 to 1.85 times as fast (experiments/results/current/fp8-products).
+/// cuBLASLt 13.1, in whole steps at the power limit (experiments/results/current/step-kernels);
+/// alone and for a moment they are 1.54 to 1.85 times as fast
+/// (experiments/results/current/fp8-products).
 inline constexpr double kFp8Speedup = 1.49;
 /// The same of weight gradients, which alone are 1.38 to 1.46 times as fast.
 inline constexpr double kFp8GradientSpeedup = 1.29;

@@ -19,8 +19,8 @@ struct TiledWork {
 /// Relative standard deviation of tiled_time: its rate is of one GPU and one size of heads.
 inline constexpr double kTiledDeviation = 0.35;
 /// Products at a share of the rate of the machine's fastest matrix product, and scores at its
-/// memory's. The share is twice what gemma-3-4b's step on an H200 left for kernels that were half as
-/// fast (experiments/results/current/families-on-a-gpu and experts-products).
+/// memory's. The share is twice what gemma-3-4b's step on an H200 left for kernels that were half
+/// as fast (experiments/results/current/families-on-a-gpu and experts-products).
 [[nodiscard]] Seconds tiled_time(const MachineProfile& profile, const AttentionWork& attention);
 
 }  // namespace sluice::planner

@@ -1,6 +1,6 @@
-// Matrix product of one tile on tensor cores: a block of 4 warps computes 128 x 128 results, each warp
-// 64 x 64, 32 terms at a time. Operands are copied to shared memory asynchronously, two steps before
-// they are multiplied. Elements outside the group or the matrix are taken as zero.
+// Matrix product of one tile on tensor cores: a block of 4 warps computes 128 x 128 results, each
+// warp 64 x 64, 32 terms at a time. Operands are copied to shared memory asynchronously, two steps
+// before they are multiplied. Elements outside the group or the matrix are taken as zero.
 #pragma once
 
 #include <cuda_pipeline_primitives.h>
@@ -48,8 +48,8 @@ struct OperandTile {
   }
 };
 
-/// Element of an operand's tile in shared memory where its vector of eight elements with these first
-/// result and term lies. Vectors are exchanged within rows so that eight rows' vectors, which
+/// Element of an operand's tile in shared memory where its vector of eight elements with these
+/// first result and term lies. Vectors are exchanged within rows so that eight rows' vectors, which
 /// ldmatrix reads together, lie in different banks.
 template <Layout L>
 __host__ __device__ constexpr int shared_at(int result, int term) {
@@ -64,8 +64,8 @@ __host__ __device__ constexpr int shared_at(int result, int term) {
 struct LaneRow {
   int result, term;
 };
-/// For an instruction's left operand: 16 results of 16 terms, as four matrices of 8 x 8 in the order
-/// of its registers (results first, then terms).
+/// For an instruction's left operand: 16 results of 16 terms, as four matrices of 8 x 8 in the
+/// order of its registers (results first, then terms).
 template <Layout L>
 __host__ __device__ constexpr LaneRow left_row(int lane) {
   if (L == Layout::terms_in_row) return {lane % 8 + lane / 8 % 2 * 8, lane / 16 * 8};
@@ -139,15 +139,13 @@ class TileCopy {
 using Sums = float[kAcross][kAlong][4];
 
 /// Row and column, within the block's tile of results, of the first result that this warp computes.
-__device__ inline int warp_row() {
-  return static_cast<int>(threadIdx.x) / kWarp / 2 * kWarpTile;
-}
+__device__ inline int warp_row() { return static_cast<int>(threadIdx.x) / kWarp / 2 * kWarpTile; }
 __device__ inline int warp_column() {
   return static_cast<int>(threadIdx.x) / kWarp % 2 * kWarpTile;
 }
 
-/// Four matrices of 8 x 8 elements whose rows the lanes address, transposed where the operand's rows
-/// hold one term each.
+/// Four matrices of 8 x 8 elements whose rows the lanes address, transposed where the operand's
+/// rows hold one term each.
 template <Layout L>
 __device__ void load_matrices(const std::uint16_t* row, std::uint32_t (&to)[4]) {
   const auto at = static_cast<std::uint32_t>(__cvta_generic_to_shared(row));
@@ -216,7 +214,8 @@ __device__ inline void put(float* out, const Pair& pair, int count) {
   for (int i = 0; i < count; ++i) out[i] = pair.values[i];
 }
 
-/// The pair that lies at `from`, of which `count` results exist. Results in bf16 are never added to.
+/// The pair that lies at `from`, of which `count` results exist. Results in bf16 are never added
+/// to.
 __device__ inline Pair get(const std::uint16_t*, int) { return {}; }
 __device__ inline Pair get(const float* from, int count) {
   if (count == 2 && reinterpret_cast<std::uintptr_t>(from) % 8 == 0) {
@@ -247,11 +246,11 @@ __device__ void add_bias(const ResultTile<Out>& out, int row, int column, int co
   }
 }
 
-/// Writes a lane's results of one row. What they are added to is read before any is written, so that
-/// reads do not wait for each other.
+/// Writes a lane's results of one row. What they are added to is read before any is written, so
+/// that reads do not wait for each other.
 template <class Out>
-__device__ void write_row(const float (&sums)[kAlong][4], int half, int row,
-                          const OperandTile& b, const ResultTile<Out>& out) {
+__device__ void write_row(const float (&sums)[kAlong][4], int half, int row, const OperandTile& b,
+                          const ResultTile<Out>& out) {
   const int first = warp_column() + static_cast<int>(threadIdx.x) % 4 * 2;
   Out* const to = out.data + row * out.stride;
   const auto count = [&](int column) {

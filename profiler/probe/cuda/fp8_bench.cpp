@@ -99,8 +99,8 @@ class Bench {
         gemm_.input_gradient_fp8(stream, size, b, a, output_.get(), workspace_.get());
         return;
       case GemmProduct::weight_gradient:
-        gemm_.weight_gradient_fp8(stream, size, b, a, static_cast<float*>(output_.get()),
-                                  !key.adds, workspace_.get());
+        gemm_.weight_gradient_fp8(stream, size, b, a, static_cast<float*>(output_.get()), !key.adds,
+                                  workspace_.get());
         return;
     }
   }
@@ -160,8 +160,8 @@ struct Total {
 
 planner::Fact ratio(const Total& bf16, const Total& fp8, const char* what) {
   const double value = bf16.seconds / fp8.seconds;
-  const double relative = std::hypot(std::sqrt(bf16.variance) / bf16.seconds,
-                                     std::sqrt(fp8.variance) / fp8.seconds);
+  const double relative =
+      std::hypot(std::sqrt(bf16.variance) / bf16.seconds, std::sqrt(fp8.variance) / fp8.seconds);
   return {.value = value,
           .deviation = value * relative,
           .count = 1,
@@ -195,11 +195,13 @@ Fp8Speedups measure_fp8(const planner::Job& job, engine::GemmTable table, Second
   for (GemmKey key : keys) {
     const int of = key.product == GemmProduct::weight_gradient ? 1 : 0;
     bench.quantize(key);
-    fp8[of].add(bench.timer().samples(
-        [&](cudaStream_t stream) { bench.run_fp8(key, stream); }, budget), key.work());
+    fp8[of].add(
+        bench.timer().samples([&](cudaStream_t stream) { bench.run_fp8(key, stream); }, budget),
+        key.work());
     key.fp8 = false;
-    bf16[of].add(bench.timer().samples(
-        [&](cudaStream_t stream) { bench.run_bf16(key, stream); }, budget), key.work());
+    bf16[of].add(
+        bench.timer().samples([&](cudaStream_t stream) { bench.run_bf16(key, stream); }, budget),
+        key.work());
   }
   return {.products = ratio(bf16[0], fp8[0], "forward products and input gradients of a layer"),
           .gradients = ratio(bf16[1], fp8[1], "weight gradients of a layer"),

@@ -9,14 +9,14 @@ namespace sluice::profiler {
 
 /// Time of a job's bf16 block products over that of the same products with FP8 operands.
 struct Fp8Speedups {
-  planner::Fact products;   ///< Of forward products and input gradients together.
-  planner::Fact gradients;  ///< Of weight gradients.
+  planner::Fact products;   ///< Ratio of forward products and input gradients together.
+  planner::Fact gradients;  ///< Ratio of weight gradients.
   /// FLOP/s of either in FP8 and in bf16, by which the ratios are to be understood.
   FlopsPerSecond products_fp8, products_bf16, gradients_fp8, gradients_bf16;
 };
 
-/// The job whose products a probe measures: a 7 B model's layers, which have no biases, so that each
-/// product exists in both types.
+/// The job whose products a probe measures: a 7 B model's layers, which have no biases, so that
+/// each product exists in both types.
 [[nodiscard]] planner::Job fp8_probe_job();
 
 /// Measures every product that `job`, with compute fp8, computes in FP8, for `budget` in either

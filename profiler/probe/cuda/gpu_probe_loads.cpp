@@ -223,8 +223,7 @@ void GpuProbe::products() {
 void GpuProbe::fp8_products() {
   if (!planner::has_fp8_products(result_.profile)) return;
   const planner::Job job = fp8_probe_job();
-  const Fp8Speedups found =
-      measure_fp8(job, product_table({job}), budget_.product, budget_.settle);
+  const Fp8Speedups found = measure_fp8(job, product_table({job}), budget_.product, budget_.settle);
   result_.profile.fp8_speedup = found.products;
   result_.profile.fp8_gradient_speedup = found.gradients;
   say("products in FP8",

@@ -87,7 +87,8 @@ TEST(Fp8Work, AProfilesOwnSpeedupsGoBeforeTheRule) {
   EXPECT_EQ(fp8_speedup(profile, product).value, kFp8Speedup);
   EXPECT_EQ(fp8_speedup(profile, gradient).value, kFp8GradientSpeedup);
   const std::string before = profile_hash(profile);
-  profile.fp8_speedup = {.value = 1.9, .deviation = 0.1, .count = 1, .source = Source::measured, .note = {}};
+  profile.fp8_speedup = {
+      .value = 1.9, .deviation = 0.1, .count = 1, .source = Source::measured, .note = {}};
   EXPECT_EQ(fp8_speedup(profile, product).value, 1.9);
   EXPECT_EQ(fp8_speedup(profile, gradient).value, kFp8GradientSpeedup);
   profile.fp8_gradient_speedup.value = 1.2;

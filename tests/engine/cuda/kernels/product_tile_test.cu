@@ -10,7 +10,7 @@ namespace sluice::engine::cuda {
 namespace {
 
 constexpr int kEight = static_cast<int>(kVector);
-constexpr int kBankGroups = 8;  // Of 16 bytes each.
+constexpr int kBankGroups = 8;  // Groups of four banks, 16 bytes each.
 
 template <Layout L>
 void expect_own_places() {
