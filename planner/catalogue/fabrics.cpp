@@ -51,10 +51,29 @@ std::vector<CurvePoint> curve(const std::vector<double>& bytes, const std::vecto
   return points;
 }
 
+FabricPath path_of(const sim::JsonObject& json) {
+  return parse_choice(json.text("path"), json.where() + ": path",
+                      {FabricPath::nvlink, FabricPath::pcie, FabricPath::host});
+}
+
+std::vector<LaneSlowing> read_interference(const sim::JsonObject& json) {
+  std::vector<LaneSlowing> all;
+  for (const auto& pair : json.objects("interference")) {
+    const double factor = pair.number("factor");
+    all.push_back({pair.text("on"),
+                   pair.text("from"),
+                   {.value = factor,
+                    .deviation = factor * pair.number("deviation"),
+                    .count = 0,
+                    .source = Source::estimated,
+                    .note = json.text("interference_source")}});
+  }
+  return all;
+}
+
 Fabric read_fabric(const sim::JsonObject& json, std::int64_t gpus, const Scale& scale) {
   Fabric fabric;
-  fabric.path = parse_choice(json.text("path"), json.where() + ": path",
-                             {FabricPath::nvlink, FabricPath::pcie, FabricPath::host});
+  fabric.path = path_of(json);
   // The table of the smallest number of GPUs that is no smaller.
   for (const auto& table : json.objects("tables")) {
     if (!fabric.gather.empty()) break;
@@ -70,20 +89,20 @@ Fabric read_fabric(const sim::JsonObject& json, std::int64_t gpus, const Scale& 
     fabric.exchange = curve(bytes, table.numbers("exchange_gb_s"), scale.exchange, scale);
   }
   check(!fabric.gather.empty(), "a fabric has a table for up to eight GPUs");
-  for (const auto& pair : json.objects("interference")) {
-    const double factor = pair.number("factor");
-    fabric.interference.push_back({pair.text("on"),
-                                   pair.text("from"),
-                                   {.value = factor,
-                                    .deviation = factor * pair.number("deviation"),
-                                    .count = 0,
-                                    .source = Source::estimated,
-                                    .note = json.text("interference_source")}});
-  }
+  fabric.interference = read_interference(json);
   return fabric;
 }
 
 }  // namespace
+
+std::vector<LaneSlowing> usual_interference(FabricPath path) {
+  const sim::JsonDocument file = fabrics_file();
+  const sim::JsonObject all(file, "catalogue parts fabrics");
+  for (const auto& json : all.objects("fabrics")) {
+    if (json.has("interference") && path_of(json) == path) return read_interference(json);
+  }
+  throw std::logic_error("the catalogue has a fabric of every path");
+}
 
 Fabric fabric_of(const GpuPart& gpu, std::int64_t gpus, BytesPerSecond link) {
   if (gpu.fabric.empty()) {

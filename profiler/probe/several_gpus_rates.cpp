@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/fabrics.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 
@@ -54,16 +54,7 @@ void complete(planner::Fabric& fabric, BytesPerSecond link, bool peers) {
   fabric.path = !peers   ? planner::FabricPath::host
                 : beyond ? planner::FabricPath::nvlink
                          : planner::FabricPath::pcie;
-  for (const auto& machine : planner::catalogue_machines()) {
-    const auto known = planner::find_machine(machine.name).fabric;
-    if (!known || known->path != fabric.path) continue;
-    fabric.interference = known->interference;
-    break;
-  }
-  for (planner::LaneSlowing& each : fabric.interference) {
-    each.factor.source = planner::Source::estimated;
-    each.factor.note = "not measured here: as on other machines whose GPUs are connected so";
-  }
+  fabric.interference = planner::usual_interference(fabric.path);
 }
 
 std::string to_text(const HostLoad& load) {
