@@ -79,6 +79,7 @@ std::string result_table(const TrainedRun& run) {
     }
   }
   if (run.ranks) text += "  ranks: " + profiler::spread_text(*run.ranks) + "\n";
+  if (!run.whole_run.empty()) text += "  ranks: " + profiler::run_spread_text(run.whole_run) + "\n";
   if (const std::optional<Seconds> stall = run.saves.median_stall()) {
     text += row("stall of a save", planner::format_seconds(run.saving.stall),
                 planner::format_seconds(*stall), "median");

@@ -68,6 +68,13 @@ ordered_json result_object(const TrainedRun& run) {
                               {"late_s", to_seconds(each.late).count()}});
     }
   }
+  for (std::size_t rank = 0; rank < run.whole_run.size(); ++rank) {
+    const RankOfRun& each = run.whole_run[rank];
+    out["whole_run"].push_back({{"rank", rank},
+                                {"compute_s", each.compute.count()},
+                                {"most_compute_s", each.most.count()},
+                                {"longest_in_steps", each.longest_in}});
+  }
   out["run"] = run.folder;
   out["weights_from"] = run.weights_from;
   out["resumed_after"] =

@@ -96,6 +96,13 @@ Recorder recorder_of(const TrainedRun& run, const engine::TrainingStops& stops,
           traced_stops(stops, start, first)};
 }
 
+std::vector<std::unique_ptr<LaneMeter>> meters_of(const planner::StepGraph& graph,
+                                                  std::vector<Recorder>& recorders) {
+  std::vector<std::unique_ptr<LaneMeter>> meters;
+  for (Recorder& each : recorders) meters.push_back(std::make_unique<LaneMeter>(graph, each));
+  return meters;
+}
+
 /// A run during training.
 class Training {
  public:
@@ -109,6 +116,8 @@ class Training {
         meter_(run.predicted.graph, recorder_),
         other_ranks_(parts.rank ? 0 : static_cast<std::size_t>(run.predicted.graph.ranks - 1),
                      recorder_),
+        other_meters_(meters_of(run.predicted.graph, other_ranks_)),
+        spread_(1 + other_ranks_.size()),
         session_(begin_session()),
         metrics_(parts.folder.metrics(), parts.start.step()),
         log_(parts.folder, run.predicted.prediction, run.device, meter_, parts.start.step() + 1),
@@ -165,6 +174,7 @@ class Training {
     run_.disk_written = session_->disk_written();
     if (hashes) keep_hashes(*hashes);
     if (parts_.hashes && parts_.rank) keep_hashes(saves_.gathered_hashes(*session_));
+    if (!other_meters_.empty() && spread_.steps() > 0) run_.whole_run = spread_.ranks();
     std::vector<RecordedRank> ranks{{.recorder = &recorder_}};
     for (const Recorder& each : other_ranks_) {
       ranks.push_back({.recorder = &each, .clock = session_->clock_of(ranks.size())});
@@ -203,7 +213,7 @@ class Training {
     const std::int64_t threads = run_.predicted.prediction.plan.threads;
     engine::SessionRanks ranks;
     ranks.observers.push_back(&meter_);
-    for (Recorder& each : other_ranks_) ranks.observers.push_back(&each);
+    for (const auto& each : other_meters_) ranks.observers.push_back(each.get());
     if (!parts_.rank) {
       ranks.devices =
           engine::make_devices(run_.job, parts_.machine, graph.layout, threads, graph.ranks);
@@ -260,7 +270,11 @@ class Training {
                   parts_.observer.begun();
                   follower_->begins(parts_.start.step() + 1);
                 },
-            .measure = [this](engine::StepMetrics& line) { log_.measure(line); },
+            .measure =
+                [this](engine::StepMetrics& line) {
+                  log_.measure(line);
+                  if (!other_meters_.empty()) measure_ranks(line);
+                },
             .step =
                 [this](const engine::StepMetrics& line) {
                   follower_->ends();
@@ -287,6 +301,18 @@ class Training {
                 }};
   }
 
+  /// Adds what every rank of this process computed in the step of `line`, the first rank's.
+  void measure_ranks(const engine::StepMetrics& line) {
+    constexpr auto kCompute = static_cast<std::size_t>(planner::LaneKind::compute);
+    std::vector<Seconds> compute{line.busy[kCompute].value_or(0) * line.step_time};
+    for (const auto& each : other_meters_) {
+      engine::StepMetrics own{.step_time = line.step_time};
+      each->read(own);
+      compute.push_back(own.busy[kCompute].value_or(0) * line.step_time);
+    }
+    spread_.add(compute);
+  }
+
   void begin_after_stop(std::int64_t step) {
     if (step < run_.config.steps) follower_->begins(step + 1);
   }
@@ -299,6 +325,8 @@ class Training {
   Recorder recorder_;
   LaneMeter meter_;
   std::vector<Recorder> other_ranks_;  ///< Recorders of the ranks after the first.
+  std::vector<std::unique_ptr<LaneMeter>> other_meters_;  ///< Their meters, before the recorders.
+  RunSpread spread_;
   std::unique_ptr<engine::Session> session_;
   engine::MetricsFile metrics_;
   RunLog log_;

@@ -14,6 +14,7 @@
 #include "planner/runs/run_config.hpp"
 #include "profiler/report/report.hpp"
 #include "profiler/traces/rank_spread.hpp"
+#include "profiler/traces/run_spread.hpp"
 #include "sim/trace.hpp"
 
 namespace sluice::profiler {
@@ -68,6 +69,8 @@ struct TrainedRun {
   /// beside each other; empty and none for one rank or without three traced steps.
   std::vector<sim::Trace> rank_traces{};
   std::optional<RankSpread> ranks{};
+  /// What each rank of several in this process computed in all steps of this training.
+  std::vector<RankOfRun> whole_run{};
   /// Measured busy and idle times of the compute lane in the traced steps; none without three of
   /// them.
   std::optional<planner::StallTimes> measured_stalls{};

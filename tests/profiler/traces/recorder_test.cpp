@@ -7,6 +7,7 @@
 #include "planner/models/slices.hpp"
 #include "profiler/traces/measured_run.hpp"
 #include "profiler/traces/rank_spread.hpp"
+#include "profiler/traces/run_spread.hpp"
 #include "sim/simulate.hpp"
 #include "tests/profiler/small_machine.hpp"
 
@@ -176,6 +177,23 @@ TEST(Median, OfNothingOneEvenAndOdd) {
   EXPECT_EQ(median({9, 1, 5}), 5);
   EXPECT_EQ(robust_deviation({1}), 0);
   EXPECT_NEAR(robust_deviation({1, 2, 3, 4, 100}), 1.4826, 1e-9);
+}
+
+TEST(RunSpread, MeansAndTheRankThatComputesLongestAreOfAllSteps) {
+  RunSpread spread(2);
+  const Seconds steps[][2] = {
+      {Seconds(1), Seconds(2)}, {Seconds(3), Seconds(1)}, {Seconds(2), Seconds(6)}};
+  for (const auto& step : steps) spread.add(step);
+  const std::vector<RankOfRun> ranks = spread.ranks();
+  ASSERT_EQ(ranks.size(), 2u);
+  EXPECT_EQ(ranks[0].compute, Seconds(2));
+  EXPECT_EQ(ranks[1].compute, Seconds(3));
+  EXPECT_EQ(ranks[1].most, Seconds(6));
+  EXPECT_EQ(ranks[0].longest_in, 1);
+  EXPECT_EQ(ranks[1].longest_in, 2);
+  EXPECT_EQ(run_spread_text(ranks),
+            "compute 2.00 s to 3.00 s a step over all 3 steps; rank 1 longest in 2 of them");
+  EXPECT_THROW(spread.add(std::vector{Seconds(1)}), std::logic_error);
 }
 
 }  // namespace
