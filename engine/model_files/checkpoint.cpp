@@ -79,13 +79,14 @@ path write_checkpoint(const path& checkpoints, const CheckpointFacts& facts,
     const bool is_moment = part != StatePart::weights;
     const bool halves = is_moment && facts.state == planner::StateType::bf16;
     const bool codes = is_moment && facts.state == planner::StateType::int8;
-    const StateFiles wanted{.folder = folder.hidden(),
-                            .name = part_name,
-                            .part = part,
-                            .type = halves ? ElementType::bf16 : ElementType::fp32,
-                            .most = kFileBytes,
-                            .threads = threads,
-                            .lacks = facts.muon && part == StatePart::v ? lacks_v : nullptr};
+    const StateFiles wanted{
+        .folder = folder.hidden(),
+        .name = part_name,
+        .part = part,
+        .type = halves ? ElementType::bf16 : ElementType::fp32,
+        .most = kFileBytes,
+        .threads = threads,
+        .lacks = facts.lacks_second_moments && part == StatePart::v ? lacks_v : nullptr};
     const auto records = codes ? write_coded_moments(wanted, shape, state, progress)
                                : write_state(wanted, shape, state, progress);
     file.files.insert(file.files.end(), records.begin(), records.end());
@@ -115,7 +116,7 @@ Checkpoint::Checkpoint(const path& folder) : folder_(folder) {
     if (part != StatePart::weights && CodedMoments::are_in(parts[0])) {
       coded_[part] = std::make_unique<CodedMoments>(part, parts, shape_);
     } else {
-      const bool lacks = facts_.muon && part == StatePart::v;
+      const bool lacks = facts_.lacks_second_moments && part == StatePart::v;
       tensors_[part] = std::make_unique<ModelWeights>(parts, shape_, lacks ? lacks_v : nullptr);
     }
   }
@@ -132,7 +133,7 @@ void Checkpoint::read(StatePart part, std::size_t unit, const planner::TensorSpe
   if (const auto coded = coded_.find(part); coded != coded_.end()) {
     return coded->second->read(unit, tensor.offset + first, out);
   }
-  if (facts_.muon && part == StatePart::v && lacks_v(shape_, unit, tensor)) {
+  if (facts_.lacks_second_moments && part == StatePart::v && lacks_v(shape_, unit, tensor)) {
     std::ranges::fill(out, 0.0F);
     return;
   }

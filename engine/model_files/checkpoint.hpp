@@ -53,7 +53,7 @@ struct CheckpointFacts {
   /// Type of the moments that the run keeps (AdamWSettings::state).
   planner::StateType state = planner::StateType::fp32;
   /// Whether Muon has the blocks' matrices: these have no v, and files of v hold none for them.
-  bool muon = false;
+  bool lacks_second_moments = false;
 };
 
 /// Folder name of a step's checkpoint: "step-N".

@@ -84,7 +84,7 @@ std::string checkpoint_text(const CheckpointFile& file) {
   }
   // Files of earlier versions, of fp32 state alone, lack it.
   if (facts.state != planner::StateType::fp32) body["state"] = planner::to_string(facts.state);
-  if (facts.muon) body["lacks_second_moments"] = true;
+  if (facts.lacks_second_moments) body["lacks_second_moments"] = true;
   body["hash"] = planner::sha256_hex(body.dump());
   return body.dump(2) + "\n";
 }
@@ -136,7 +136,7 @@ CheckpointFile read_checkpoint_text(const std::string& text, const std::string& 
     }
     // Files of earlier versions, and of AdamW, have v of every tensor.
     if (const auto found = body.find("lacks_second_moments"); found != body.end()) {
-      file.facts.muon = found->get<bool>();
+      file.facts.lacks_second_moments = found->get<bool>();
     }
     return file;
   } catch (const json::exception&) {

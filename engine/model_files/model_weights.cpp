@@ -57,9 +57,7 @@ std::set<std::string> tensor_names(const planner::ModelShape& shape) {
 }
 
 ModelWeights::ModelWeights(const std::vector<std::filesystem::path>& files,
-                           const planner::ModelShape& shape,
-                           bool (*lacks)(const planner::ModelShape&, std::size_t,
-                                         const planner::TensorSpec&))
+                           const planner::ModelShape& shape, LeavesOut lacks)
     : tensors_(open_tensors(files, shape)), places_(find_places(tensors_, shape)) {
   const std::set<std::string> wanted = tensor_names(shape);
   for (const auto& [name, place] : places_) {

@@ -25,8 +25,7 @@ class ModelWeights : public StateSource {
   /// MXFP4 and FP8 with factors of blocks can).
   /// Tensors of which `lacks` is true, where it is not null, are not wanted and cannot be read.
   ModelWeights(const std::vector<std::filesystem::path>& files, const planner::ModelShape& shape,
-               bool (*lacks)(const planner::ModelShape& shape, std::size_t unit,
-                             const planner::TensorSpec& tensor) = nullptr);
+               LeavesOut lacks = nullptr);
 
   /// Reads weights; `part` must be StatePart::weights. Pages leave memory as soon as they were
   /// read. Throws BadRequest if a value is infinite or NaN.

@@ -30,8 +30,7 @@ struct StateFiles {
   /// state_threads().
   std::int64_t threads = 0;
   /// Says which tensors of a unit have no such part and are left out; null where all have it.
-  bool (*lacks)(const planner::ModelShape& shape, std::size_t unit,
-                const planner::TensorSpec& tensor) = nullptr;
+  LeavesOut lacks = nullptr;
 };
 
 /// Writes one part (weights, m or v) of `source` as `files` says, several files at a time, and a

@@ -11,6 +11,10 @@ namespace sluice::engine {
 /// What is stored for every parameter: its fp32 master weight and AdamW's two moments.
 enum class StatePart { weights, m, v };
 
+/// Function that says whether a tensor of a unit has no such part and is left out of files.
+using LeavesOut = bool (*)(const planner::ModelShape& shape, std::size_t unit,
+                           const planner::TensorSpec& tensor);
+
 class StateSource {
  public:
   virtual ~StateSource() = default;

@@ -3,19 +3,14 @@
 #include <algorithm>
 
 #include "planner/models/muon.hpp"
+#include "planner/models/unit_size.hpp"
 
 namespace sluice::planner {
 namespace {
 
-Bytes state_bytes(const Job& job, std::int64_t parameters) {
-  return job.master_bytes(parameters) + job.moment_bytes(parameters) * 2;
-}
-
 Bytes padded_state(const Job& job) {
   Bytes bytes{0};
-  for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {
-    bytes += state_bytes(job, unit_padded_size(job.model, unit));
-  }
+  for (const UnitSize& size : unit_sizes(job)) bytes += state_bytes(job, size);
   return bytes;
 }
 
@@ -24,7 +19,7 @@ Bytes state_on_device(const Job& job, const Plan& plan) {
   Bytes bytes{0};
   for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
     if (plan.units[unit].state == Tier::hbm) {
-      bytes += state_bytes(job, unit_padded_size(job.model, unit));
+      bytes += state_bytes(job, unit_size(job, unit));
     }
   }
   return bytes;
@@ -33,6 +28,7 @@ Bytes state_on_device(const Job& job, const Plan& plan) {
 }  // namespace
 
 Bytes checkpoint_bytes(const Job& job) {
+  const std::int64_t all = parameter_count(job.model);
   std::int64_t muons = 0;  // Elements of matrices, which have no second moment.
   for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {
     if (!muon_updates(job, unit)) continue;
@@ -40,7 +36,7 @@ Bytes checkpoint_bytes(const Job& job) {
       muons += each.side * each.other * each.count;
     }
   }
-  return state_bytes(job, parameter_count(job.model)) - job.moment_bytes(muons);
+  return state_bytes(job, UnitSize{.parameters = all, .second = all - muons});
 }
 
 SavingPlan plan_saving(const RunConfig& config, const Job& job, const Prediction& prediction,

@@ -12,9 +12,9 @@ namespace sluice::profiler {
 
 /// A rank's share of a run.
 struct RankOfRun {
-  Seconds compute{0};          ///< Time in which its compute lane is busy, mean over the steps.
-  Seconds most{0};             ///< The same in the step in which it is longest.
-  std::int64_t longest_in = 0; ///< Number of steps in which no other rank computes longer.
+  Seconds compute{0};           ///< Time in which its compute lane is busy, mean over the steps.
+  Seconds most{0};              ///< The same in the step in which it is longest.
+  std::int64_t longest_in = 0;  ///< Number of steps in which no other rank computes longer.
 };
 
 /// Sums over a run's steps of what each rank computes.

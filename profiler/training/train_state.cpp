@@ -296,7 +296,7 @@ engine::CheckpointFacts facts_of(const RunStart& start, const RunIdentity& ident
           .keeps_tokenizer = identity.keeps_tokenizer,
           .carried = start.carried,
           .state = identity.job.optimizer.state,
-          .muon = identity.job.optimizer.kind == planner::OptimizerKind::muon};
+          .lacks_second_moments = identity.job.optimizer.kind == planner::OptimizerKind::muon};
 }
 
 }  // namespace sluice::profiler
