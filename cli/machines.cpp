@@ -76,7 +76,8 @@ void show_slowings(const std::vector<planner::LaneSlowing>& slowings) {
   for (const planner::LaneSlowing& pair : slowings) {
     const std::string where =
         pair.threads > 0 ? ", optimizer on " + std::to_string(pair.threads) + " threads" : "";
-    show_fact(pair.on + " while " + pair.from + " runs" + where, pair.factor, FactUnit::number);
+    show_fact(std::string(to_string(pair.on)) + " while " + to_string(pair.from) + " runs" + where,
+              pair.factor, FactUnit::number);
   }
 }
 

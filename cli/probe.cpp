@@ -77,8 +77,8 @@ int fit_again(const ProbeArguments& arguments) {
   for (const auto& pair : fit.profile.interference) {
     const std::string where =
         pair.threads > 0 ? fmt::format(", optimizer on {} threads", pair.threads) : "";
-    std::cout << fmt::format("  {} beside {}{}: {:.3f}\n", pair.on, pair.from, where,
-                             pair.factor.value);
+    std::cout << fmt::format("  {} beside {}{}: {:.3f}\n", to_string(pair.on), to_string(pair.from),
+                             where, pair.factor.value);
   }
   return 0;
 }

@@ -12,9 +12,9 @@ namespace {
 
 void set_interference_of_c2c(MachineProfile& machine) {
   const std::string measured = "as measured on one H200 host";
-  machine.interference = {{"compute", "h2d", estimated(0.98, 0.03, measured)},
-                          {"compute", "d2h", estimated(0.98, 0.03, measured)},
-                          {"cpu", "d2h", estimated(0.92, 0.03, measured)}};
+  machine.interference = {{LaneKind::compute, LaneKind::h2d, estimated(0.98, 0.03, measured)},
+                          {LaneKind::compute, LaneKind::d2h, estimated(0.98, 0.03, measured)},
+                          {LaneKind::cpu, LaneKind::d2h, estimated(0.92, 0.03, measured)}};
 }
 
 /// Sets the factors by which copies, the optimizer and products slow each other: means over hosts
@@ -23,14 +23,19 @@ void set_interference_of_c2c(MachineProfile& machine) {
 void set_interference(MachineProfile& machine, std::int64_t threads) {
   const std::string hosts = "mean over hosts of H100 and H200";
   struct Pair {
-    const char *on, *from;
+    LaneKind on, from;
     double alone, full;
   };
-  constexpr std::array kByThreads = {Pair{"cpu", "h2d", 0.97, 0.91}, Pair{"cpu", "d2h", 0.95, 0.83},
-                                     Pair{"h2d", "cpu", 0.98, 0.76}, Pair{"d2h", "cpu", 1, 0.90}};
-  constexpr std::array kAlways = {Pair{"compute", "h2d", 0.99, 0}, Pair{"compute", "d2h", 0.99, 0},
-                                  Pair{"compute", "cpu", 0.99, 0}, Pair{"h2d", "compute", 0.99, 0},
-                                  Pair{"d2h", "compute", 0.99, 0}, Pair{"cpu", "compute", 0.96, 0}};
+  constexpr std::array kByThreads = {Pair{LaneKind::cpu, LaneKind::h2d, 0.97, 0.91},
+                                     Pair{LaneKind::cpu, LaneKind::d2h, 0.95, 0.83},
+                                     Pair{LaneKind::h2d, LaneKind::cpu, 0.98, 0.76},
+                                     Pair{LaneKind::d2h, LaneKind::cpu, 1, 0.90}};
+  constexpr std::array kAlways = {Pair{LaneKind::compute, LaneKind::h2d, 0.99, 0},
+                                  Pair{LaneKind::compute, LaneKind::d2h, 0.99, 0},
+                                  Pair{LaneKind::compute, LaneKind::cpu, 0.99, 0},
+                                  Pair{LaneKind::h2d, LaneKind::compute, 0.99, 0},
+                                  Pair{LaneKind::d2h, LaneKind::compute, 0.99, 0},
+                                  Pair{LaneKind::cpu, LaneKind::compute, 0.96, 0}};
   machine.interference.clear();
   for (const Pair& pair : kAlways) {
     machine.interference.push_back({pair.on, pair.from, estimated(pair.alone, 0.03, hosts)});

@@ -173,8 +173,9 @@ void set_one_memory(MachineProfile& machine, const GpuPart& gpu, const MemoryKit
   machine.h2d_dram = machine.d2h_dram = estimated(2, 0.1, "a byte copied is read and written");
   const std::string shared = "a rule: who shares the memory's rate gets about half of it";
   machine.interference.clear();
-  for (const auto& [on, from] : {std::pair{"compute", "h2d"}, std::pair{"compute", "d2h"},
-                                 std::pair{"compute", "cpu"}, std::pair{"cpu", "compute"}}) {
+  for (const auto& [on, from] :
+       {std::pair{LaneKind::compute, LaneKind::h2d}, std::pair{LaneKind::compute, LaneKind::d2h},
+        std::pair{LaneKind::compute, LaneKind::cpu}, std::pair{LaneKind::cpu, LaneKind::compute}}) {
     machine.interference.push_back({on, from, estimated(0.7, 0.2, shared)});
   }
 }

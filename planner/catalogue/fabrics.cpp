@@ -60,8 +60,8 @@ std::vector<LaneSlowing> read_interference(const sim::JsonObject& json) {
   std::vector<LaneSlowing> all;
   for (const auto& pair : json.objects("interference")) {
     const double factor = pair.number("factor");
-    all.push_back({pair.text("on"),
-                   pair.text("from"),
+    all.push_back({lane_named(pair.text("on")).value(),
+                   lane_named(pair.text("from")).value(),
                    {.value = factor,
                     .deviation = factor * pair.number("deviation"),
                     .count = 0,

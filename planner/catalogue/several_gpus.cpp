@@ -46,15 +46,20 @@ void set_node_host(MachineProfile& machine, const sim::JsonObject& json) {
     set(machine.update[static_cast<std::int64_t>(threads[i])], kBillion * rates[i]);
   }
   std::erase_if(machine.interference, [](const LaneSlowing& pair) {
-    const auto copies = [](const std::string& lane) { return lane == "h2d" || lane == "d2h"; };
-    return (pair.on == "cpu" && copies(pair.from)) || (copies(pair.on) && pair.from == "cpu");
+    const auto copies = [](LaneKind lane) {
+      return lane == LaneKind::h2d || lane == LaneKind::d2h;
+    };
+    return (pair.on == LaneKind::cpu && copies(pair.from)) ||
+           (copies(pair.on) && pair.from == LaneKind::cpu);
   });
   const std::vector<double> counts = json.numbers("interference_threads");
   for (const auto& pair : json.objects("interference")) {
     const std::vector<double> factors = pair.numbers("factors");
     for (std::size_t i = 0; i < counts.size(); ++i) {
-      machine.interference.push_back(
-          {pair.text("on"), pair.text("from"), {}, static_cast<std::int64_t>(counts[i])});
+      machine.interference.push_back({lane_named(pair.text("on")).value(),
+                                      lane_named(pair.text("from")).value(),
+                                      {},
+                                      static_cast<std::int64_t>(counts[i])});
       set(machine.interference.back().factor, factors[i]);
     }
   }

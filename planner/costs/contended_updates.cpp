@@ -43,9 +43,9 @@ std::optional<TaskCost> update_cost(const Job& job, const ProfileCostModel& cost
   return cost;
 }
 
-/// Flow of one lane that is busy all the time: the lane's name, and the cost of its tasks.
+/// Flow of one lane that is busy all the time: the lane, and the cost of its tasks.
 struct Flow {
-  const char* lane;
+  LaneKind lane;
   const TaskCost* cost;
 };
 
@@ -61,8 +61,8 @@ std::vector<double> rates_of(const ProfileCostModel& costs, const std::vector<Fl
     const auto found = std::ranges::find(links, name, &CostModel::LinkCapacity::name);
     return static_cast<std::uint32_t>(found - links.begin());
   };
-  const auto runs = [&](const std::string& lane) {
-    return (computes && lane == "compute") ||
+  const auto runs = [&](LaneKind lane) {
+    return (computes && lane == LaneKind::compute) ||
            std::ranges::any_of(flows, [&](const Flow& flow) { return lane == flow.lane; });
   };
   const auto interference = costs.interference(threads);
@@ -100,9 +100,9 @@ std::optional<std::vector<SharedRates>> shared_rates(const Job& job, const Profi
     if (!update) return std::nullopt;
     for (const unsigned running : {1U, 2U, 3U}) {
       for (const bool computes : {false, true}) {
-        std::vector<Flow> flows{{"cpu", &*update}};
-        if ((running & 1U) != 0) flows.push_back({"h2d", &*down});
-        if ((running & 2U) != 0) flows.push_back({"d2h", &*up});
+        std::vector<Flow> flows{{LaneKind::cpu, &*update}};
+        if ((running & 1U) != 0) flows.push_back({LaneKind::h2d, &*down});
+        if ((running & 2U) != 0) flows.push_back({LaneKind::d2h, &*up});
         const std::vector<double> rates = rates_of(costs, flows, computes, threads);
         SharedRates& each = all.emplace_back();
         each.computes = computes;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "planner/kernels/kernel_work.hpp"
+#include "planner/machines/lane.hpp"
 #include "planner/machines/machine.hpp"
 #include "planner/models/job.hpp"
 #include "sim/task_graph.hpp"
@@ -139,7 +140,7 @@ class CostModel {
     bool shared = false;
   };
   struct LaneInterference {
-    std::string on, from;
+    LaneKind on, from;
     double factor;
   };
   /// Boost of the compute lane, which makes tasks faster than their stated times after it rested

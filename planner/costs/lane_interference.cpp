@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string>
 
 namespace sluice::planner {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 using LaneInterference = CostModel::LaneInterference;
 using ByThreads = std::map<std::int64_t, double>;
 
-ByThreads stated(const MachineProfile& profile, const std::string& on, const std::string& from) {
+ByThreads stated(const MachineProfile& profile, LaneKind on, LaneKind from) {
   ByThreads factors;
   for (const auto& each : profile.interference) {
     if (each.on == on && each.from == from) factors[each.threads] = each.factor.value;
@@ -38,14 +39,13 @@ double factor_at(const ByThreads& factors, std::int64_t threads) {
 
 }  // namespace
 
-CostKey interference_key(const std::string& on, const std::string& from, std::int64_t threads) {
-  std::string name = "interference/" + on + "/" + from;
+CostKey interference_key(LaneKind on, LaneKind from, std::int64_t threads) {
+  std::string name = std::string("interference/") + to_string(on) + "/" + to_string(from);
   if (threads > 0) name += "/" + std::to_string(threads);
   return CostKey{std::move(name)};
 }
 
-bool stated_by_threads(const MachineProfile& profile, const std::string& on,
-                       const std::string& from) {
+bool stated_by_threads(const MachineProfile& profile, LaneKind on, LaneKind from) {
   return std::any_of(
       profile.interference.begin(), profile.interference.end(),
       [&](const auto& each) { return each.on == on && each.from == from && each.threads > 0; });
@@ -55,12 +55,12 @@ std::vector<LaneInterference> lane_interference(const MachineProfile& profile,
                                                 const Calibration& calibration,
                                                 std::int64_t threads) {
   std::vector<LaneInterference> all;
-  const auto known_pair = [&](const std::string& on, const std::string& from) {
+  const auto known_pair = [&](LaneKind on, LaneKind from) {
     return std::any_of(all.begin(), all.end(), [&](const LaneInterference& each) {
       return each.on == on && each.from == from;
     });
   };
-  const auto calibrated = [&](const std::string& on, const std::string& from) -> const double* {
+  const auto calibrated = [&](LaneKind on, LaneKind from) -> const double* {
     const bool by_threads = stated_by_threads(profile, on, from);
     if (by_threads && threads == 0) return nullptr;
     const auto found = calibration.find(interference_key(on, from, by_threads ? threads : 0));
@@ -74,14 +74,14 @@ std::vector<LaneInterference> lane_interference(const MachineProfile& profile,
         {each.on, each.from,
          known != nullptr ? *known : factor_at(stated(profile, each.on, each.from), threads)});
   }
-  const auto add_duplex = [&](const char* on, const char* from, const Bandwidth& alone,
+  const auto add_duplex = [&](LaneKind on, LaneKind from, const Bandwidth& alone,
                               const Bandwidth& duplex) {
     if (!known_pair(on, from) && duplex.value > BytesPerSecond(0) && duplex.value < alone.value) {
       all.push_back({on, from, duplex.value / alone.value});
     }
   };
-  add_duplex("h2d", "d2h", profile.h2d, profile.h2d_duplex);
-  add_duplex("d2h", "h2d", profile.d2h, profile.d2h_duplex);
+  add_duplex(LaneKind::h2d, LaneKind::d2h, profile.h2d, profile.h2d_duplex);
+  add_duplex(LaneKind::d2h, LaneKind::h2d, profile.d2h, profile.d2h_duplex);
   return all;
 }
 

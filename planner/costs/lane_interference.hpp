@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "planner/costs/calibration.hpp"
@@ -15,13 +14,11 @@ namespace sluice::planner {
 /// Calibration's key for the interference factor of lane `from` on lane `on`; a sample's value is
 /// the factor. `threads` is the CPU optimizer's number of threads for a pair that the profile
 /// states by threads, else 0.
-[[nodiscard]] CostKey interference_key(const std::string& on, const std::string& from,
-                                       std::int64_t threads = 0);
+[[nodiscard]] CostKey interference_key(LaneKind on, LaneKind from, std::int64_t threads = 0);
 
 /// Whether the profile states the pair's factor separately for several thread counts of the CPU
 /// optimizer.
-[[nodiscard]] bool stated_by_threads(const MachineProfile& profile, const std::string& on,
-                                     const std::string& from);
+[[nodiscard]] bool stated_by_threads(const MachineProfile& profile, LaneKind on, LaneKind from);
 
 /// Interference of every pair in the profile, and of copies in opposite directions where the
 /// profile has duplex rates and no such pair. A calibrated factor replaces the profile's. Between

@@ -51,11 +51,10 @@ Calibration with_launch_delays(const Job& job, const MachineProfile& profile,
     const auto delay = calibration.find(launch_delay_key(direction));
     if (delay == calibration.end()) continue;
     CalibrationSample sample = delay->second;
-    sample.key = interference_key(to_string(LaneKind::compute), to_string(lane));
+    sample.key = interference_key(LaneKind::compute, lane);
     double factor = 1;
     for (const auto& each : lane_interference(profile, calibration, 0)) {
-      if (each.on == to_string(LaneKind::compute) && each.from == to_string(lane))
-        factor = each.factor;
+      if (each.on == LaneKind::compute && each.from == lane) factor = each.factor;
     }
     sample.value = factor / (1 + delay->second.value * rate);
     calibration[sample.key] = std::move(sample);

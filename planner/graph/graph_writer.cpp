@@ -52,8 +52,8 @@ GraphWriter::GraphWriter(const Job& job, const CostModel& costs, std::int64_t th
     slowings.insert(slowings.end(), more.begin(), more.end());
   }
   for (const auto& each : slowings) {
-    const auto on = result_.graph.find_lane(each.on);
-    const auto from = result_.graph.find_lane(each.from);
+    const auto on = result_.graph.find_lane(to_string(each.on));
+    const auto from = result_.graph.find_lane(to_string(each.from));
     check(on && from, "interference names lanes of the step graph");
     result_.graph.add_interference({*on, *from, each.factor});
   }

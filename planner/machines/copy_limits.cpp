@@ -18,7 +18,7 @@ void limit_link(ResolvedMachine& machine, BytesPerSecond limit) {
   MachineProfile& profile = machine.profile;
   if (limit >= std::max(profile.h2d.value, profile.d2h.value)) return;
   machine.paced = limit;
-  const auto hold = [&](const char* lane, const char* other, Bandwidth& alone, Bandwidth& duplex) {
+  const auto hold = [&](LaneKind lane, LaneKind other, Bandwidth& alone, Bandwidth& duplex) {
     const double share = std::min(1.0, limit / alone.value);
     for (auto& pair : profile.interference) {
       if (pair.from != lane || pair.on == other) continue;
@@ -34,8 +34,8 @@ void limit_link(ResolvedMachine& machine, BytesPerSecond limit) {
       fact->note = "held by limits.link";
     }
   };
-  hold("h2d", "d2h", profile.h2d, profile.h2d_duplex);
-  hold("d2h", "h2d", profile.d2h, profile.d2h_duplex);
+  hold(LaneKind::h2d, LaneKind::d2h, profile.h2d, profile.h2d_duplex);
+  hold(LaneKind::d2h, LaneKind::h2d, profile.d2h, profile.d2h_duplex);
 }
 
 void stage_copies(ResolvedMachine& machine) {

@@ -24,4 +24,12 @@ const char* to_string(LaneKind lane) {
   return "?";
 }
 
+std::optional<LaneKind> lane_named(std::string_view name) {
+  for (std::size_t i = 0; i < kLaneKinds; ++i) {
+    const auto lane = static_cast<LaneKind>(i);
+    if (name == to_string(lane)) return lane;
+  }
+  return std::nullopt;
+}
+
 }  // namespace sluice::planner

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 namespace sluice::planner {
 
@@ -22,5 +24,7 @@ enum class LaneKind : std::uint8_t {
 inline constexpr std::size_t kLaneKinds = 8;
 /// Name of the lane in graph files and traces, such as "h2d".
 const char* to_string(LaneKind lane);
+/// The lane of this name; none where no lane has it.
+[[nodiscard]] std::optional<LaneKind> lane_named(std::string_view name);
 
 }  // namespace sluice::planner

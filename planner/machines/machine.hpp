@@ -11,6 +11,7 @@
 
 #include "planner/kernels/kernel_model.hpp"
 #include "planner/machines/knowledge.hpp"
+#include "planner/machines/lane.hpp"
 #include "planner/machines/measured.hpp"
 #include "sim/units.hpp"
 
@@ -43,7 +44,7 @@ struct ProductPoint {
 /// A slowdown of one lane by another: tasks of lane `on` run at `factor` times their rate while a
 /// task of lane `from` runs. A pair may be stated once for each of several thread counts.
 struct LaneSlowing {
-  std::string on, from;
+  LaneKind on, from;
   Fact factor;
   /// Threads of the CPU optimizer for which `factor` was measured; 0 for any number.
   std::int64_t threads = 0;

@@ -142,6 +142,10 @@ void scale(Measured<Quantity>& fact, double factor, const std::string& text) {
   fact.note = "set to " + text + " of: " + (fact.note.empty() ? "the profile" : fact.note);
 }
 
+std::string pair_text(const LaneSlowing& pair) {
+  return std::string(to_string(pair.on)) + "<" + to_string(pair.from);
+}
+
 void add_fact(CanonicalText& text, const std::string& name, const Fact& fact) {
   text.add(name, fact.value)
       .add(name + ".deviation", fact.deviation)
@@ -303,7 +307,7 @@ std::string profile_hash(const MachineProfile& profile) {
     add_fact(text, "update.rate", rate);
   }
   for (const MachineProfile::Interference& pair : profile.interference) {
-    text.add("interference", pair.on + "<" + pair.from);
+    text.add("interference", pair_text(pair));
     if (pair.threads > 0) text.add("interference.threads", pair.threads);
     add_fact(text, "interference.factor", pair.factor);
   }
@@ -313,7 +317,7 @@ std::string profile_hash(const MachineProfile& profile) {
       text.add("fabric.path", to_string(profile.fabric->path));
     }
     for (const LaneSlowing& pair : profile.fabric->interference) {
-      text.add("fabric.interference", pair.on + "<" + pair.from);
+      text.add("fabric.interference", pair_text(pair));
       add_fact(text, "fabric.interference.factor", pair.factor);
     }
     add_fact(text, "fabric.latency", number_of(profile.fabric->latency));

@@ -115,7 +115,17 @@ AttentionPoint attention_point(const JsonObject& json, std::span<const Attention
   return point;
 }
 
-std::vector<LaneSlowing> read_slowings(const JsonObject& json) {
+LaneKind to_lane(const JsonObject& json, const std::string& name, std::span<const LaneKind> lanes) {
+  const auto found = std::ranges::find(lanes, name, [](LaneKind lane) { return to_string(lane); });
+  if (found != lanes.end()) return *found;
+  std::string names;
+  for (const LaneKind lane : lanes)
+    names += (names.empty() ? "" : ", ") + std::string(to_string(lane));
+  json.fail("interference", "\"" + name + "\" is no lane: one of " + names);
+}
+
+/// Reads the pairs of the list "interference", which may name `lanes`.
+std::vector<LaneSlowing> read_slowings(const JsonObject& json, std::span<const LaneKind> lanes) {
   std::vector<LaneSlowing> slowings;
   for (const JsonObject& pair : json.objects("interference")) {
     pair.refuse_unknown({"on", "from", "factor", "threads"});
@@ -123,7 +133,8 @@ std::vector<LaneSlowing> read_slowings(const JsonObject& json) {
     if (factor.value <= 0) pair.fail("factor", "must be positive");
     const std::int64_t threads = pair.has("threads") ? pair.integer("threads") : 0;
     if (pair.has("threads") && threads < 1) pair.fail("threads", "must be at least 1");
-    slowings.push_back({pair.text("on"), pair.text("from"), factor, threads});
+    slowings.push_back({to_lane(json, pair.text("on"), lanes),
+                        to_lane(json, pair.text("from"), lanes), factor, threads});
   }
   return slowings;
 }
@@ -131,7 +142,9 @@ std::vector<LaneSlowing> read_slowings(const JsonObject& json) {
 Json to_json(const std::vector<LaneSlowing>& slowings) {
   Json json = Json::array();
   for (const LaneSlowing& pair : slowings) {
-    json.push_back({{"on", pair.on}, {"from", pair.from}, {"factor", to_json(pair.factor)}});
+    json.push_back({{"on", to_string(pair.on)},
+                    {"from", to_string(pair.from)},
+                    {"factor", to_json(pair.factor)}});
     if (pair.threads > 0) json.back()["threads"] = pair.threads;
   }
   return json;
@@ -159,7 +172,10 @@ void read_lists(const JsonObject& json, MachineProfile& profile) {
       point.fail("threads", "is given twice");
     }
   }
-  profile.interference = read_slowings(json);
+  constexpr std::array kLanes = {LaneKind::compute,    LaneKind::h2d,    LaneKind::d2h,
+                                 LaneKind::cpu,        LaneKind::launch, LaneKind::disk_read,
+                                 LaneKind::disk_write, LaneKind::fabric};
+  profile.interference = read_slowings(json, kLanes);
   if (json.has("passes")) profile.passes = read_passes(json.objects("passes"));
 }
 
@@ -191,14 +207,10 @@ Fabric to_fabric(const JsonObject& json) {
     fabric.path = parse_choice(*path, json.where() + ": path",
                                {FabricPath::nvlink, FabricPath::pcie, FabricPath::host});
   }
-  if (json.has("interference")) fabric.interference = read_slowings(json);
-  constexpr std::array kLanes = {"fabric", "compute", "h2d", "d2h", "cpu"};
+  constexpr std::array kLanes = {LaneKind::fabric, LaneKind::compute, LaneKind::h2d, LaneKind::d2h,
+                                 LaneKind::cpu};
+  if (json.has("interference")) fabric.interference = read_slowings(json, kLanes);
   for (const LaneSlowing& pair : fabric.interference) {
-    for (const std::string& lane : {pair.on, pair.from}) {
-      if (std::ranges::find(kLanes, lane) != kLanes.end()) continue;
-      json.fail("interference",
-                "\"" + lane + "\" is no lane: one of fabric, compute, h2d, d2h, cpu");
-    }
     if (pair.threads > 0)
       json.fail("interference", "takes no threads: one factor holds for any number");
   }

@@ -331,7 +331,7 @@ BasisNumber slowing_number(const ProfileCostModel& costs, LaneKind lane) {
         costs.calibration()
             .lower_bound(CostKey{"interference/"})
             ->first.name.starts_with("interference/");
-    const auto pair = std::ranges::find(profile.interference, std::string("compute"),
+    const auto pair = std::ranges::find(profile.interference, LaneKind::compute,
                                         &MachineProfile::Interference::on);
     if (measured) {
       number.grounds = Grounds::measured;

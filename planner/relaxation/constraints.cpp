@@ -32,29 +32,29 @@ void PlanRelaxation::add_whole_step(Constraints& all, bool proves) const {
     all[constraint_index(limit)].weights[static_cast<std::size_t>(use)] += weight;
   };
   const double down = 1 / h2d_rate_, up = 1 / d2h_rate_, update = 1 / update_rate_;
-  const auto add_lane = [&](Limit limit, const char* lane, Use use, double weight) {
+  const auto add_lane = [&](Limit limit, LaneKind lane, Use use, double weight) {
     put(limit, use, weight);
     const auto slowings = limit == Limit::cpu ? updates_slowed(proves) : slowed(lane);
     for (const Slowing& each : slowings) {
-      if (each.from == "h2d") put(limit, Use::h2d, each.lost * down);
-      if (each.from == "d2h") put(limit, Use::d2h, each.lost * up);
-      if (each.from == "cpu") put(limit, Use::update, each.lost * update);
-      if (each.from == "compute") put(limit, Use::compute, each.lost);
-      if (each.from == "fabric") put(limit, Use::fabric, each.lost);
+      if (each.from == LaneKind::h2d) put(limit, Use::h2d, each.lost * down);
+      if (each.from == LaneKind::d2h) put(limit, Use::d2h, each.lost * up);
+      if (each.from == LaneKind::cpu) put(limit, Use::update, each.lost * update);
+      if (each.from == LaneKind::compute) put(limit, Use::compute, each.lost);
+      if (each.from == LaneKind::fabric) put(limit, Use::fabric, each.lost);
     }
   };
   // compute + lost(compute,h2d) h2d/H + lost(compute,d2h) d2h/D + lost(compute,cpu) update/A
   //     + (1 - gain) (forward_waits + backward_waits) <= T
-  add_lane(Limit::compute, "compute", Use::compute, 1);
+  add_lane(Limit::compute, LaneKind::compute, Use::compute, 1);
   for (const Use use : {Use::forward_waits, Use::backward_waits}) {
     put(Limit::compute, use, 1 - most_gained(costs.boost()));
   }
   // h2d/H + lost(h2d,d2h) d2h/D + lost(h2d,cpu) update/A + lost(h2d,compute) compute <= T
-  add_lane(Limit::h2d, "h2d", Use::h2d, down);
+  add_lane(Limit::h2d, LaneKind::h2d, Use::h2d, down);
   // d2h/D + lost(d2h,h2d) h2d/H + lost(d2h,cpu) update/A + lost(d2h,compute) compute <= T
-  add_lane(Limit::d2h, "d2h", Use::d2h, up);
+  add_lane(Limit::d2h, LaneKind::d2h, Use::d2h, up);
   // update/A + lost(cpu,h2d) h2d/H + lost(cpu,d2h) d2h/D + lost(cpu,compute) compute <= T
-  add_lane(Limit::cpu, "cpu", Use::update, update);
+  add_lane(Limit::cpu, LaneKind::cpu, Use::update, update);
   const bool contention = costs.switches().contention;
   // (q_h2d h2d + q_d2h d2h + q_cpu update)/Q <= T, of the host's memory.
   if (contention && dram_ > 0) {
@@ -71,7 +71,7 @@ void PlanRelaxation::add_whole_step(Constraints& all, bool proves) const {
     if (profile.device == DeviceKind::host) put(Limit::cores, Use::compute, 1 / cores);
   }
   // fabric + lost(fabric,compute) compute + lost(fabric,h2d) h2d/H + lost(fabric,d2h) d2h/D <= T
-  if (predictor_->ranks() > 1) add_lane(Limit::fabric, "fabric", Use::fabric, 1);
+  if (predictor_->ranks() > 1) add_lane(Limit::fabric, LaneKind::fabric, Use::fabric, 1);
 }
 
 /// Constraints of each part's passes, and of what precedes them in the first forward part.
@@ -101,10 +101,10 @@ void PlanRelaxation::add_passes(Constraints& all, std::int64_t rounds) const {
   }
   constraint(rounds > 1 ? Limit::last_backward : Limit::first_backward).constant +=
       rounds > 1 ? once * least_share(predictor_->costs().boost()) : once + sums;
-  for (const Slowing& each : slowed("compute")) {
+  for (const Slowing& each : slowed(LaneKind::compute)) {
     for (const Limit limit : kPasses) {
-      if (each.from == "h2d") constraint(limit).down += each.lost;
-      if (each.from == "d2h") constraint(limit).up += each.lost;
+      if (each.from == LaneKind::h2d) constraint(limit).down += each.lost;
+      if (each.from == LaneKind::d2h) constraint(limit).up += each.lost;
     }
   }
   if (!predictor_->part().optimizer.clip) return;
@@ -122,11 +122,12 @@ void PlanRelaxation::add_passes(Constraints& all, std::int64_t rounds) const {
     put(limit, Use::embed_wait, 1);
   }
   put(Limit::block_chain, Use::block_chain, 1);  // block_chain <= t_F
-  for (const Slowing& each : slowed("compute")) {
-    if (each.from == "cpu") put(Limit::first_forward, Use::update, each.lost / update_rate_);
-    if (each.from != "h2d" && each.from != "d2h") continue;
-    (each.from == "h2d" ? constraint(Limit::chain_slowed).down
-                        : constraint(Limit::chain_slowed).up) += each.lost;
+  for (const Slowing& each : slowed(LaneKind::compute)) {
+    if (each.from == LaneKind::cpu)
+      put(Limit::first_forward, Use::update, each.lost / update_rate_);
+    if (each.from != LaneKind::h2d && each.from != LaneKind::d2h) continue;
+    (each.from == LaneKind::h2d ? constraint(Limit::chain_slowed).down
+                                : constraint(Limit::chain_slowed).up) += each.lost;
     put(Limit::chain_slowed, Use::embed_wait, -each.lost);
   }
 }
@@ -139,17 +140,16 @@ void PlanRelaxation::add_lanes(Constraints& all) const {
     Constraint& down = all[constraint_index(next(passes, 1))];
     Constraint& up = all[constraint_index(next(passes, 2))];
     down.down = up.up = 1;
-    const auto add = [&](Constraint& constraint, const char* lane, const char* other,
-                         double& copies) {
+    const auto add = [&](Constraint& constraint, LaneKind lane, LaneKind other, double& copies) {
       for (const Slowing& each : slowed(lane)) {
         if (each.from == other) copies += each.lost;
-        if (each.from == "cpu" && clip && passes == Limit::first_forward) {
+        if (each.from == LaneKind::cpu && clip && passes == Limit::first_forward) {
           constraint.weights[static_cast<std::size_t>(Use::update)] += each.lost / update_rate_;
         }
       }
     };
-    add(down, "h2d", "d2h", down.up);
-    add(up, "d2h", "h2d", up.down);
+    add(down, LaneKind::h2d, LaneKind::d2h, down.up);
+    add(up, LaneKind::d2h, LaneKind::h2d, up.down);
   }
 }
 

@@ -154,7 +154,7 @@ class PlanRelaxation {
   class Program;  // Defined in planner/relaxation/program.hpp.
   /// Share of each second that lane `from` runs which a lane surely loses to it: lost(lane, from).
   struct Slowing {
-    std::string from;
+    LaneKind from;
     double lost = 0;
   };
   /// All constraints of the node's program.
@@ -178,7 +178,7 @@ class PlanRelaxation {
   [[nodiscard]] static std::vector<Slowing> slowed_updates(const ProfileCostModel& costs,
                                                            const std::vector<double>& rates);
   static void add_contention(const std::vector<SharedRates>& rates, std::vector<Slowing>& losses);
-  [[nodiscard]] std::vector<Slowing> slowed(const std::string& lane) const;
+  [[nodiscard]] std::vector<Slowing> slowed(LaneKind lane) const;
   /// Losses of CPU updates to each other lane: lost(cpu, from). For a proof they count sharing of
   /// links as well as interference.
   [[nodiscard]] const std::vector<Slowing>& updates_slowed(bool proves) const {

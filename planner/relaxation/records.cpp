@@ -49,7 +49,7 @@ void PlanRelaxation::add_waits(UseSum& use, const UnitPlan& unit, std::int64_t r
   const auto input = static_cast<double>(record.input_bytes.count());
   if (without_slot <= 0 || unit.keep_tier != Tier::host || kept <= input) return;
   double slowed_by = 0;
-  for (const Slowing& each : slowed("compute")) slowed_by += each.lost;
+  for (const Slowing& each : slowed(LaneKind::compute)) slowed_by += each.lost;
   const double left = std::max(0.0, 1 - slowed_by);
   const double share = least_share(predictor_->costs().boost());
   const double again = recomputed(unit.keep, pass).count();

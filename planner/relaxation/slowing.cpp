@@ -1,7 +1,6 @@
 // The least that lanes lose to others that run beside them: lost(lane, other).
 #include <algorithm>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "planner/relaxation/plan_relaxation.hpp"
@@ -14,7 +13,7 @@ namespace {
 /// least (1 - f1) of the time the first runs, f1 (1 - f2) of the second's and so on.
 template <class Slowing>
 std::vector<Slowing> lost_to_others(const std::vector<CostModel::LaneInterference>& all,
-                                    const std::string& lane) {
+                                    LaneKind lane) {
   std::vector<Slowing> slowings;
   double left = 1;
   for (const auto& each : all) {
@@ -35,9 +34,9 @@ std::vector<PlanRelaxation::Slowing> PlanRelaxation::slowed_updates(
   std::vector<std::vector<Slowing>> by_threads;
   for (std::size_t i = 0; i < rates.size(); ++i) {
     const auto threads = static_cast<std::int64_t>(i) + 1;
-    by_threads.push_back(lost_to_others<Slowing>(costs.interference(threads), "cpu"));
+    by_threads.push_back(lost_to_others<Slowing>(costs.interference(threads), LaneKind::cpu));
   }
-  std::vector<Slowing> least = lost_to_others<Slowing>(costs.interference(), "cpu");
+  std::vector<Slowing> least = lost_to_others<Slowing>(costs.interference(), LaneKind::cpu);
   const double fastest = *std::max_element(rates.begin(), rates.end());
   if (least.empty() || !(fastest > 0)) return {};
   const std::size_t others = least.size();
@@ -85,16 +84,16 @@ std::vector<PlanRelaxation::Slowing> PlanRelaxation::slowed_updates(
 /// what each second of the fastest copies costs beside any mix of them.
 void PlanRelaxation::add_contention(const std::vector<SharedRates>& rates,
                                     std::vector<Slowing>& losses) {
-  const auto lost_to = [&losses](const char* lane) -> double& {
+  const auto lost_to = [&losses](LaneKind lane) -> double& {
     const auto found = std::ranges::find(losses, lane, &Slowing::from);
     if (found != losses.end()) return found->lost;
     return losses.emplace_back(Slowing{lane, 0}).lost;
   };
-  const double before_h2d = lost_to("h2d"), before_d2h = lost_to("d2h");
+  const double before_h2d = lost_to(LaneKind::h2d), before_d2h = lost_to(LaneKind::d2h);
   double others = 0, of_compute = 0;
   for (const Slowing& each : losses) {
-    if (each.from == "compute") of_compute = each.lost;
-    if (each.from != "h2d" && each.from != "d2h") others += each.lost;
+    if (each.from == LaneKind::compute) of_compute = each.lost;
+    if (each.from != LaneKind::h2d && each.from != LaneKind::d2h) others += each.lost;
   }
   double h2d = 1, d2h = 1;
   const auto left = [of_compute](const SharedRates& each) {
@@ -116,13 +115,13 @@ void PlanRelaxation::add_contention(const std::vector<SharedRates>& rates,
           left(each) - before_h2d * each.h2d - before_d2h * each.d2h);
   }
   allow(more_h2d + more_d2h, 1 - others - before_h2d - before_d2h);
-  lost_to("h2d") += sound * more_h2d;
-  lost_to("d2h") += sound * more_d2h;
+  lost_to(LaneKind::h2d) += sound * more_h2d;
+  lost_to(LaneKind::d2h) += sound * more_d2h;
   std::erase_if(losses, [](const Slowing& each) { return each.lost <= 0; });
 }
 
-std::vector<PlanRelaxation::Slowing> PlanRelaxation::slowed(const std::string& lane) const {
-  check(lane != "cpu", "updates are slowed as updates_slowed() says");
+std::vector<PlanRelaxation::Slowing> PlanRelaxation::slowed(LaneKind lane) const {
+  check(lane != LaneKind::cpu, "updates are slowed as updates_slowed() says");
   std::vector<CostModel::LaneInterference> all = predictor_->costs().interference();
   if (predictor_->ranks() > 1) {
     const auto more = predictor_->costs().fabric_interference();

@@ -28,9 +28,9 @@ void PlanRelaxation::add_updates(Constraints& all, const RelaxedNode& node) cons
   put(Limit::updates, Use::update, 1 / update_rate_);
   double left = 1;
   for (const Slowing& each : updates_slowed(node.proves)) {
-    if (each.from == "h2d") constraint(Limit::updates).down += each.lost;
-    if (each.from == "d2h") constraint(Limit::updates).up += each.lost;
-    if (each.from == "compute") put(Limit::updates, Use::forward, each.lost / times);
+    if (each.from == LaneKind::h2d) constraint(Limit::updates).down += each.lost;
+    if (each.from == LaneKind::d2h) constraint(Limit::updates).up += each.lost;
+    if (each.from == LaneKind::compute) put(Limit::updates, Use::forward, each.lost / times);
     left -= each.lost;
   }
   put(Limit::updates, Use::last_copy, left);
@@ -121,10 +121,10 @@ void PlanRelaxation::add_update_span(Constraints& all, const RelaxedNode& node) 
   weight(updates, Use::update) = 1 / update_rate_;
   double left = 1;
   for (const Slowing& each : updates_slowed(node.proves)) {
-    if (each.from == "h2d") updates.down += each.lost;
-    if (each.from == "d2h") updates.up += each.lost;
+    if (each.from == LaneKind::h2d) updates.down += each.lost;
+    if (each.from == LaneKind::d2h) updates.up += each.lost;
     left -= each.lost;
-    if (each.from != "compute") continue;
+    if (each.from != LaneKind::compute) continue;
     weight(updates, Use::forward) += each.lost / times;
     weight(updates, Use::tail) += each.lost / times;
   }
@@ -154,14 +154,14 @@ void PlanRelaxation::add_cycles(Constraints& all, std::int64_t rounds) const {
   const double gained = most_gained(predictor_->costs().boost());
   double slowed_by = 0;
   const auto add_slowed = [&](Limit limit) {
-    for (const Slowing& each : slowed("compute")) {
-      const bool down = each.from == "h2d";
-      if (!down && each.from != "d2h") continue;
+    for (const Slowing& each : slowed(LaneKind::compute)) {
+      const bool down = each.from == LaneKind::h2d;
+      if (!down && each.from != LaneKind::d2h) continue;
       put(limit, down ? Use::h2d : Use::d2h, each.lost / (down ? h2d_rate_ : d2h_rate_));
     }
   };
-  for (const Slowing& each : slowed("compute")) {
-    if (each.from == "h2d" || each.from == "d2h") slowed_by += each.lost;
+  for (const Slowing& each : slowed(LaneKind::compute)) {
+    if (each.from == LaneKind::h2d || each.from == LaneKind::d2h) slowed_by += each.lost;
   }
   const bool slowing = slowed_by + gained < 1;
   const double left = 1 - gained, left_slowed = left - (slowing ? slowed_by : 0);

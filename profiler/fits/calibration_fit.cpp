@@ -29,19 +29,10 @@ double calibrated_value(const CostKey& key, const sim::Task& task, double ratio)
 std::vector<LaneFactor> prior_factors(const planner::ProfileCostModel& model,
                                       std::int64_t threads) {
   std::vector<LaneFactor> priors;
-  const auto lane_named = [](const std::string& name) -> std::optional<planner::LaneKind> {
-    for (std::size_t i = 0; i < planner::kLaneKinds; ++i) {
-      const auto lane = static_cast<planner::LaneKind>(i);
-      if (name == planner::to_string(lane)) return lane;
-    }
-    return std::nullopt;
-  };
   for (const auto& stated : model.interference(threads)) {
-    const auto on = lane_named(stated.on);
-    const auto from = lane_named(stated.from);
     // A probe's factor is that of a micro-benchmark: a training step's may differ by some
     // hundredths.
-    if (on && from) priors.push_back({*on, *from, stated.factor, 0.05, 0});
+    priors.push_back({stated.on, stated.from, stated.factor, 0.05, 0});
   }
   return priors;
 }
@@ -201,8 +192,7 @@ std::vector<LaneFactor> learn_interference(planner::Calibration& calibration,
   const auto take = [&](const std::vector<TimedRun>& timed, std::int64_t threads) {
     const planner::ProfileCostModel model(profile, calibration);
     const auto left = [&](const LaneFactor& factor) {
-      return planner::stated_by_threads(profile, planner::to_string(factor.on),
-                                        planner::to_string(factor.from)) != (threads > 0);
+      return planner::stated_by_threads(profile, factor.on, factor.from) != (threads > 0);
     };
     const std::vector<LaneFactor> priors = prior_factors(model, threads);
     if (std::ranges::all_of(priors, left)) return;
@@ -210,8 +200,7 @@ std::vector<LaneFactor> learn_interference(planner::Calibration& calibration,
       if (left(factor)) continue;
       learnt.push_back(factor);
       if (factor.count == 0) continue;
-      const CostKey key = planner::interference_key(planner::to_string(factor.on),
-                                                    planner::to_string(factor.from), threads);
+      const CostKey key = planner::interference_key(factor.on, factor.from, threads);
       auto sample = sample_of(profile_hash, key, factor.factor, source);
       sample.deviation = factor.deviation;
       sample.count = factor.count;

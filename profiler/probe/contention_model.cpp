@@ -14,7 +14,7 @@ namespace {
 
 /// One lane that is busy all the time, with the cost of its tasks.
 struct BusyLane {
-  const char* lane;
+  planner::LaneKind lane;
   planner::TaskCost cost;
 };
 
@@ -66,18 +66,20 @@ ContentionRates contention_rates(const planner::ProfileCostModel& model, std::in
   std::vector<BusyLane> lanes;
   std::vector<double ContentionRates::*> members;
   if (copies_down(copies)) {
-    lanes.push_back({"h2d", model.copy(none, planner::CopyDirection::h2d, Bytes(1))});
+    lanes.push_back(
+        {planner::LaneKind::h2d, model.copy(none, planner::CopyDirection::h2d, Bytes(1))});
     members.push_back(&ContentionRates::h2d);
   }
   if (copies_up(copies)) {
-    lanes.push_back({"d2h", model.copy(none, planner::CopyDirection::d2h, Bytes(1))});
+    lanes.push_back(
+        {planner::LaneKind::d2h, model.copy(none, planner::CopyDirection::d2h, Bytes(1))});
     members.push_back(&ContentionRates::d2h);
   }
   if (threads > 0) {
     planner::Work work;
     work.parameters = 1;
     work.threads = threads;
-    lanes.push_back({"cpu", model.cpu_update(none, work)});
+    lanes.push_back({planner::LaneKind::cpu, model.cpu_update(none, work)});
     members.push_back(&ContentionRates::update);
   }
   const std::vector<double> values = shared_rates(model, lanes, threads);

@@ -4,13 +4,13 @@
 #include <array>
 #include <cmath>
 #include <span>
-#include <string_view>
 #include <utility>
 
 namespace sluice::profiler {
 namespace {
 
 using planner::Fact;
+using planner::LaneKind;
 using planner::MachineProfile;
 
 /// Bytes of memory traffic of a parameter's update: 12 bytes of state in both directions and 4 of
@@ -27,23 +27,22 @@ constexpr std::size_t kFacts = 1 + kShares.size();
 /// threads, the one at the fewest, at half of the most (and below), or at the most threads.
 enum class End { any, fewest, half, most };
 struct Pair {
-  const char* on;
-  const char* from;
+  LaneKind on, from;
   End end;
   /// Usual factor: the mean over three hosts with an H200 (docs/design/contention.md).
   double usual;
 };
 /// Stands for the factor that the profile's duplex rates imply.
 constexpr double kDuplex = 0;
-constexpr std::array<Pair, 9> kPairs = {{{"cpu", "h2d", End::fewest, 0.90},
-                                         {"cpu", "h2d", End::most, 0.85},
-                                         {"cpu", "d2h", End::fewest, 0.82},
-                                         {"cpu", "d2h", End::most, 0.71},
-                                         {"h2d", "cpu", End::any, 0.99},
-                                         {"d2h", "cpu", End::half, 0.99},
-                                         {"d2h", "cpu", End::most, 0.99},
-                                         {"h2d", "d2h", End::any, kDuplex},
-                                         {"d2h", "h2d", End::any, kDuplex}}};
+constexpr std::array<Pair, 9> kPairs = {{{LaneKind::cpu, LaneKind::h2d, End::fewest, 0.90},
+                                         {LaneKind::cpu, LaneKind::h2d, End::most, 0.85},
+                                         {LaneKind::cpu, LaneKind::d2h, End::fewest, 0.82},
+                                         {LaneKind::cpu, LaneKind::d2h, End::most, 0.71},
+                                         {LaneKind::h2d, LaneKind::cpu, End::any, 0.99},
+                                         {LaneKind::d2h, LaneKind::cpu, End::half, 0.99},
+                                         {LaneKind::d2h, LaneKind::cpu, End::most, 0.99},
+                                         {LaneKind::h2d, LaneKind::d2h, End::any, kDuplex},
+                                         {LaneKind::d2h, LaneKind::h2d, End::any, kDuplex}}};
 
 /// Numbers of the curve of saturation: rate of one thread, threads at the knee, sharpness.
 constexpr std::size_t kCurve = 3;
@@ -107,7 +106,7 @@ ContentionVector usual_numbers(const MachineProfile& profile) {
   for (const Pair& pair : kPairs) {
     if (pair.usual > 0) {
       usual.push_back(std::log(pair.usual));
-    } else if (std::string_view(pair.on) == "h2d") {
+    } else if (pair.on == LaneKind::h2d) {
       usual.push_back(duplex_loss(profile.h2d, profile.h2d_duplex));
     } else {
       usual.push_back(duplex_loss(profile.d2h, profile.d2h_duplex));

@@ -13,6 +13,8 @@
 namespace sluice::profiler {
 namespace {
 
+using planner::LaneKind;
+
 constexpr std::array kAllCopies = {Copies::none, Copies::h2d, Copies::d2h, Copies::both};
 
 planner::Fact rate_fact(const Samples& samples, const LoadMix& mix) {
@@ -35,8 +37,8 @@ planner::Fact rate_fact(const Samples& samples, const LoadMix& mix) {
 struct UsualFactor {
   double value, deviation;
 };
-UsualFactor usual_factor(std::string_view on) {
-  return on == "cpu" ? UsualFactor{0.96, 0.03} : UsualFactor{0.99, 0.01};
+UsualFactor usual_factor(LaneKind on) {
+  return on == LaneKind::cpu ? UsualFactor{0.96, 0.03} : UsualFactor{0.99, 0.01};
 }
 
 /// `measured` drawn towards the usual factor by their precisions. Few windows of some tenths of a
@@ -141,8 +143,8 @@ std::vector<planner::MachineProfile::Interference> product_interference(
     Products products;
   };
   std::vector<planner::MachineProfile::Interference> pairs;
-  const auto add = [&](const char* on, const char* from, Samples LoadMixSamples::*rate,
-                       const Side& alone, const Side& together) {
+  const auto add = [&](LaneKind on, LaneKind from, Samples LoadMixSamples::*rate, const Side& alone,
+                       const Side& together) {
     const LoadMixSamples* base = find(samples, alone.threads, alone.copies, alone.products);
     const LoadMixSamples* beside =
         find(samples, together.threads, together.copies, together.products);
@@ -150,16 +152,21 @@ std::vector<planner::MachineProfile::Interference> product_interference(
     if (!(median(base->*rate) > 0) || !(median(beside->*rate) > 0)) return;
     pairs.push_back({on, from,
                      combined(usual_factor(on), speed_ratio(base->*rate, beside->*rate,
-                                                            std::string(on) + " beside " + from))});
+                                                            std::string(to_string(on)) +
+                                                                " beside " + to_string(from)))});
   };
   constexpr auto kNone = Products::none, kRun = Products::run;
-  add("compute", "h2d", &LoadMixSamples::products, {0, Copies::none, kRun}, {0, Copies::h2d, kRun});
-  add("compute", "d2h", &LoadMixSamples::products, {0, Copies::none, kRun}, {0, Copies::d2h, kRun});
-  add("compute", "cpu", &LoadMixSamples::products, {0, Copies::none, kRun},
+  add(LaneKind::compute, LaneKind::h2d, &LoadMixSamples::products, {0, Copies::none, kRun},
+      {0, Copies::h2d, kRun});
+  add(LaneKind::compute, LaneKind::d2h, &LoadMixSamples::products, {0, Copies::none, kRun},
+      {0, Copies::d2h, kRun});
+  add(LaneKind::compute, LaneKind::cpu, &LoadMixSamples::products, {0, Copies::none, kRun},
       {threads, Copies::none, kRun});
-  add("h2d", "compute", &LoadMixSamples::h2d, {0, Copies::h2d, kNone}, {0, Copies::h2d, kRun});
-  add("d2h", "compute", &LoadMixSamples::d2h, {0, Copies::d2h, kNone}, {0, Copies::d2h, kRun});
-  add("cpu", "compute", &LoadMixSamples::update, {threads, Copies::none, kNone},
+  add(LaneKind::h2d, LaneKind::compute, &LoadMixSamples::h2d, {0, Copies::h2d, kNone},
+      {0, Copies::h2d, kRun});
+  add(LaneKind::d2h, LaneKind::compute, &LoadMixSamples::d2h, {0, Copies::d2h, kNone},
+      {0, Copies::d2h, kRun});
+  add(LaneKind::cpu, LaneKind::compute, &LoadMixSamples::update, {threads, Copies::none, kNone},
       {threads, Copies::none, kRun});
   return pairs;
 }

@@ -25,6 +25,7 @@ namespace sluice::profiler {
 namespace {
 
 using planner::Fact;
+using planner::LaneKind;
 using planner::MachineProfile;
 
 class HostProbe {
@@ -253,26 +254,28 @@ void HostProbe::interference() {
   const Load adam = [&] { update.update(); };
   const Load paced = [&] { copy.paced(pace); };
   profile_.interference.clear();
-  const auto measure = [&](const char* on, const char* from, const Load& load, const Load& beside) {
+  const auto measure = [&](LaneKind on, LaneKind from, const Load& load, const Load& beside) {
     profile_.interference.push_back(
-        {on, from, speed_beside(load, beside, 2 * unit_, fmt::format("{} beside {}", on, from))});
+        {on, from,
+         speed_beside(load, beside, 2 * unit_,
+                      fmt::format("{} beside {}", to_string(on), to_string(from)))});
   };
-  measure("compute", "cpu", compute, adam);
-  measure("cpu", "compute", adam, compute);
-  measure("compute", "h2d", compute, paced);
-  measure("cpu", "h2d", adam, paced);
+  measure(LaneKind::compute, LaneKind::cpu, compute, adam);
+  measure(LaneKind::cpu, LaneKind::compute, adam, compute);
+  measure(LaneKind::compute, LaneKind::h2d, compute, paced);
+  measure(LaneKind::cpu, LaneKind::h2d, adam, paced);
   // A paced copy is the same work in either direction.
-  for (const char* on : {"compute", "cpu"}) {
+  for (const LaneKind on : {LaneKind::compute, LaneKind::cpu}) {
     for (const auto& known : std::vector(profile_.interference)) {
-      if (known.on == on && known.from == "h2d") {
-        profile_.interference.push_back({on, "d2h", known.factor});
+      if (known.on == on && known.from == LaneKind::h2d) {
+        profile_.interference.push_back({on, LaneKind::d2h, known.factor});
       }
     }
   }
   std::string text;
   for (const auto& pair : profile_.interference) {
-    text += fmt::format("{}{} beside {} {:.0f} %", text.empty() ? "" : ", ", pair.on, pair.from,
-                        100 * pair.factor.value);
+    text += fmt::format("{}{} beside {} {:.0f} %", text.empty() ? "" : ", ", to_string(pair.on),
+                        to_string(pair.from), 100 * pair.factor.value);
   }
   say("speed beside others", text);
 }

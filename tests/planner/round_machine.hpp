@@ -41,7 +41,7 @@ inline MachineProfile round_profile(DeviceKind device = DeviceKind::host) {
   p.kernel_overhead = measured(2e-6);
   p.update = {{1, measured(1e6)}, {2, measured(1.8e6)}};
   p.device_update = measured(20e6);
-  p.interference = {{"compute", "cpu", measured(0.95)}};
+  p.interference = {{LaneKind::compute, LaneKind::cpu, measured(0.95)}};
   return p;
 }
 

@@ -63,10 +63,10 @@ inline planner::MachineProfile small_machine() {
   machine.kernel_overhead = time(1e-6);
   machine.update = {{1, fact(1e8)}};
   machine.device_update = fact(1e8);
-  machine.interference = {{"compute", "cpu", fact(0.9)},
-                          {"cpu", "compute", fact(0.9)},
-                          {"compute", "h2d", fact(0.98)},
-                          {"compute", "d2h", fact(0.98)}};
+  machine.interference = {{planner::LaneKind::compute, planner::LaneKind::cpu, fact(0.9)},
+                          {planner::LaneKind::cpu, planner::LaneKind::compute, fact(0.9)},
+                          {planner::LaneKind::compute, planner::LaneKind::h2d, fact(0.98)},
+                          {planner::LaneKind::compute, planner::LaneKind::d2h, fact(0.98)}};
   return machine;
 }
 

@@ -198,8 +198,8 @@ TEST(Interference, BothDirectionsAtOnceReachTheDuplexRates) {
   profile.h2d_duplex = test::measured(9e6);
   const ProfileCostModel costs(profile, {});
   ASSERT_EQ(costs.interference().size(), 2u);
-  EXPECT_EQ(costs.interference()[1].on, "h2d");
-  EXPECT_EQ(costs.interference()[1].from, "d2h");
+  EXPECT_EQ(costs.interference()[1].on, LaneKind::h2d);
+  EXPECT_EQ(costs.interference()[1].from, LaneKind::d2h);
   EXPECT_DOUBLE_EQ(costs.interference()[1].factor, 0.9);
 }
 
@@ -259,9 +259,9 @@ TEST(Rescaled, LimitedCopiesTakeTheirTimeAndLessOfOtherLanes) {
 
 TEST(Interference, StatedByThreadsIsLinearInTheirLogarithm) {
   MachineProfile profile = round_profile();
-  profile.interference = {{"cpu", "h2d", test::measured(0.9), 2},
-                          {"cpu", "h2d", test::measured(0.7), 8},
-                          {"compute", "cpu", test::measured(0.95)}};
+  profile.interference = {{LaneKind::cpu, LaneKind::h2d, test::measured(0.9), 2},
+                          {LaneKind::cpu, LaneKind::h2d, test::measured(0.7), 8},
+                          {LaneKind::compute, LaneKind::cpu, test::measured(0.95)}};
   const ProfileCostModel costs(profile, one("interference/cpu/h2d/5", 0.66));
   const auto beside = [&](std::int64_t threads) { return costs.interference(threads)[0].factor; };
   EXPECT_DOUBLE_EQ(beside(1), 0.9);

@@ -11,7 +11,7 @@
 namespace sluice::planner {
 namespace {
 
-const CostKey kSlowedByH2d = interference_key("compute", "h2d");
+const CostKey kSlowedByH2d = interference_key(LaneKind::compute, LaneKind::h2d);
 
 Job job_of(const char* model) {
   Job job;
@@ -24,7 +24,7 @@ Job job_of(const char* model) {
 
 MachineProfile profile_with_factor(double factor) {
   MachineProfile profile = test::round_profile(DeviceKind::cuda);
-  profile.interference.push_back({"compute", "h2d", test::measured(factor)});
+  profile.interference.push_back({LaneKind::compute, LaneKind::h2d, test::measured(factor)});
   return profile;
 }
 
@@ -56,7 +56,7 @@ TEST(LaunchDelay, SlowsAJobByItsKernels) {
                         kernels(Pass::loss, 25);
   const double seconds = 24 * 1e-3 + 6e-3;
   EXPECT_NEAR(all.at(kSlowedByH2d).value, 0.98 * seconds / (seconds + 2e-6 * in_all), 1e-12);
-  EXPECT_FALSE(all.contains(interference_key("compute", "d2h")));
+  EXPECT_FALSE(all.contains(interference_key(LaneKind::compute, LaneKind::d2h)));
 }
 
 TEST(LaunchDelay, HardlySlowsLongKernels) {
@@ -100,7 +100,7 @@ TEST(LaunchDelay, PredictionsHaveIt) {
       job, {profile, profile_hash(profile), Bytes(1ll << 36), Bytes(1ll << 36), Bytes(0)},
       measured_passes(job, 300e-6, 700e-6, 6e-3));
   for (const auto& each : predictor.costs().interference()) {
-    if (each.on == "compute" && each.from == "h2d") {
+    if (each.on == LaneKind::compute && each.from == LaneKind::h2d) {
       EXPECT_LT(each.factor, 0.96);
     }
   }

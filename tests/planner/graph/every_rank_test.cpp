@@ -29,11 +29,11 @@ MachineProfile crowded_profile() {
   profile.update_dram = measured(28);
   profile.update = {{1, measured(0.5e6)}, {4, measured(1.6e6)}, {8, measured(1.9e6)}};
   profile.cores = measured(8);
-  profile.interference.push_back({"cpu", "h2d", measured(0.9)});
+  profile.interference.push_back({LaneKind::cpu, LaneKind::h2d, measured(0.9)});
   profile.fabric = Fabric{.latency = measured(1e-4),
                           .gather = {{1e4, measured(5e6)}, {1e6, measured(30e6)}},
                           .exchange = {{1e4, measured(10e6)}},
-                          .interference = {{"compute", "fabric", measured(0.8)}}};
+                          .interference = {{LaneKind::compute, LaneKind::fabric, measured(0.8)}}};
   return profile;
 }
 

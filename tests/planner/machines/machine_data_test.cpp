@@ -110,6 +110,13 @@ TEST(Profile, RefusesNamingTheField) {
                  "did you mean \"h2d_bytes_per_s\"");
   EXPECT_REFUSED(changed("\"source\": \"estimated\"", "\"source\": \"guessed\""), "source");
   EXPECT_REFUSED(changed("\"device\": \"host\"", "\"device\": \"tpu\""), "device");
+  MachineProfile slowed = here_estimate();
+  slowed.interference = {{LaneKind::compute, LaneKind::disk_read, slowed.cores}};
+  std::string other = to_json_text(slowed);
+  EXPECT_EQ(profile_from_json(other, "p.json").interference.at(0).from, LaneKind::disk_read);
+  other.replace(other.find("disk-read"), 9, "tape-read");
+  EXPECT_REFUSED(profile_from_json(other, "p.json"),
+                 "\"tape-read\" is no lane: one of compute, h2d");
 }
 
 TEST(Here, IsLabelledAsAnEstimate) {

@@ -109,7 +109,7 @@ TEST(Fabric, WhatGoesOverPcieAndThroughHostMemoryUsesTheirLinks) {
 TEST(Fabric, SlowsOtherLanesInGraphsOfRanksAlone) {
   const Job job = job_of_four();
   MachineProfile profile = profile_of_gpus();
-  profile.fabric->interference = {{"compute", "fabric", measured(0.5)}};
+  profile.fabric->interference = {{LaneKind::compute, LaneKind::fabric, measured(0.5)}};
   const ProfileCostModel costs(profile, {});
   const auto pairs = [&](std::int64_t ranks) {
     Plan plan = uniform_plan(part_of_rank(job, ranks), UnitPlan{}, 1);

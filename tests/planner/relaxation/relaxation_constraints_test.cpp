@@ -51,7 +51,7 @@ TEST(PlanRelaxation, WithoutClippingAUnitGoesRoundBeforeTheNextStep) {
       ResolvedMachine machine = round_machine(DeviceKind::cuda);
       machine.hbm = machine.hbm * 64;
       machine.host += Bytes(1ll << 31);
-      machine.profile.interference = {{"compute", "h2d", test::measured(0.9)}};
+      machine.profile.interference = {{LaneKind::compute, LaneKind::h2d, test::measured(0.9)}};
       for (auto& [threads, rate] : machine.profile.update) rate.value /= 8;
       if (boosts) {
         machine.profile.boost_gain = test::measured(0.2);

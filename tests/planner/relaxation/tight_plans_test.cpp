@@ -58,9 +58,9 @@ int for_tight_plans(std::uint64_t seeds, std::optional<std::int64_t> batch_size,
           Fabric{.latency = test::measured(1e-5),
                  .gather = {{1e3, test::measured(rate)}, {1e6, test::measured(3 * rate)}},
                  .exchange = {{1e4, test::measured(2 * rate)}},
-                 .interference = {{"compute", "fabric", test::measured(0.8)},
-                                  {"fabric", "compute", test::measured(0.7)},
-                                  {"fabric", "h2d", test::measured(0.9)}}};
+                 .interference = {{LaneKind::compute, LaneKind::fabric, test::measured(0.8)},
+                                  {LaneKind::fabric, LaneKind::compute, test::measured(0.7)},
+                                  {LaneKind::fabric, LaneKind::h2d, test::measured(0.9)}}};
     }
     for (Job job : {tiny_job(), tiny_job(true), unclipped}) {
       job.batch_size = batch_size.value_or(job.batch_size);

@@ -39,25 +39,25 @@ inline std::vector<ResolvedMachine> uneven_machines() {
         machine.profile.boost_window = measured(2e-3);
       }
       if (which == 4) {
-        machine.profile.interference = {{"compute", "h2d", measured(0.8)},
-                                        {"compute", "cpu", measured(0.9)},
-                                        {"cpu", "h2d", measured(0.7)},
-                                        {"cpu", "compute", measured(0.9)}};
+        machine.profile.interference = {{LaneKind::compute, LaneKind::h2d, measured(0.8)},
+                                        {LaneKind::compute, LaneKind::cpu, measured(0.9)},
+                                        {LaneKind::cpu, LaneKind::h2d, measured(0.7)},
+                                        {LaneKind::cpu, LaneKind::compute, measured(0.9)}};
       }
       if (which == 5) {  // Both ways slow each other and what computes.
-        machine.profile.interference = {{"compute", "h2d", measured(0.9)},
-                                        {"compute", "d2h", measured(0.8)},
-                                        {"h2d", "d2h", measured(0.7)},
-                                        {"d2h", "h2d", measured(0.8)},
-                                        {"h2d", "cpu", measured(0.9)}};
+        machine.profile.interference = {{LaneKind::compute, LaneKind::h2d, measured(0.9)},
+                                        {LaneKind::compute, LaneKind::d2h, measured(0.8)},
+                                        {LaneKind::h2d, LaneKind::d2h, measured(0.7)},
+                                        {LaneKind::d2h, LaneKind::h2d, measured(0.8)},
+                                        {LaneKind::h2d, LaneKind::cpu, measured(0.9)}};
         scale_by(machine.profile.h2d, 1.0 / 4);
         scale_by(machine.profile.d2h, 1.0 / 4);
       }
       if (which == 6) {  // More threads suffer more from copies.
-        machine.profile.interference = {{"cpu", "h2d", measured(0.9), 1},
-                                        {"cpu", "h2d", measured(0.7), 4},
-                                        {"cpu", "d2h", measured(0.8), 1},
-                                        {"cpu", "d2h", measured(0.5), 4}};
+        machine.profile.interference = {{LaneKind::cpu, LaneKind::h2d, measured(0.9), 1},
+                                        {LaneKind::cpu, LaneKind::h2d, measured(0.7), 4},
+                                        {LaneKind::cpu, LaneKind::d2h, measured(0.8), 1},
+                                        {LaneKind::cpu, LaneKind::d2h, measured(0.5), 4}};
         for (auto& [threads, rate] : machine.profile.update) rate.value /= 4;
       }
       all.push_back(machine);

@@ -241,14 +241,15 @@ TEST(Run, LimitedLinkHoldsCopiesAndTheirInterference) {
   EXPECT_EQ(held.profile.h2d.value, BytesPerSecond(12e9));
   EXPECT_EQ(held.profile.d2h_duplex.value, BytesPerSecond(12e9));
   EXPECT_EQ(held.calibration_hash, whole.calibration_hash);
-  const auto beside = [](const ResolvedMachine& machine, const char* on) {
+  const auto beside = [](const ResolvedMachine& machine, LaneKind on) {
     for (const auto& pair : machine.profile.interference) {
-      if (pair.on == on && pair.from == "h2d") return pair.factor.value;
+      if (pair.on == on && pair.from == LaneKind::h2d) return pair.factor.value;
     }
     return 1.0;
   };
-  EXPECT_NEAR(1 - beside(held, "compute"),
-              (1 - beside(whole, "compute")) * 12e9 / whole.profile.h2d.value.count(), 1e-12);
+  EXPECT_NEAR(1 - beside(held, LaneKind::compute),
+              (1 - beside(whole, LaneKind::compute)) * 12e9 / whole.profile.h2d.value.count(),
+              1e-12);
   EXPECT_REFUSED(set_path(run, "limits.link", "0 GB/s"), "limits.link: must be more than 0");
   EXPECT_REFUSED(set_path(run, "limits.link", "12 GB"), "limits.link");
 }

@@ -40,7 +40,7 @@ Calibration hidden_costs(const planner::Job& job, const MachineProfile& machine,
     }
   }
   planner::CalibrationSample slowdown;
-  slowdown.key = planner::interference_key("compute", "cpu");
+  slowdown.key = planner::interference_key(planner::LaneKind::compute, planner::LaneKind::cpu);
   slowdown.value = 0.75;
   hidden[slowdown.key] = slowdown;
   return hidden;
@@ -97,7 +97,7 @@ TEST_F(Fabricated, InterferenceIsThatOfAllRunsOrAsGiven) {
   Calibration known;
   std::vector<TimedRun> timed{{graphs[0], runs[0]}, {graphs[1], runs[1]}};
   const auto together = learn_interference(known, machine, timed, "test");
-  const CostKey key = planner::interference_key("compute", "cpu");
+  const CostKey key = planner::interference_key(planner::LaneKind::compute, planner::LaneKind::cpu);
   ASSERT_TRUE(known.contains(key));
   for (const LaneFactor& factor : together) {
     if (factor.on != planner::LaneKind::compute || factor.from != planner::LaneKind::cpu) continue;

@@ -40,11 +40,11 @@ MachineProfile server() {
   machine.d2h_weight = fact(2.5);
   machine.update = {{2, fact(1.1e9)},  {4, fact(2.15e9)}, {6, fact(3.15e9)}, {8, fact(4.05e9)},
                     {10, fact(4.7e9)}, {12, fact(5.2e9)}, {14, fact(5.6e9)}};
-  machine.interference = {{"cpu", "h2d", fact(0.98)},
-                          {"cpu", "d2h", fact(0.92)},
-                          {"h2d", "d2h", fact(0.944)},
-                          {"d2h", "h2d", fact(0.93)},
-                          {"compute", "h2d", fact(0.98)}};
+  machine.interference = {{planner::LaneKind::cpu, planner::LaneKind::h2d, fact(0.98)},
+                          {planner::LaneKind::cpu, planner::LaneKind::d2h, fact(0.92)},
+                          {planner::LaneKind::h2d, planner::LaneKind::d2h, fact(0.944)},
+                          {planner::LaneKind::d2h, planner::LaneKind::h2d, fact(0.93)},
+                          {planner::LaneKind::compute, planner::LaneKind::h2d, fact(0.98)}};
   return machine;
 }
 
@@ -65,7 +65,7 @@ ContentionGrid grid_of(const MachineProfile& machine, double noise = 0) {
   return grid;
 }
 
-double factor(const MachineProfile& machine, const std::string& on, const std::string& from) {
+double factor(const MachineProfile& machine, planner::LaneKind on, planner::LaneKind from) {
   for (const auto& each : machine.interference) {
     if (each.on == on && each.from == from) return each.factor.value;
   }
@@ -77,7 +77,8 @@ MachineProfile blank() {
   MachineProfile machine;
   machine.name = "blank";
   machine.cores = fact(16);
-  machine.interference = {{"compute", "h2d", fact(0.98)}, {"cpu", "d2h", fact(0.5)}};
+  machine.interference = {{planner::LaneKind::compute, planner::LaneKind::h2d, fact(0.98)},
+                          {planner::LaneKind::cpu, planner::LaneKind::d2h, fact(0.5)}};
   return machine;
 }
 
@@ -122,9 +123,9 @@ TEST(ContentionFit, RecoversTheMachineBehindAnExactGrid) {
   EXPECT_NEAR(fit.profile.dram.value.count(), 165e9, 0.02 * 165e9);
   EXPECT_NEAR(fit.profile.h2d_dram.value, 0.63, 0.05);
   EXPECT_NEAR(fit.profile.d2h_dram.value, 0.86, 0.05);
-  EXPECT_NEAR(factor(fit.profile, "cpu", "d2h"), 0.92, 0.01);
-  EXPECT_NEAR(factor(fit.profile, "h2d", "d2h"), 0.944, 0.01);
-  EXPECT_NEAR(factor(fit.profile, "d2h", "h2d"), 0.93, 0.01);
+  EXPECT_NEAR(factor(fit.profile, planner::LaneKind::cpu, planner::LaneKind::d2h), 0.92, 0.01);
+  EXPECT_NEAR(factor(fit.profile, planner::LaneKind::h2d, planner::LaneKind::d2h), 0.944, 0.01);
+  EXPECT_NEAR(factor(fit.profile, planner::LaneKind::d2h, planner::LaneKind::h2d), 0.93, 0.01);
   for (const RateResiduals& of : residuals(fit.fitted)) {
     ASSERT_TRUE(of.worst);
     EXPECT_LT(std::abs(of.worst->error()), 0.01) << to_string(of.rate);
@@ -134,8 +135,9 @@ TEST(ContentionFit, RecoversTheMachineBehindAnExactGrid) {
 
 TEST(ContentionFit, KeepsWhatIsNotItsBusinessAndReplacesWhatIs) {
   const ContentionFit fit = fit_contention(blank(), grid_of(server()));
-  EXPECT_EQ(factor(fit.profile, "compute", "h2d"), 0.98);
-  EXPECT_GT(factor(fit.profile, "cpu", "d2h"), 0.8);  // it was 0.5
+  EXPECT_EQ(factor(fit.profile, planner::LaneKind::compute, planner::LaneKind::h2d), 0.98);
+  EXPECT_GT(factor(fit.profile, planner::LaneKind::cpu, planner::LaneKind::d2h),
+            0.8);  // it was 0.5
   EXPECT_EQ(fit.profile.update.size(), 7u);
   EXPECT_EQ(fit.profile.update_dram.value, 28);
   EXPECT_EQ(fit.profile.dram.count, 31);
@@ -153,8 +155,8 @@ TEST(ContentionFit, LearnsThatManyThreadsTakeOfCopiesFromTheDevice) {
   // Up to eight threads cost such copies nothing, fourteen a tenth, while memory has room.
   MachineProfile machine = server();
   machine.dram = planner::in_unit<BytesPerSecond>(fact(500e9));
-  machine.interference.push_back({"d2h", "cpu", fact(1), 8});
-  machine.interference.push_back({"d2h", "cpu", fact(0.9), 14});
+  machine.interference.push_back({planner::LaneKind::d2h, planner::LaneKind::cpu, fact(1), 8});
+  machine.interference.push_back({planner::LaneKind::d2h, planner::LaneKind::cpu, fact(0.9), 14});
   const ContentionFit fit = fit_contention(blank(), grid_of(machine));
   EXPECT_TRUE(fit.holds()) << residuals_text(fit);
   const planner::ProfileCostModel model(fit.profile, {});

@@ -97,13 +97,13 @@ TEST(ProductInterference, OfManyAgreeingWindowsIsTheSpeedBesideOverTheSpeedAlone
        repeated(sample({0, Copies::h2d, Products::none}, 0, 55e9, 0, 0), 400)},
       14);
   ASSERT_EQ(pairs.size(), 3u);  // What was not measured is not there.
-  EXPECT_EQ(pairs[0].on, "compute");
-  EXPECT_EQ(pairs[0].from, "h2d");
+  EXPECT_EQ(pairs[0].on, planner::LaneKind::compute);
+  EXPECT_EQ(pairs[0].from, planner::LaneKind::h2d);
   EXPECT_NEAR(pairs[0].factor.value, 0.95, 2e-3);
-  EXPECT_EQ(pairs[1].from, "cpu");
+  EXPECT_EQ(pairs[1].from, planner::LaneKind::cpu);
   EXPECT_LE(pairs[1].factor.value, 1);  // Noise makes nothing faster.
   EXPECT_NEAR(pairs[1].factor.value, 1, 1e-3);
-  EXPECT_EQ(pairs[2].on, "h2d");
+  EXPECT_EQ(pairs[2].on, planner::LaneKind::h2d);
   EXPECT_NEAR(pairs[2].factor.value, 54.0 / 55, 1e-3);
 }
 
