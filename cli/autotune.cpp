@@ -47,7 +47,7 @@ using planner::format_seconds;
                   "the worst cost is {} ({} predicted, {} measured a step); try "
                   "--minutes, or a quieter machine",
                   format_seconds(last.predicted), format_seconds(last.measured), 100 * last.error(),
-                  last.largest_miss.key.name, format_seconds(last.largest_miss.predicted),
+                  last.largest_miss.key.name(), format_seconds(last.largest_miss.predicted),
                   format_seconds(last.largest_miss.measured)));
 }
 

@@ -22,7 +22,7 @@ std::string iteration_line(const profiler::TuneIteration& iteration) {
                      iteration.plan_hash.substr(0, 8), format_seconds(iteration.predicted),
                      format_seconds(iteration.measured),
                      fmt::format("{:+.1f} %", 100 * iteration.error()),
-                     fmt::format("{} {:+.3f} ms", iteration.largest_miss.key.name,
+                     fmt::format("{} {:+.3f} ms", iteration.largest_miss.key.name(),
                                  1e3 * iteration.largest_miss.miss().count()));
 }
 
@@ -33,7 +33,7 @@ Json to_json(const profiler::TuneIteration& iteration) {
           {"measured_s", iteration.measured.count()},
           {"error", iteration.error()},
           {"largest_miss",
-           {{"key", iteration.largest_miss.key.name},
+           {{"key", iteration.largest_miss.key.name()},
             {"predicted_s", iteration.largest_miss.predicted.count()},
             {"measured_s", iteration.largest_miss.measured.count()}}}};
 }

@@ -18,7 +18,8 @@ namespace {
 using planner::CalibrationSample;
 
 std::string value_text(const CalibrationSample& sample) {
-  if (sample.key.name.starts_with("interference/")) return fmt::format("{:.3f}", sample.value);
+  if (sample.key.kind() == planner::CostKind::interference)
+    return fmt::format("{:.3f}", sample.value);
   if (planner::is_rate(sample.key)) return planner::format_amount(sample.value) + "/s";
   return planner::format_seconds(Seconds(sample.value));
 }
@@ -35,7 +36,7 @@ std::string calibration_table(const planner::MachineProfile& machine, const plan
                                  store.calibration_file(hash).string());
   for (const auto& [key, sample] : calibration) {
     const double percent = sample.value == 0 ? 0 : 100 * sample.deviation / sample.value;
-    text += fmt::format("  {:<38}{:>12}  +- {:4.1f} %  {:>6} x  {:<9} {:<6} {}\n", key.name,
+    text += fmt::format("  {:<38}{:>12}  +- {:4.1f} %  {:>6} x  {:<9} {:<6} {}\n", key.name(),
                         value_text(sample), percent, sample.count, sample.source,
                         sim::source_name(sample.timing), sample.time);
   }

@@ -26,7 +26,7 @@ constexpr const char* kCalibrationSchema = "sluice/calibration/1";
 CalibrationSample to_sample(const JsonObject& json) {
   CalibrationSample sample;
   sample.profile_hash = json.text("profile_hash");
-  sample.key.name = json.text("cost_key");
+  sample.key = CostKey(json.text("cost_key"));
   sample.value = json.number("value");
   sample.deviation = json.number("deviation");
   sample.count = json.integer("count");
@@ -106,7 +106,7 @@ void append_calibration(const std::filesystem::path& file,
           "a calibration sample is finite, not negative and counted");
     const Json json = {{"schema", kCalibrationSchema},
                        {"profile_hash", sample.profile_hash},
-                       {"cost_key", sample.key.name},
+                       {"cost_key", sample.key.name()},
                        {"value", sample.value},
                        {"deviation", sample.deviation},
                        {"count", sample.count},

@@ -6,8 +6,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "planner/costs/cost_kind.hpp"
 #include "planner/kernels/kernel_work.hpp"
 #include "planner/machines/lane.hpp"
 #include "planner/machines/machine.hpp"
@@ -82,12 +85,25 @@ enum class Pass {
 /// experts.count, k experts.active and T tokens.
 [[nodiscard]] std::int64_t expected_experts(const Experts& experts, std::int64_t tokens);
 
-/// Name of a cost, such as "forward/block", "update/block/t1" or "copy/h2d", with the sizes that
-/// matter. Tasks with equal keys have equal costs.
-struct CostKey {
-  std::string name;
-  friend bool operator==(const CostKey&, const CostKey&) = default;
-  friend auto operator<=>(const CostKey&, const CostKey&) = default;
+/// Key of a cost: its kind, and the name that files give it, such as "forward/block|h896...",
+/// "update/cpu/t1/4096" or "copy/h2d/4096", with the sizes that matter. Tasks with equal keys have
+/// equal costs. A name has one kind, so that keys are compared and ordered by their names.
+class CostKey {
+ public:
+  CostKey() = default;
+  /// The key of the cost that files call `name`.
+  explicit CostKey(std::string name) : kind_(kind_named(name)), name_(std::move(name)) {}
+  /// The key of a cost of `kind` whose name goes on with `rest` behind the kind's first words.
+  CostKey(CostKind kind, std::string_view rest)
+      : CostKey(std::string(first_words(kind)).append(rest)) {}
+  [[nodiscard]] CostKind kind() const { return kind_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  friend bool operator==(const CostKey& a, const CostKey& b) { return a.name_ == b.name_; }
+  friend auto operator<=>(const CostKey& a, const CostKey& b) { return a.name_ <=> b.name_; }
+
+ private:
+  CostKind kind_ = CostKind::pass;
+  std::string name_;
 };
 
 /// What a cost rests on: its own measurement, a fit to other measurements, or a datasheet.

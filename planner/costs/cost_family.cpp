@@ -122,12 +122,12 @@ double usual_miss(const std::vector<Sized>& samples, const Line& line) {
 std::optional<SizedTime> from_family(const Calibration& calibration, const CostKey& wanted,
                                      const FamilyRate& stated) {
   constexpr int kRounds = 3;
-  const auto key = sized(wanted.name);
+  const auto key = sized(wanted.name());
   if (!key) return std::nullopt;
   std::vector<Sized> samples;
   for (auto it = calibration.lower_bound(CostKey{std::string(key->before)});
-       it != calibration.end() && it->first.name.starts_with(key->before); ++it) {
-    const auto other = sized(it->first.name);
+       it != calibration.end() && it->first.name().starts_with(key->before); ++it) {
+    const auto other = sized(it->first.name());
     if (!other || !other->same_family(*key) || !(it->second.value > 0)) continue;
     samples.push_back({other->size, it->second.value, 1, relative_deviation(it->second)});
   }

@@ -66,6 +66,20 @@ const char* name_of(UnitKind unit) {
   return found == kUnitNames.end() ? "" : found->second;
 }
 
+CostKind kind_of(CopyDirection direction) {
+  switch (direction) {
+    case CopyDirection::h2d:
+      return CostKind::copy_h2d;
+    case CopyDirection::d2h:
+      return CostKind::copy_d2h;
+    case CopyDirection::disk_read:
+      return CostKind::copy_disk_read;
+    case CopyDirection::disk_write:
+      break;
+  }
+  return CostKind::copy_disk_write;
+}
+
 std::string state_suffix(const Job& job) {
   if (job.optimizer.state == StateType::fp32) return "";
   return std::string(".s") + to_string(job.optimizer.state);
@@ -161,24 +175,25 @@ CostKey compute_key(const Job& job, Pass pass, std::size_t unit, std::int64_t po
 }
 
 CostKey copy_key(CopyDirection direction, Bytes bytes) {
-  static constexpr const char* kNames[] = {"copy/h2d/", "copy/d2h/", "copy/disk_read/",
-                                           "copy/disk_write/"};
-  return CostKey{kNames[static_cast<std::size_t>(direction)] + std::to_string(bytes.count())};
+  return CostKey(kind_of(direction), "/" + std::to_string(bytes.count()));
 }
 
 CostKey cpu_update_key(const Job& job, std::int64_t threads, std::int64_t parameters) {
-  return CostKey{"update/cpu/t" + std::to_string(threads) + "/" + std::to_string(parameters) +
-                 (job.gradient_wire == GradientWire::bf16 ? "/gbf16" : "") + state_suffix(job)};
+  return CostKey(CostKind::cpu_update,
+                 "/t" + std::to_string(threads) + "/" + std::to_string(parameters) +
+                     (job.gradient_wire == GradientWire::bf16 ? "/gbf16" : "") + state_suffix(job));
 }
 
 CostKey device_update_key(const Job& job, std::int64_t parameters) {
-  return CostKey{"update/device/" + std::to_string(parameters) +
-                 (job.gradient_wire == GradientWire::bf16 ? "/gbf16" : "") + state_suffix(job)};
+  return CostKey(CostKind::device_update,
+                 "/" + std::to_string(parameters) +
+                     (job.gradient_wire == GradientWire::bf16 ? "/gbf16" : "") + state_suffix(job));
 }
 
 CostKey collective_key(Collective operation, std::int64_t ranks, Bytes bytes) {
-  return CostKey{std::string("fabric/") + name_of(operation) + "/" + std::to_string(ranks) + "/" +
-                 std::to_string(bytes.count())};
+  return CostKey(CostKind::collective, std::string(name_of(operation)) + "/" +
+                                           std::to_string(ranks) + "/" +
+                                           std::to_string(bytes.count()));
 }
 
 CostKey slice_key(const Job& job, Pass pass, std::int64_t ranks, std::int64_t parameters) {
@@ -188,7 +203,7 @@ CostKey slice_key(const Job& job, Pass pass, std::int64_t ranks, std::int64_t pa
 }
 
 std::optional<Job> job_named_by(const CostKey& cost, const Job& like) {
-  const std::string& key = cost.name;
+  const std::string& key = cost.name();
   long long hidden, intermediate, heads, kv_heads, head_dim, vocab, length, batch, chunk;
   int end = 0;
   const auto first = key.find('|');
@@ -223,7 +238,7 @@ std::optional<Job> job_named_by(const CostKey& cost, const Job& like) {
 }
 
 std::optional<NamedPass> pass_named_by(const CostKey& cost) {
-  const std::string_view name = std::string_view(cost.name).substr(0, cost.name.find('|'));
+  const std::string_view name = std::string_view(cost.name()).substr(0, cost.name().find('|'));
   for (const PassName& pass : kPassNames) {
     if (!per_unit_kind(pass.pass)) {
       if (name == pass.name) return NamedPass{pass.pass, pass.unit};

@@ -31,11 +31,11 @@ constexpr double kD2hWeight = 2;
 }  // namespace
 
 bool is_rate(const CostKey& key) {
-  return (key.name.starts_with("copy/") || key.name.starts_with("update/")) && !sized(key.name);
+  return (is_copy(key.kind()) || is_update(key.kind())) && !sized(key.name());
 }
 
 CostKey hand_off_key(CopyDirection direction) {
-  return CostKey{direction == CopyDirection::h2d ? "hand_off/h2d" : "hand_off/d2h"};
+  return CostKey(CostKind::hand_off, direction == CopyDirection::h2d ? "h2d" : "d2h");
 }
 
 ProfileCostModel::ProfileCostModel(MachineProfile profile, Calibration calibration,
@@ -49,7 +49,9 @@ ProfileCostModel::ProfileCostModel(MachineProfile profile, Calibration calibrati
   // Added later: profiles without it keep their hash.
   if (!switches_.boost) text.add("boost", false);
   for (const auto& [key, sample] : calibration_) {
-    text.add(key.name, sample.value).add("deviation", sample.deviation).add("count", sample.count);
+    text.add(key.name(), sample.value)
+        .add("deviation", sample.deviation)
+        .add("count", sample.count);
   }
   hash_ = text.hash();
 }

@@ -15,7 +15,7 @@ Calibration with_device_updates(const Job& job, const MachineProfile& profile,
   Calibration known = calibration;
   bool probed = false;
   for (const auto& [key, sample] : probed_passes(profile)) {
-    if (!key.name.starts_with("update/device/")) continue;
+    if (key.kind() != CostKind::device_update) continue;
     known.emplace(key, sample);
     probed = true;
   }

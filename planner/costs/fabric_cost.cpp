@@ -33,7 +33,7 @@ std::vector<CostModel::LinkCapacity> CostModel::fabric_links() const {
 
 TaskCost CostModel::collective(const CostKey& key, Collective /*operation*/,
                                Bytes /*bytes*/) const {
-  throw BadRequest("these costs have no fabric, which " + key.name +
+  throw BadRequest("these costs have no fabric, which " + key.name() +
                    " needs: set ranks of the plan to 1");
 }
 

@@ -13,11 +13,12 @@ namespace sluice::planner {
 /// Calibration's keys for the numbers of a device's boost. The value of a gain's or of most's
 /// sample is the number itself; of a window's, seconds.
 struct BoostKeys {
-  CostKey gain{"boost/compute/gain"}, most{"boost/compute/most"}, window{"boost/compute/window"};
+  CostKey gain{CostKind::boost, "compute/gain"}, most{CostKind::boost, "compute/most"},
+      window{CostKind::boost, "compute/window"};
   /// Keys of the lasting part of the boost (sim/boost.hpp), which profiles do not state; without
   /// samples its gain is 0.
-  CostKey lasting_gain{"boost/compute/lasting_gain"},
-      lasting_window{"boost/compute/lasting_window"};
+  CostKey lasting_gain{CostKind::boost, "compute/lasting_gain"},
+      lasting_window{CostKind::boost, "compute/lasting_window"};
 };
 
 /// Boost of the compute lane from calibration where it has gain, most and window, else from the

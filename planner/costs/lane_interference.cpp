@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace sluice::planner {
 namespace {
@@ -40,9 +41,22 @@ double factor_at(const ByThreads& factors, std::int64_t threads) {
 }  // namespace
 
 CostKey interference_key(LaneKind on, LaneKind from, std::int64_t threads) {
-  std::string name = std::string("interference/") + to_string(on) + "/" + to_string(from);
-  if (threads > 0) name += "/" + std::to_string(threads);
-  return CostKey{std::move(name)};
+  std::string pair = std::string(to_string(on)) + "/" + to_string(from);
+  if (threads > 0) pair += "/" + std::to_string(threads);
+  return CostKey(CostKind::interference, pair);
+}
+
+std::optional<LaneKind> slowing_lane(const CostKey& key) {
+  if (key.kind() != CostKind::interference && key.kind() != CostKind::launch_delay) {
+    return std::nullopt;
+  }
+  std::string_view lane = std::string_view(key.name()).substr(first_words(key.kind()).size());
+  if (key.kind() == CostKind::interference) {
+    const auto end_of_slowed = lane.find('/');
+    if (end_of_slowed == lane.npos) return std::nullopt;
+    lane.remove_prefix(end_of_slowed + 1);
+  }
+  return lane_named(lane.substr(0, lane.find('/')));
 }
 
 bool stated_by_threads(const MachineProfile& profile, LaneKind on, LaneKind from) {

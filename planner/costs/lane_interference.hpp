@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "planner/costs/calibration.hpp"
@@ -15,6 +16,10 @@ namespace sluice::planner {
 /// the factor. `threads` is the CPU optimizer's number of threads for a pair that the profile
 /// states by threads, else 0.
 [[nodiscard]] CostKey interference_key(LaneKind on, LaneKind from, std::int64_t threads = 0);
+
+/// The lane that slows others by as much as `key`, an interference factor or a launch delay, says;
+/// none for keys of other kinds, and for a lane that does not exist.
+[[nodiscard]] std::optional<LaneKind> slowing_lane(const CostKey& key);
 
 /// Whether the profile states the pair's factor separately for several thread counts of the CPU
 /// optimizer.

@@ -36,7 +36,7 @@ double kernel_rate(const Job& job, const MachineProfile& profile, const Calibrat
 }  // namespace
 
 CostKey launch_delay_key(CopyDirection direction) {
-  return CostKey{direction == CopyDirection::h2d ? "launch_delay/h2d" : "launch_delay/d2h"};
+  return CostKey(CostKind::launch_delay, direction == CopyDirection::h2d ? "h2d" : "d2h");
 }
 
 Calibration with_launch_delays(const Job& job, const MachineProfile& profile,

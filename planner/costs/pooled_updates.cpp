@@ -56,8 +56,8 @@ Calibration with_pooled_updates(const MachineProfile& profile, Calibration calib
   const std::int64_t most = profile.update.rbegin()->first - kOwnCores;
   std::map<std::int64_t, UpdateLevel> levels;
   for (auto it = calibration.lower_bound(CostKey{std::string(kUpdateOnThreads)});
-       it != calibration.end() && it->first.name.starts_with(kUpdateOnThreads); ++it) {
-    const auto key = sized(it->first.name);
+       it != calibration.end() && it->first.name().starts_with(kUpdateOnThreads); ++it) {
+    const auto key = sized(it->first.name());
     if (!key || !(it->second.value > 0)) continue;
     const auto threads = threads_of(key->before);
     if (!threads || *threads > most) continue;

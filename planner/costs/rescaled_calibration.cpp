@@ -1,9 +1,10 @@
 #include "planner/costs/rescaled_calibration.hpp"
 
 #include <algorithm>
-#include <string_view>
+#include <optional>
 
 #include "planner/costs/cost_model.hpp"
+#include "planner/costs/lane_interference.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -25,13 +26,48 @@ double slower_update(const MachineProfile& before, const MachineProfile& after) 
 }
 
 /// Rate of copies on `changed` over that on `measured`, at most 1, for an interference sample or a
-/// launch delay that copies cause (`from` is their lane); else 1.
-double copies_share(std::string_view from, const MachineProfile& measured,
+/// launch delay that copies cause; else 1.
+double copies_share(const CostKey& key, const MachineProfile& measured,
                     const MachineProfile& changed) {
-  const auto slowed_by = [&](std::string_view lane) { return from.starts_with(lane); };
-  if (slowed_by("h2d")) return std::min(1.0, 1 / slower(measured.h2d, changed.h2d));
-  if (slowed_by("d2h")) return std::min(1.0, 1 / slower(measured.d2h, changed.d2h));
+  const std::optional<LaneKind> lane = slowing_lane(key);
+  if (lane == LaneKind::h2d) return std::min(1.0, 1 / slower(measured.h2d, changed.h2d));
+  if (lane == LaneKind::d2h) return std::min(1.0, 1 / slower(measured.d2h, changed.d2h));
   return 1;
+}
+
+/// Factor by which the cost `key`, in seconds, grows when the facts behind it go from `before` to
+/// `after`.
+double slower_task(const CostKey& key, const MachineProfile& before, const MachineProfile& after) {
+  switch (key.kind()) {
+    case CostKind::copy_h2d:
+      return slower(before.h2d, after.h2d);
+    case CostKind::copy_d2h:
+      return slower(before.d2h, after.d2h);
+    case CostKind::copy_disk_read:
+      return slower(before.disk_read, after.disk_read);
+    case CostKind::copy_disk_write:
+      return slower(before.disk_write, after.disk_write);
+    case CostKind::cpu_update:
+      return slower_update(before, after);
+    case CostKind::device_update:
+      return slower(before.device_update, after.device_update);
+    case CostKind::launch:
+      return 1 / slower(before.launch, after.launch);
+    case CostKind::launch_delay:
+      return copies_share(key, before, after);
+    case CostKind::data:
+    case CostKind::interference:
+    // The device's clocks and queues stay as they are.
+    case CostKind::hand_off:
+    case CostKind::boost:
+      return 1;
+    case CostKind::pass:
+    case CostKind::block_update:
+    case CostKind::collective:
+    case CostKind::host_pass:
+      break;
+  }
+  return slower_gemm(before, after);
 }
 
 }  // namespace
@@ -40,36 +76,14 @@ Calibration rescaled(const Calibration& calibration, const MachineProfile& measu
                      const MachineProfile& changed) {
   Calibration result = calibration;
   for (auto& [key, sample] : result) {
-    const std::string_view name = key.name;
-    double factor = 1;
-    // The device's clocks and queues stay as they are.
-    if (name.starts_with("boost/") || name.starts_with("hand_off/")) continue;
-    // Copies slow other lanes in proportion to the bytes that pass.
-    if (name.starts_with("launch_delay/")) {
-      factor = copies_share(name.substr(name.find('/') + 1), measured, changed);
-    } else if (name.starts_with("interference/")) {
-      const double share =
-          copies_share(name.substr(name.find('/', name.find('/') + 1) + 1), measured, changed);
+    if (key.kind() == CostKind::interference) {
+      // Copies slow other lanes in proportion to the bytes that pass.
+      const double share = copies_share(key, measured, changed);
       sample.value = 1 - (1 - sample.value) * share;
       sample.deviation *= share;
       continue;
-    } else if (name.starts_with("copy/h2d")) {
-      factor = slower(measured.h2d, changed.h2d);
-    } else if (name.starts_with("copy/d2h")) {
-      factor = slower(measured.d2h, changed.d2h);
-    } else if (name.starts_with("copy/disk_read")) {
-      factor = slower(measured.disk_read, changed.disk_read);
-    } else if (name.starts_with("copy/disk_write")) {
-      factor = slower(measured.disk_write, changed.disk_write);
-    } else if (name.starts_with("update/cpu")) {
-      factor = slower_update(measured, changed);
-    } else if (name.starts_with("update/device")) {
-      factor = slower(measured.device_update, changed.device_update);
-    } else if (name.starts_with("launch/")) {
-      factor = 1 / slower(measured.launch, changed.launch);
-    } else if (!name.starts_with("data/")) {
-      factor = slower_gemm(measured, changed);
     }
+    const double factor = slower_task(key, measured, changed);
     const double scale = is_rate(key) ? 1 / factor : factor;
     sample.value *= scale;
     sample.deviation *= scale;

@@ -12,9 +12,9 @@ namespace {
 
 /// Work of the pass or device update that `key` names; none where the key does not say.
 std::optional<Work> work_named_by(const CostKey& key) {
-  if (key.name.starts_with("update/device/")) {
+  if (key.kind() == CostKind::device_update) {
     Work work;
-    const auto size = sized(key.name);
+    const auto size = sized(key.name());
     if (size) work.parameters = static_cast<std::int64_t>(size->size);
     return work;
   }

@@ -111,10 +111,10 @@ class Siblings {
 
   /// Adds passes that runs measured of jobs like this one.
   void add_run(PassOfUnit p, const PassPlace& own, std::vector<Found>& found) const {
-    const std::string key = compute_key(job_, p.pass, p.unit).name;
+    const std::string key = compute_key(job_, p.pass, p.unit).name();
     const std::string pass = key.substr(0, key.find('|') + 1);
     for (auto it = calibration_.lower_bound(CostKey{pass});
-         it != calibration_.end() && it->first.name.starts_with(pass); ++it) {
+         it != calibration_.end() && it->first.name().starts_with(pass); ++it) {
       const std::optional<Job> other = job_named_by(it->first, job_);
       // The key must state everything that this job is assumed to have in common with `like`.
       if (!other || compute_key(*other, p.pass, p.unit) != it->first) continue;

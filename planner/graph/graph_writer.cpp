@@ -216,8 +216,8 @@ sim::TaskId GraphWriter::add_host_pass(const TaskPlace& place, const HostPass& p
   task.work.parameters = std::llround(static_cast<double>(parameters) * pass.bytes_per_parameter /
                                       static_cast<double>(kBytesOfUpdate));
   task.parameters = parameters;
-  task.cost = CostKey{"host_pass/" + pass.name + "/t" + std::to_string(threads) + "/" +
-                      std::to_string(task.work.parameters)};
+  task.cost = CostKey(CostKind::host_pass, pass.name + "/t" + std::to_string(threads) + "/" +
+                                               std::to_string(task.work.parameters));
   task.accesses = std::move(accesses);
   const sim::Task& timed =
       cached(task.cost, [&] { return costs_.cpu_update(task.cost, task.work); });
@@ -227,7 +227,7 @@ sim::TaskId GraphWriter::add_host_pass(const TaskPlace& place, const HostPass& p
 sim::TaskId GraphWriter::add_launch(const TaskPlace& place, std::int64_t kernels) {
   StepTask task{.kind = place.kind, .lane = place.lane};
   task.work.kernels = kernels;
-  task.cost.name = "launch/" + std::to_string(kernels);
+  task.cost = CostKey(CostKind::launch, std::to_string(kernels));
   const sim::Task& timed = cached(task.cost, [&] { return costs_.launch(task.cost, task.work); });
   return add(place, std::move(task), timed, {});
 }
@@ -235,7 +235,7 @@ sim::TaskId GraphWriter::add_launch(const TaskPlace& place, std::int64_t kernels
 sim::TaskId GraphWriter::add_data(const TaskPlace& place, Range tokens,
                                   const std::vector<sim::TaskId>& after) {
   StepTask task{.kind = place.kind, .lane = place.lane};
-  task.cost.name = "data/" + std::to_string(job_.tokens());
+  task.cost = CostKey(CostKind::data, std::to_string(job_.tokens()));
   task.accesses.push_back({Role::tokens, tokens.tensor, tokens.offset, tokens.bytes, Mode::write});
   const TaskCost cost = costs_.data(task.cost, job_.tokens());
   return add(place, std::move(task), timed(cost), after);
@@ -243,7 +243,7 @@ sim::TaskId GraphWriter::add_data(const TaskPlace& place, Range tokens,
 
 sim::TaskId GraphWriter::add_grads(const TaskPlace& place, std::vector<Access> accesses) {
   StepTask task{.kind = place.kind, .lane = place.lane};
-  task.cost.name = "grads";
+  task.cost = CostKey("grads");
   task.accesses = std::move(accesses);
   return add(place, std::move(task), timed(TaskCost{}), {});
 }

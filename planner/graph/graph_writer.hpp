@@ -160,8 +160,8 @@ class GraphWriter {
 
 template <class Price>
 const sim::Task& GraphWriter::cached(const CostKey& key, Price price) {
-  auto found = cost_cache_.find(key.name);
-  if (found == cost_cache_.end()) found = cost_cache_.emplace(key.name, timed(price())).first;
+  auto found = cost_cache_.find(key.name());
+  if (found == cost_cache_.end()) found = cost_cache_.emplace(key.name(), timed(price())).first;
   return found->second;
 }
 

@@ -45,7 +45,7 @@ class TogetherCosts : public CostModel {
       TaskCost cost = costs.compute(compute_key(parts, pass, unit), work_of(parts, pass, unit));
       cost.amount = cost.amount * count;
       cost.latency = cost.latency * count;
-      passes_.emplace(compute_key(whole, pass, unit).name, cost);
+      passes_.emplace(compute_key(whole, pass, unit).name(), cost);
     }
   }
   [[nodiscard]] DeviceKind device() const override { return costs_.device(); }
@@ -58,7 +58,7 @@ class TogetherCosts : public CostModel {
     return costs_.interference(threads);
   }
   [[nodiscard]] TaskCost compute(const CostKey& key, const Work& work) const override {
-    const auto known = passes_.find(key.name);
+    const auto known = passes_.find(key.name());
     return known != passes_.end() ? known->second : costs_.compute(key, work);
   }
   [[nodiscard]] TaskCost copy(const CostKey& key, CopyDirection direction,

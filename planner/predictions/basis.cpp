@@ -61,7 +61,7 @@ class BasisMaker {
   double& lane_time(LaneKind lane) { return lane_times_[static_cast<std::size_t>(lane)]; }
 
   static std::string group_of(const CriticalCost& cost) {
-    return cost.errs_alone ? "alone/" + cost.key.name : "facts of " + lane_name(cost.lane);
+    return cost.errs_alone ? "alone/" + cost.key.name() : "facts of " + lane_name(cost.lane);
   }
 
   void add_numbers(const CriticalCost& cost, const StepTask& task) {
@@ -79,7 +79,7 @@ class BasisMaker {
           variance > 0 ? std::pow(number.time * number.relative_deviation, 2) / variance : part;
       BasisLine line;
       line.name = std::move(number.name);
-      line.cause = cost.errs_alone ? cost.key.name : number.cause;
+      line.cause = cost.errs_alone ? cost.key.name() : number.cause;
       line.group = group_of(cost);
       line.origin = std::move(number.origin);
       line.value = number.value;
@@ -117,8 +117,8 @@ class BasisMaker {
     const double relative = run_deviation(profile_, cost.lane, cost.errs_alone);
     BasisLine line;
     line.name = "between runs: " + lane_name(cost.lane);
-    line.cause = "run/" + cost.key.name;
-    line.group = "run/" + lane_name(cost.lane) + "/" + cost.key.name;
+    line.cause = "run/" + cost.key.name();
+    line.group = "run/" + lane_name(cost.lane) + "/" + cost.key.name();
     line.relative_deviation = relative;
     line.deviation = Seconds(relative * std::sqrt(of_lane * cost.time.count()));
     line.note = run_deviation_note(profile_, cost.lane, cost.errs_alone);
@@ -129,8 +129,8 @@ class BasisMaker {
     const double relative = model_deviation(cost);
     BasisLine line;
     line.name = "what is not simulated";
-    line.cause = "model/" + cost.key.name;
-    line.group = "model/" + cost.key.name;
+    line.cause = "model/" + cost.key.name();
+    line.group = "model/" + cost.key.name();
     line.relative_deviation = relative;
     line.deviation = Seconds(relative * std::sqrt(inputs_.period.count() * cost.time.count()));
     line.grounds = Grounds::estimated;

@@ -115,7 +115,7 @@ class UncalibratedParts {
     Work work;
     work.gemms = task_.work.gemms;
     if (work.gemms.empty()) return;
-    BasisNumber* number = part(work, "products, " + pass_name(task_.cost.name), "products");
+    BasisNumber* number = part(work, "products, " + pass_name(task_.cost.name()), "products");
     if (number == nullptr) return;
     const auto most = std::ranges::max_element(
         work.gemms, {}, [](const Gemm& gemm) { return flops(gemm).count(); });
@@ -299,7 +299,7 @@ std::vector<BasisNumber> basis_numbers(const StepTask& task, const ProfileCostMo
   BasisNumber number;
   if (task.lane == LaneKind::compute) {
     number.name = number.cause =
-        task.kind == TaskKind::update ? "updates on the device" : pass_name(cost.key.name);
+        task.kind == TaskKind::update ? "updates on the device" : pass_name(cost.key.name());
     number.unit = BasisUnit::seconds;
     number.value = time;
   } else {
@@ -326,11 +326,9 @@ BasisNumber slowing_number(const ProfileCostModel& costs, LaneKind lane) {
   BasisNumber number;
   if (lane == LaneKind::compute) {
     number.name = costs.boost() ? "interference, less boost" : "interference on kernels";
-    const bool measured =
-        costs.calibration().lower_bound(CostKey{"interference/"}) != costs.calibration().end() &&
-        costs.calibration()
-            .lower_bound(CostKey{"interference/"})
-            ->first.name.starts_with("interference/");
+    const bool measured = std::ranges::any_of(costs.calibration(), [](const auto& sample) {
+      return sample.first.kind() == CostKind::interference;
+    });
     const auto pair = std::ranges::find(profile.interference, LaneKind::compute,
                                         &MachineProfile::Interference::on);
     if (measured) {

@@ -23,7 +23,7 @@ FlopRate ceiling(const FlopRate& stated, const FlopRate& peak, const FlopRate& s
 Calibration without_kernels(const Calibration& calibration) {
   Calibration kept;
   for (const auto& [key, sample] : calibration) {
-    if (key.name.starts_with("copy/") || key.name.starts_with("update/cpu")) {
+    if (is_copy(key.kind()) || key.kind() == CostKind::cpu_update) {
       kept.emplace(key, sample);
     }
   }

@@ -87,21 +87,21 @@ std::vector<CriticalCost> critical_costs(const StepGraph& graph, const sim::Time
     const Seconds time = to_seconds(span.end - std::max(span.start, begin));
     if (time.count() > 0) {
       const StepTask& task = graph.tasks[i];
-      auto found = by_key.find(task.cost.name);
+      auto found = by_key.find(task.cost.name());
       const double part = time / to_seconds(span.end - span.start);
       if (found == by_key.end()) {
         const TaskCost cost = cost_of(task, costs);
         const Seconds each = seconds_alone(cost);
-        found =
-            by_key
-                .emplace(task.cost.name, CriticalCost{.key = task.cost,
-                                                      .lane = task.lane,
-                                                      .evidence = cost.evidence,
-                                                      .relative_deviation = cost.relative_deviation,
-                                                      .errs_alone = cost.errs_alone,
-                                                      .each = each.count() > 0 ? each : time / part,
-                                                      .task = i})
-                .first;
+        found = by_key
+                    .emplace(task.cost.name(),
+                             CriticalCost{.key = task.cost,
+                                          .lane = task.lane,
+                                          .evidence = cost.evidence,
+                                          .relative_deviation = cost.relative_deviation,
+                                          .errs_alone = cost.errs_alone,
+                                          .each = each.count() > 0 ? each : time / part,
+                                          .task = i})
+                    .first;
       }
       found->second.time += time;
       found->second.alone += found->second.each * part;

@@ -115,8 +115,8 @@ PlanEstimator::Amounts PlanEstimator::amounts(const Plan& plan) const {
       work.parameters = slices_[unit];
       work.streamed = job.update_bytes(slices_[unit]);
       work.kernels = 1;
-      const TaskCost cost =
-          costs.compute(CostKey{"update/device/" + std::to_string(work.parameters)}, work);
+      const TaskCost cost = costs.compute(
+          CostKey(CostKind::device_update, "/" + std::to_string(work.parameters)), work);
       sum.compute += (cost.amount / cost.cap).count();
     }
   }

@@ -74,10 +74,6 @@ sim::SpanSource wider(sim::SpanSource a, sim::SpanSource b) {
   return known_to(a) > known_to(b) ? a : b;
 }
 
-bool is_cpu_update(const CostKey& key) { return key.name.starts_with("update/cpu/"); }
-
-bool is_copy(const CostKey& key) { return key.name.starts_with("copy/"); }
-
 /// Sets the costs of a GPU's copies from those that ran alone. They are not inferred from the
 /// others: where a full memory slows them, their own rate changes nothing, and a fixed point would
 /// chase it.
@@ -143,7 +139,7 @@ double improve(planner::Calibration& calibration, const planner::MachineProfile&
     for (const auto& [key, steps] : measured[r].steps) {
       const KeyTime& time = simulated.keys.at(key);
       if (time.seconds <= 0 || measured[r].short_copy.at(key)) continue;
-      if (on_gpu && is_copy(key)) continue;
+      if (on_gpu && is_copy(key.kind())) continue;
       Evidence& known = evidence[key];
       known.measured += median(steps);
       known.simulated += time.seconds;
@@ -162,7 +158,7 @@ double improve(planner::Calibration& calibration, const planner::MachineProfile&
     // Bounded: a first guess may be far off, and a simulated time need not follow its cost.
     const double ratio = std::clamp(known.measured / known.simulated, 0.2, 5.0);
     double value = calibrated_value(key, *known.task, ratio);
-    if (on_gpu && is_cpu_update(key)) {
+    if (on_gpu && key.kind() == planner::CostKind::cpu_update) {
       // Where a full memory slows the optimizer, its rate alone is taken to be little faster than
       // the fastest task that was seen.
       constexpr double kQuicker = 1.1;

@@ -205,7 +205,7 @@ std::vector<LaneFactor> fit_interference(const std::vector<TimedRun>& runs,
           const Recorder::Span& span = run.steps[s][i];
           const Seconds time = to_seconds(span.end - span.start);
           if (graph.tasks[i].lane != on || time < kShortestTask) continue;
-          const std::string& key = graph.tasks[i].cost.name;
+          const std::string& key = graph.tasks[i].cost.name();
           const double speed = speeds.empty() ? 1 : speeds[s][i];
           OverlappedTask task{
               groups.emplace(key, groups.size()).first->second, time.count() * speed, {}};

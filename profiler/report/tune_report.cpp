@@ -22,7 +22,7 @@ Json iterations_json(const std::vector<TuneIteration>& iterations) {
                     {"predicted_s", iteration.predicted.count()},
                     {"measured_s", iteration.measured.count()},
                     {"error", iteration.error()},
-                    {"miss", iteration.largest_miss.key.name},
+                    {"miss", iteration.largest_miss.key.name()},
                     {"miss_s", iteration.largest_miss.miss().count()},
                     {"plan", planner::describe_plan(iteration.plan)}});
   }

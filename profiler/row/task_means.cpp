@@ -35,7 +35,7 @@ std::string name_of(const planner::StepTask& task, const planner::Job& job) {
              sort_of(job, task.unit);
     case planner::TaskKind::recompute:
       // The part of the block that the task computes.
-      return task.cost.name.substr(0, task.cost.name.find('|'));
+      return task.cost.name().substr(0, task.cost.name().find('|'));
     default:
       return std::string(to_string(task.kind)) + "/" + sort_of(job, task.unit);
   }

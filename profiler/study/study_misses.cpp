@@ -32,7 +32,7 @@ void say_missed(const StudySettings& settings, const StudyCosts& costs, const ch
   for (std::size_t i = 0; i < missed.keys.size() && i < static_cast<std::size_t>(settings.misses);
        ++i) {
     const KeyResidual& key = missed.keys[i];
-    settings.say(fmt::format("    {:<52}{:>12} predicted{:>12} measured", key.key.name,
+    settings.say(fmt::format("    {:<52}{:>12} predicted{:>12} measured", key.key.name(),
                              planner::format_seconds(key.predicted),
                              planner::format_seconds(key.measured)));
   }

@@ -34,7 +34,7 @@ void append_passes(const std::filesystem::path& file, const std::string& name,
     if (!(work.gemms.empty() && work.attention.empty()) && seconds > kShortest) {
       const Recorder::Span& whole = run.steps[span.step][span.task];
       lines +=
-          fmt::format("{} {} {:.4f} {:.9f} {} {} {:.3f} {:.3f}\n", name, groups[span.group].name,
+          fmt::format("{} {} {:.4f} {:.9f} {} {} {:.3f} {:.3f}\n", name, groups[span.group].name(),
                       lane.rest(), seconds, work.streamed.count(), work.kernels,
                       overlapped_share(whole, down), overlapped_share(whole, up));
     }

@@ -49,7 +49,7 @@ BlockStep::BlockStep(const planner::Job& job, const engine::GemmTable& table)
 }
 
 std::string BlockStep::key(Pass pass, std::size_t unit) const {
-  return planner::compute_key(job_, pass, unit).name;
+  return planner::compute_key(job_, pass, unit).name();
 }
 
 const std::uint16_t* BlockStep::weights(std::size_t unit) const {
@@ -197,7 +197,7 @@ void BlockStep::finish(cudaStream_t stream, PassClock& clock) {
                                reinterpret_cast<const engine::AdamWStep*>(update_.data()), stream);
   }
   const std::int64_t updated = planner::unit_padded_size(job_.model, 1);
-  clock.lap(stream, planner::device_update_key(job_, updated).name);
+  clock.lap(stream, planner::device_update_key(job_, updated).name());
 }
 
 }  // namespace sluice::profiler

@@ -76,9 +76,9 @@ TEST(LayerKinds, OfDeltaNetsHaveTheFlopsOfTheirMatricesAndTheRule) {
                                            (2 * net.key_dim + 2 * net.value_dim - net.value_dim));
   EXPECT_DOUBLE_EQ(product_flops(work),
                    tokens * (2 * static_cast<double>(matrices) + delta_rule_flops(net) + instead));
-  EXPECT_NE(compute_key(job, Pass::block_forward, 1).name.find("gated_delta_net2.4.8.6"),
+  EXPECT_NE(compute_key(job, Pass::block_forward, 1).name().find("gated_delta_net2.4.8.6"),
             std::string::npos);
-  EXPECT_EQ(compute_key(job, Pass::block_forward, 3).name.find("delta"), std::string::npos);
+  EXPECT_EQ(compute_key(job, Pass::block_forward, 3).name().find("delta"), std::string::npos);
   Job attention = job;
   attention.model.kinds = {LayerKind{}};
   attention.model.kind_of_layer.clear();

@@ -34,7 +34,7 @@ double profile_time(const MachineProfile& profile, const Job& job, Pass pass) {
 /// Adds the forward pass of `job` over a block, which took `ratio` times the profile's time.
 void probe(MachineProfile& profile, const Job& job, double ratio) {
   profile.passes.push_back(
-      {.key = compute_key(job, Pass::block_forward, 1).name,
+      {.key = compute_key(job, Pass::block_forward, 1).name(),
        .time = Seconds(ratio * profile_time(profile, job, Pass::block_forward))});
 }
 
@@ -69,7 +69,7 @@ TEST(PassesByKey, AKeyNamesItsPassAndJob) {
         std::pair{Pass::norm, head}}) {
     const CostKey key = compute_key(job, pass, unit);
     const auto probed = probed_pass(key);
-    ASSERT_TRUE(probed.has_value()) << key.name;
+    ASSERT_TRUE(probed.has_value()) << key.name();
     EXPECT_EQ(probed->pass, pass);
     EXPECT_EQ(unit_at(probed->job.model, probed->unit).kind, unit_at(job.model, unit).kind);
     EXPECT_EQ(probed->job.model.kv_heads, job.model.kv_heads);
@@ -168,7 +168,7 @@ TEST(DeviceUpdates, OfOtherSizesLieOnALineThroughThoseMeasured) {
   profile.device_update = test::measured(rate);
   for (const double size : {15e6, 230e6}) {
     const CostKey key = device_update_key(job, static_cast<std::int64_t>(size));
-    profile.passes.push_back({.key = key.name, .time = Seconds(kFixed + size / rate)});
+    profile.passes.push_back({.key = key.name(), .time = Seconds(kFixed + size / rate)});
   }
   const std::int64_t block = unit_padded_size(job.model, 1);
   const Calibration all = with_device_updates(job, profile, {});

@@ -140,7 +140,7 @@ TEST(Catalogue, RefusesUnknownNamesWithTheNearestOrTheFix) {
 
 CalibrationSample sample(const std::string& key, double value, double deviation,
                          std::int64_t count) {
-  return {"p1", {key}, value, deviation, count, "autotune", "2026-01-01T00:00:00Z"};
+  return {"p1", CostKey{key}, value, deviation, count, "autotune", "2026-01-01T00:00:00Z"};
 }
 
 // {1, 3} and {5, 5, 5}: mean 19/5, variance (1 + 9 + 75)/5 - (19/5)^2 = 17 - 14.44 = 2.56.
@@ -177,7 +177,7 @@ TEST_F(Calibrations, LoadWhatWasAppendedForOneProfile) {
   append_calibration(file, std::vector{sample("a", 3, 0, 1)});
   const Calibration loaded = load_calibration(file, "p1");
   ASSERT_EQ(loaded.size(), 2u);
-  EXPECT_DOUBLE_EQ(loaded.at({"a"}).value, 2);
+  EXPECT_DOUBLE_EQ(loaded.at(CostKey{"a"}).value, 2);
   reset_calibration(file, "p1");
   EXPECT_TRUE(load_calibration(file, "p1").empty());
   EXPECT_EQ(load_calibration(file, "p2").size(), 1u);
@@ -196,9 +196,9 @@ TEST_F(Calibrations, SayByWhatClockATaskWasTimed) {
       << R"( "deviation": 0, "count": 1, "source": "autotune", "time": "2026-01-01T00:00:00Z"})"
       << "\n";
   const Calibration loaded = load_calibration(file, "p1");
-  EXPECT_EQ(loaded.at({"a"}).timing, sim::SpanSource::cupti);
-  EXPECT_EQ(loaded.at({"b"}).timing, sim::SpanSource::event);
-  EXPECT_EQ(loaded.at({"c"}).timing, sim::SpanSource::clock);
+  EXPECT_EQ(loaded.at(CostKey{"a"}).timing, sim::SpanSource::cupti);
+  EXPECT_EQ(loaded.at(CostKey{"b"}).timing, sim::SpanSource::event);
+  EXPECT_EQ(loaded.at(CostKey{"c"}).timing, sim::SpanSource::clock);
   std::ofstream(file, std::ios::app)
       << R"({"schema": "sluice/calibration/1", "profile_hash": "p1", "cost_key": "c", "value": 1,)"
       << R"( "deviation": 0, "count": 1, "source": "x", "timing": "simulated", "time": "t"})"

@@ -130,12 +130,12 @@ TEST(DeviceTimes, CostsSayHowTheyWereTimedAndEventsAreLessCertain) {
     const auto cupti = by_cupti.find(key);
     if (cupti == by_cupti.end()) continue;
     if (!traced.on_device(task)) {
-      EXPECT_EQ(cupti->second.timing, sim::SpanSource::clock) << key.name;
+      EXPECT_EQ(cupti->second.timing, sim::SpanSource::clock) << key.name();
       continue;
     }
-    EXPECT_EQ(cupti->second.timing, sim::SpanSource::cupti) << key.name;
-    EXPECT_EQ(by_event.at(key).timing, sim::SpanSource::event) << key.name;
-    EXPECT_GT(by_event.at(key).deviation, cupti->second.deviation) << key.name;
+    EXPECT_EQ(cupti->second.timing, sim::SpanSource::cupti) << key.name();
+    EXPECT_EQ(by_event.at(key).timing, sim::SpanSource::event) << key.name();
+    EXPECT_GT(by_event.at(key).deviation, cupti->second.deviation) << key.name();
     ++compared;
   }
   EXPECT_GT(compared, 4u);

@@ -111,7 +111,7 @@ TEST(BoostFit, CostsTaughtByALaneThatRestedAreThoseOfOneThatNeverDoes) {
     const planner::StepTask& task = graph.tasks[i];
     if (!graph.graph.tasks()[i].boosts) continue;
     const double sustained = truth.compute(task.cost, task.work).amount.count();
-    EXPECT_NEAR(fit.calibration.at(task.cost).value / sustained, 1, 5e-3) << task.cost.name;
+    EXPECT_NEAR(fit.calibration.at(task.cost).value / sustained, 1, 5e-3) << task.cost.name();
     ++checked;
   }
   EXPECT_GT(checked, 0U);

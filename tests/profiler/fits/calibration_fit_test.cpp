@@ -31,7 +31,7 @@ Calibration hidden_costs(const planner::Job& job, const MachineProfile& machine,
       const planner::CostKey& key = graph.tasks[i].cost;
       const sim::Task& task = graph.graph.tasks()[i];
       const auto* flow = std::get_if<sim::Flow>(&task.work);
-      if (flow == nullptr || hidden.contains(key) || key.name.starts_with("copy/")) continue;
+      if (flow == nullptr || hidden.contains(key) || is_copy(key.kind())) continue;
       planner::CalibrationSample sample;
       sample.key = key;
       sample.value =
@@ -143,7 +143,7 @@ TEST_F(Fabricated, TrueCostsAreAFixedPoint) {
   for (const auto& [key, sample] : hidden) {
     const auto found = fit.calibration.find(key);
     if (found == fit.calibration.end()) continue;
-    EXPECT_NEAR(found->second.value / sample.value, 1, 0.02) << key.name;
+    EXPECT_NEAR(found->second.value / sample.value, 1, 0.02) << key.name();
   }
   EXPECT_NEAR(fit.runs[0].predicted / fit.runs[0].measured, 1, 1e-3);
 }
@@ -152,7 +152,7 @@ TEST_F(Fabricated, ResidualNamesTheKeyThatIsOff) {
   Calibration wrong = hidden;
   planner::CostKey slow;
   for (auto& [key, sample] : wrong) {
-    if (key.name.starts_with("backward/block")) {
+    if (key.name().starts_with("backward/block")) {
       sample.value *= 0.5;
       slow = key;
     }

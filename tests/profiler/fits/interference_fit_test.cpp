@@ -108,7 +108,7 @@ MeasuredRun delayed_run(const planner::StepGraph& graph, const planner::Plan& pl
       const planner::StepTask& task = graph.tasks[i];
       if (task.lane != planner::LaneKind::compute) continue;
       const bool beside = turn++ % every == 0 && copied < copies.size();
-      const double alone = task.cost.name.starts_with("backward") ? 60e-6 : 20e-6;
+      const double alone = task.cost.name().starts_with("backward") ? 60e-6 : 20e-6;
       const double begin = now;
       now += static_cast<double>(task.work.kernels) * (alone + (beside ? delay : 0));
       spans[i] = {at(begin), at(now)};

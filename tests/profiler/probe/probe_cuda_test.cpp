@@ -172,8 +172,8 @@ TEST_F(ProbeOnGpu, PassesOfABlockTakeAboutWhatTheCatalogueSays) {
                                    std::pair{Pass::loss, unit_count(job.model) - 1}}) {
     const double said =
         costs.compute(compute_key(job, pass, unit), work_of(job, pass, unit)).amount.count();
-    EXPECT_GT(times.at(pass).count(), said / 3) << compute_key(job, pass, unit).name;
-    EXPECT_LT(times.at(pass).count(), said * 3) << compute_key(job, pass, unit).name;
+    EXPECT_GT(times.at(pass).count(), said / 3) << compute_key(job, pass, unit).name();
+    EXPECT_LT(times.at(pass).count(), said * 3) << compute_key(job, pass, unit).name();
   }
 }
 

@@ -121,10 +121,10 @@ TEST(ProbedPassesOfBlocks, HaveTheKeysOfARealModelsSteps) {
   const Job& same = *found;
   std::set<std::string> keys;
   for (const auto& [pass, unit] : passes_of(same)) {
-    keys.insert(compute_key(same, pass, unit).name);
+    keys.insert(compute_key(same, pass, unit).name());
   }
   const std::int64_t block = planner::unit_padded_size(same.model, 1);
-  keys.insert(device_update_key(same, block).name);
+  keys.insert(device_update_key(same, block).name());
   std::set<std::string> computed;
   for (const planner::Keep keep : {planner::Keep::input, planner::Keep::selective}) {
     planner::Plan plan = planner::uniform_plan(job, {.keep = keep}, 1);
@@ -132,7 +132,7 @@ TEST(ProbedPassesOfBlocks, HaveTheKeysOfARealModelsSteps) {
     const planner::StepGraph graph = planner::build_step_graph(job, plan, costs);
     for (const planner::StepTask& task : graph.tasks) {
       const bool passes = task.lane == planner::LaneKind::compute;
-      if (passes && task.kind != planner::TaskKind::grads) computed.insert(task.cost.name);
+      if (passes && task.kind != planner::TaskKind::grads) computed.insert(task.cost.name());
     }
   }
   EXPECT_GT(computed.size(), 10u);
@@ -166,8 +166,8 @@ TEST(ProbedPassesOfBlocks, PredictOtherShapesOfTheSameMachine) {
   };
   for (const Job& job : all_jobs(ProbeDepth::quick)) {
     for (const auto& [pass, unit] : passes_of(job)) {
-      profile.passes.push_back(
-          {.key = compute_key(job, pass, unit).name, .time = Seconds(true_time(job, pass, unit))});
+      profile.passes.push_back({.key = compute_key(job, pass, unit).name(),
+                                .time = Seconds(true_time(job, pass, unit))});
     }
   }
   double worst = 0, sum = 0, bare_sum = 0;
