@@ -47,9 +47,4 @@ bool is_copy(CostKind kind) {
          kind == CostKind::copy_disk_read || kind == CostKind::copy_disk_write;
 }
 
-bool is_update(CostKind kind) {
-  return kind == CostKind::block_update || kind == CostKind::cpu_update ||
-         kind == CostKind::device_update;
-}
-
 }  // namespace sluice::planner

@@ -36,7 +36,4 @@ enum class CostKind : std::uint8_t {
 /// Whether costs of `kind` are those of copies, in any direction and to or from any memory.
 [[nodiscard]] bool is_copy(CostKind kind);
 
-/// Whether costs of `kind` are those of updates, on any processor.
-[[nodiscard]] bool is_update(CostKind kind);
-
 }  // namespace sluice::planner

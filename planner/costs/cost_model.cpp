@@ -31,7 +31,7 @@ constexpr double kD2hWeight = 2;
 }  // namespace
 
 bool is_rate(const CostKey& key) {
-  return (is_copy(key.kind()) || is_update(key.kind())) && !sized(key.name());
+  return (is_copy(key.kind()) || key.kind() == CostKind::cpu_update) && !sized(key.name());
 }
 
 CostKey hand_off_key(CopyDirection direction) {

@@ -12,8 +12,9 @@
 namespace sluice::planner {
 
 /// Whether calibrated values of `key` are amounts per second instead of seconds: true for copies
-/// and updates whose key names no size ("copy/h2d" is bytes/s after the latency, "update/cpu/t1"
-/// parameters/s; but "copy/h2d/4194304" is seconds).
+/// and CPU updates whose key names no size ("copy/h2d" is bytes/s after the latency,
+/// "update/cpu/t1" parameters/s; but "copy/h2d/4194304" is seconds). What the compute lane runs,
+/// updates included, has seconds (ProfileCostModel::compute).
 [[nodiscard]] bool is_rate(const CostKey& key);
 
 /// Key under which calibration has the seconds between the end of a copy and the start of the next

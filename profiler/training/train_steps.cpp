@@ -325,7 +325,8 @@ class Training {
   Recorder recorder_;
   LaneMeter meter_;
   std::vector<Recorder> other_ranks_;  ///< Recorders of the ranks after the first.
-  std::vector<std::unique_ptr<LaneMeter>> other_meters_;  ///< Their meters, before the recorders.
+  std::vector<std::unique_ptr<LaneMeter>>
+      other_meters_;  ///< Meters of their lanes, which pass events on to the recorders.
   RunSpread spread_;
   std::unique_ptr<engine::Session> session_;
   engine::MetricsFile metrics_;

@@ -128,6 +128,9 @@ TEST(CopyCost, KeysWithoutSizeNameRates) {
   EXPECT_FALSE(is_rate(CostKey{"copy/h2d/4096"}));
   EXPECT_FALSE(is_rate(CostKey{"update/cpu/t1/4096/gbf16"}));
   EXPECT_FALSE(is_rate(CostKey{"forward/block"}));
+  // The compute lane's updates have seconds, whether or not their keys name a size.
+  EXPECT_FALSE(is_rate(CostKey{"update/device/4096.sint8"}));
+  EXPECT_FALSE(is_rate(CostKey{"update/muon|h16.i32"}));
   const ProfileCostModel costs(round_profile(), one("copy/h2d", 5e6));
   EXPECT_EQ(costs.copy(CostKey{"copy/h2d"}, CopyDirection::h2d, Bytes(10)).cap, Rate(5e6));
 }
