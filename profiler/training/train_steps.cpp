@@ -99,6 +99,7 @@ Recorder recorder_of(const TrainedRun& run, const engine::TrainingStops& stops,
 std::vector<std::unique_ptr<LaneMeter>> meters_of(const planner::StepGraph& graph,
                                                   std::vector<Recorder>& recorders) {
   std::vector<std::unique_ptr<LaneMeter>> meters;
+  meters.reserve(recorders.size());
   for (Recorder& each : recorders) meters.push_back(std::make_unique<LaneMeter>(graph, each));
   return meters;
 }
