@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/units_text.hpp"
 
 namespace sluice::cli {
@@ -42,6 +44,13 @@ std::string scaling_table(const planner::HostsScaling& scaling) {
   text += "strong, the run's batch on all hosts\n" + points_table(scaling.strong, scaling.seq_len);
   text += "weak, the run's batch for each host\n" + points_table(scaling.weak, scaling.seq_len);
   if (scaling.most_tried == 0) return text;
+  const auto is_step_of_several = [](const planner::HostsPoint& each) {
+    return each.hosts > 1 && each.step.has_value();
+  };
+  if (std::ranges::none_of(scaling.strong, is_step_of_several) &&
+      std::ranges::none_of(scaling.weak, is_step_of_several)) {
+    return text + "pays         cannot be said: see why several hosts have no step here\n";
+  }
   text += fmt::format("pays         {} hosts do more than one {}\n", hosts,
                       tokens_text(scaling.pays_from, scaling.most_tried));
   text += fmt::format("scales       {} hosts do {:.1f} times one {}\n", hosts,

@@ -58,9 +58,10 @@ BytesPerSecond parse_nic(const std::string& text, const std::string& field) {
   if (const auto bits = gigabits(text)) {
     return BytesPerSecond(*bits * kGigabit / kBitsOfAByte * kPayload);
   }
-  if (text.find("bE") != std::string::npos || text.find("bit") != std::string::npos) {
+  if (!text.ends_with("B/s")) {
     throw BadRequest(field + ": \"" + text +
-                     "\" is no set of NICs: write for example \"8x400GbE\" or \"100 Gbit/s\"");
+                     "\" is no set of NICs: write for example \"8x400GbE\", \"100 Gbit/s\" or "
+                     "\"47 GB/s\"");
   }
   return parse_bytes_per_second(text, field);
 }

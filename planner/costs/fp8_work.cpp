@@ -81,6 +81,13 @@ void add_fp8(Work& work, const Job& job, Pass pass) {
 
 void require_fp8_products(const Job& job, const MachineProfile& machine) {
   if (job.compute != ComputeType::fp8 || machine.device != DeviceKind::cuda) return;
+  for (const Fact& stated : {machine.fp8_speedup, machine.fp8_gradient_speedup}) {
+    if (stated.value <= kMostFp8Speedup) continue;
+    throw BadRequest("machine " + machine.name + ": fp8_speedup: products in FP8 are at most " +
+                     std::to_string(static_cast<int>(kMostFp8Speedup)) +
+                     " times as fast as in bf16: set fp8_speedup and fp8_gradient_speedup to what "
+                     "a probe measures");
+  }
   if (has_fp8_products(machine)) return;
   throw BadRequest("compute: fp8 needs a GPU with block-scaled FP8 products (sm_90), and " +
                    machine.name + " is " +

@@ -101,6 +101,9 @@ struct MeasuredPass {
   friend bool operator==(const MeasuredPass&, const MeasuredPass&) = default;
 };
 
+/// The fastest that products in FP8 are taken to be beside bf16, twice what tensor cores gain.
+inline constexpr double kMostFp8Speedup = 4;
+
 struct MachineProfile {
   std::string name;
   DeviceKind device = DeviceKind::host;
@@ -147,7 +150,7 @@ struct MachineProfile {
   std::vector<ProductPoint> gemm;  ///< Rates of matrix products, by the size of one product.
   /// Time of a layer's products in bf16 over that with block-scaled FP8 operands: of forward
   /// products and input gradients, and of weight gradients. 0 where nobody measured it;
-  /// planner/costs/fp8_work.hpp then has a rule.
+  /// planner/costs/fp8_work.hpp then has a rule. At most kMostFp8Speedup.
   Fact fp8_speedup = not_fitted(), fp8_gradient_speedup = not_fitted();
   /// Rates of causal attention where `attention` has none by shape.
   FlopRate attention_forward, attention_backward;

@@ -127,6 +127,8 @@ constexpr std::array<FactField::Member, 8> kNeeded = {&Profile::cores,
 /// use.
 double most_of(const FactField& field) {
   constexpr double kMostBytes = 9e18, kMostCores = 1 << 20, kMost = 1e30;
+  const bool fp8 = field.is(&Profile::fp8_speedup) || field.is(&Profile::fp8_gradient_speedup);
+  if (fp8) return kMostFp8Speedup;
   if (field.unit == FactUnit::bytes) return kMostBytes;
   return field.is(&Profile::cores) ? kMostCores : kMost;
 }
@@ -227,6 +229,10 @@ void set_fact(MachineProfile& profile, const std::string& name, const std::strin
     }
     Fact fact = field.of(profile);
     const double before = fact.value;
+    if (factor && !is_stated(profile, field)) {
+      throw BadRequest(where + ": \"" + value +
+                       "\" scales a number that the machine does not state: give a number");
+    }
     if (factor) {
       scale(fact, *factor, value);
     } else if (field.is(&Profile::dram) && profile.device == DeviceKind::cuda) {

@@ -53,6 +53,11 @@ void write_after(const engine::RunFolder& folder, const planner::Request& planni
       planner::write_whole_file(rank_trace_file(folder.path(), i + 1),
                                 sim::write_trace(run.rank_traces[i]));
     }
+    // Those of an earlier start with more ranks are of other steps.
+    std::error_code ignored;
+    for (std::size_t rank = run.rank_traces.size() + 1;
+         std::filesystem::remove(rank_trace_file(folder.path(), rank), ignored); ++rank) {
+    }
     planner::write_whole_file(folder.manifest(), manifest_json(run));
     run.elasticities = planner::elasticities(planning.predictor, planning.calibration,
                                              run.predicted.prediction.plan);

@@ -94,6 +94,10 @@ TEST(Fp8Work, AProfilesOwnSpeedupsGoBeforeTheRule) {
   profile.fp8_gradient_speedup.value = 1.2;
   EXPECT_EQ(fp8_speedup(profile, gradient).value, 1.2);
   EXPECT_NE(profile_hash(profile), before);
+  EXPECT_REFUSED(set_fact(profile, "fp8_speedup", "1000"), "machine.fp8_speedup");
+  profile.fp8_speedup.value = 0;
+  EXPECT_REFUSED(set_fact(profile, "fp8_speedup", "1.9x"), "does not state");
+  set_fact(profile, "fp8_speedup", "1.9");
   const auto read = profile_from_json(to_json_text(profile), "profile");
   EXPECT_EQ(read.fp8_speedup.value, 1.9);
   EXPECT_EQ(profile_hash(read), profile_hash(profile));
