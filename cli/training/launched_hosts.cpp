@@ -54,7 +54,7 @@ bool may_use_cards(const planner::RunConfig& config) {
 /// (experiments/results/current/four-gpus-as-two-hosts).
 constexpr double kSocketsOfRank = 1.75e9;
 
-/// What NCCL makes of a network through sockets, where it is slower than the network.
+/// The rate between hosts as NCCL's sockets carry it: `rate`, or their limit where that is lower.
 engine::NetworkRate through_sockets(engine::NetworkRate rate, const engine::Gathering& ranks) {
   if (rate.from == engine::NetworkRate::From::cards) return rate;
   rate.bytes_per_second = std::min(rate.bytes_per_second, kSocketsOfRank * ranks.local_size());

@@ -1,8 +1,8 @@
 // A library for CUDA_INJECTION64_PATH: sums the times of a program's kernels by name, and writes
 // them at its end to $KERNEL_TIMES (standard error without it), the longest first.
-//   g++ -std=c++20 -O2 -shared -fPIC -I$CUDA/include -I$CUDA/extras/CUPTI/include kernel_times.cpp
-//   \
-//     -L$CUDA/lib64 -L$CUDA/extras/CUPTI/lib64 -lcupti -o libkernel_times.so
+//   CUPTI=$CUDA/extras/CUPTI
+//   g++ -std=c++20 -O2 -shared -fPIC -I$CUDA/include -I$CUPTI/include kernel_times.cpp \
+//     -L$CUDA/lib64 -L$CUPTI/lib64 -lcupti -o libkernel_times.so
 //   CUDA_INJECTION64_PATH=$PWD/libkernel_times.so sluice train RUN --no-trace
 // Kernels that start before the last $KERNEL_TIMES_LAST seconds of kernels (all without it) are
 // left out, so that warm-up does not count.

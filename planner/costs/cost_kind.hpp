@@ -6,7 +6,7 @@
 
 namespace sluice::planner {
 
-/// What a cost is the cost of.
+/// Kind of work or effect that a cost is of.
 enum class CostKind : std::uint8_t {
   pass,             ///< A pass over a unit or a slice, and every cost that is of no other kind.
   block_update,     ///< An update of a block's matrices by Muon.

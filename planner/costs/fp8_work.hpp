@@ -15,8 +15,8 @@ inline constexpr double kFp8Speedup = 1.49;
 inline constexpr double kFp8GradientSpeedup = 1.29;
 inline constexpr double kFp8SpeedupDeviation = 0.05;
 
-/// How many times as fast as in bf16 the FP8 part of `gemm` is on a machine: as its profile says,
-/// else by the rule.
+/// The speed of the FP8 part of `gemm` on a machine over that of bf16: as the machine's profile
+/// says, else by the rule.
 [[nodiscard]] Fact fp8_speedup(const MachineProfile& machine, const Gemm& gemm);
 /// Time of `gemm` over that of the same product in bf16 on a CUDA device: 1 - fp8 + fp8 / speedup.
 [[nodiscard]] constexpr double fp8_time_factor(const Gemm& gemm, double speedup) {

@@ -69,7 +69,7 @@ struct TrainedRun {
   /// beside each other; empty and none for one rank or without three traced steps.
   std::vector<sim::Trace> rank_traces{};
   std::optional<RankSpread> ranks{};
-  /// What each rank of several in this process computed in all steps of this training.
+  /// Compute times of this process' ranks over all steps of this training; empty for one rank.
   std::vector<RankOfRun> whole_run{};
   /// Measured busy and idle times of the compute lane in the traced steps; none without three of
   /// them.
