@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/shown/scaling_table.hpp"
 #include "planner/files/html_text.hpp"
 #include "sim/units_text.hpp"
 
@@ -42,7 +43,7 @@ std::string from_tokens(const std::optional<std::int64_t>& tokens, std::int64_t 
 }
 
 std::string paying(const planner::HostsScaling& scaling) {
-  if (scaling.most_tried == 0) return "";
+  if (scaling.most_tried == 0 || !compares_hosts(scaling)) return "";
   const auto times = static_cast<double>(scaling.hosts);
   return fmt::format("<p>{} hosts do more than one {}, and {:.1f} times as much {}.</p>\n",
                      scaling.hosts, from_tokens(scaling.pays_from, scaling.most_tried), 0.9 * times,

@@ -37,6 +37,14 @@ std::string nic_text(const planner::NicPoint* nic) {
 
 }  // namespace
 
+bool compares_hosts(const planner::HostsScaling& scaling) {
+  const auto is_step_of_several = [](const planner::HostsPoint& each) {
+    return each.hosts > 1 && each.step.has_value();
+  };
+  return std::ranges::any_of(scaling.strong, is_step_of_several) ||
+         std::ranges::any_of(scaling.weak, is_step_of_several);
+}
+
 std::string scaling_table(const planner::HostsScaling& scaling) {
   const std::int64_t hosts = scaling.hosts;
   std::string text =
@@ -44,11 +52,7 @@ std::string scaling_table(const planner::HostsScaling& scaling) {
   text += "strong, the run's batch on all hosts\n" + points_table(scaling.strong, scaling.seq_len);
   text += "weak, the run's batch for each host\n" + points_table(scaling.weak, scaling.seq_len);
   if (scaling.most_tried == 0) return text;
-  const auto is_step_of_several = [](const planner::HostsPoint& each) {
-    return each.hosts > 1 && each.step.has_value();
-  };
-  if (std::ranges::none_of(scaling.strong, is_step_of_several) &&
-      std::ranges::none_of(scaling.weak, is_step_of_several)) {
+  if (!compares_hosts(scaling)) {
     return text + "pays         cannot be said: see why several hosts have no step here\n";
   }
   text += fmt::format("pays         {} hosts do more than one {}\n", hosts,
