@@ -73,7 +73,7 @@ void add_fp8(Work& work, const Job& job, Pass pass) {
     a_token -= (has_gate(shape.activation) ? 12 : 8) * shape.intermediate;
     work.kernels -= 2;
   }
-  // A block's weights are quantized once for its passes over all micro-batches.
+  // A block's weights are quantized once for its passes over the job's micro-batches.
   const std::int64_t bytes =
       job.micro_tokens() * a_token + forward * parameters / job.micro_batches();
   work.streamed += Bytes(static_cast<std::int64_t>(share * static_cast<double>(bytes)));

@@ -36,7 +36,7 @@ inline constexpr double kFp8SpeedupDeviation = 0.05;
 ///                                                   the d of gate and up and the down product's x
 ///                                                   never exist in bf16: - 4 d - 4 x of them)
 ///
-/// where W counts once for the passes of all micro-batches over a block.
+/// where W counts once for the passes of all of `job`'s micro-batches over a block.
 void add_fp8(Work& work, const Job& job, Pass pass);
 
 /// Throws BadRequest where the job computes in FP8 and the machine's GPU has no block-scaled FP8

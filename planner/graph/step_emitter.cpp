@@ -245,6 +245,12 @@ Access StepEmitter::weights_access(const UnitUse& use) const {
           Mode::read};
 }
 
+std::vector<Access> StepEmitter::form_accesses(const UnitUse& use) const {
+  const std::optional<TensorIndex>& forms = tensors_.units[use.unit].fp8_forms;
+  if (!forms) return {};
+  return {whole(Role::fp8_forms, *forms, use.round == 0 ? Mode::update : Mode::read)};
+}
+
 TensorIndex StepEmitter::gradient_tensor(std::size_t unit) const {
   const UnitTensorSet& set = tensors_.units[unit];
   return set.device_gradient ? *set.device_gradient

@@ -253,6 +253,9 @@ class StepEmitter {
   [[nodiscard]] TaskPlace pass_place(TaskKind kind, LaneKind lane, const char* pass,
                                      std::size_t unit, int round, std::int64_t micro_batch) const;
   sim::TaskId emit_launch(const char* pass, std::size_t unit, int round, Pass work);
+  /// Accesses of a pass over `use`'s block to the FP8 forms of its weights that the plan keeps;
+  /// none where it keeps none.
+  [[nodiscard]] std::vector<Access> form_accesses(const UnitUse& use) const;
   [[nodiscard]] Access input_access(std::size_t unit, std::int64_t m, Mode mode, Role role) const;
   /// Access to the residual stream that `unit` reads for micro-batch `m`: in a stream buffer
   /// (`in_stream`), else in the unit's record.

@@ -158,6 +158,11 @@ enum class Role : std::uint8_t {
   /// [tokens, hidden] of the compute type: gradient of the loss with respect to the residual stream
   /// of one micro-batch.
   stream_gradient,
+  /// FP8 forms of a block's weights (planner/scratch/cuda_workspace.hpp: fp8_weight_bytes), which
+  /// the
+  /// passes of a step's first round write and those of later rounds read; only where the plan keeps
+  /// them (planner/graph/kept_forms.hpp).
+  fp8_forms,
   workspace,  ///< Scratch of one compute task, without meaning after it.
   /// double [blocks of kNormBlock elements]: sums of squares of one unit's gradient by block;
   /// scratch.

@@ -41,6 +41,7 @@ void StepEmitter::emit_forward(const UnitUse& use) {
     accesses.reserve(kMostAccesses);
     accesses.push_back(weights_access(use));
     if (block) {
+      extend(accesses, form_accesses(use));
       accesses.push_back(input_access(unit, m, Mode::read, Role::input));
       if (kept > record_.input_bytes) {
         const TensorIndex record = choice.keep_tier == Tier::host
@@ -161,6 +162,7 @@ void StepEmitter::emit_backward(const UnitUse& use) {
     std::vector<Access> read;
     read.reserve(kMostAccesses);
     read.push_back(weights_access(use));
+    extend(read, form_accesses(use));
     read.push_back({Role::input, record, Bytes(0), record_.input_bytes, Mode::read});
     if (kept > record_.input_bytes) {
       read.push_back(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/graph/kept_forms.hpp"
 #include "planner/graph/step_sums.hpp"
 #include "planner/graph/unit_memory.hpp"
 #include "sim/error.hpp"
@@ -110,6 +111,15 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
   }
   if (sliced && !is_block(plan, unit)) {
     set.device_weights = writer.add_tensor({Arena::device, "gathered/" + name, weights, "weights"});
+  }
+  if (is_block(plan, unit)) {
+    const Bytes forms = kept_form_bytes(job, choice, static_cast<std::int64_t>(unit) - 1,
+                                        plan.rounds, writer.device());
+    if (forms > Bytes(0)) {
+      set.fp8_forms = writer.add_tensor({Arena::device, "fp8/" + name, forms, "FP8 weights kept"});
+    } else if (job.compute == ComputeType::fp8) {
+      writer.quantize_in_each_round(unit, plan.rounds);
+    }
   }
   if (choice.state == Tier::disk) {
     std::vector<DiskPiece>& pieces = writer.graph().disk[unit];

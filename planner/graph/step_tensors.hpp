@@ -63,6 +63,8 @@ struct UnitTensorSet {
   /// Weights on the device outside the weight ring: resident ones, or the copy of the embedding or
   /// head that is loaded for use.
   std::optional<TensorIndex> device_weights;
+  /// FP8 forms of the weights, where they stay from round to round (kept_form_bytes).
+  std::optional<TensorIndex> fp8_forms;
   /// Gradient on the device outside the gradient ring: one that waits in HBM, or that of the
   /// embedding or head.
   std::optional<TensorIndex> device_gradient;

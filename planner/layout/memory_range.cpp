@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/graph/kept_forms.hpp"
 #include "planner/graph/staged_state.hpp"
 #include "planner/graph/step_pulls.hpp"
 #include "planner/graph/step_sums.hpp"
@@ -30,6 +31,7 @@ struct MemoryRanges::Sums {
   Bytes staged_apart{0};  ///< Bytes of staged state that does not take the place of a record.
   /// Bytes of one slot of the ring for state of blocks, and for that of embedding and head.
   Bytes state_slot{0}, outer_state_slot{0};
+  Bytes forms{0};           ///< Bytes of FP8 forms that blocks keep from round to round.
   Bytes stage{0};           ///< Bytes of one host slot for gradients of CPU updates.
   std::int64_t stages = 0;  ///< Number of units whose gradients use the host slots for CPU updates.
   /// Whether units are updated in the order in which their gradients use the host slots.
@@ -91,6 +93,8 @@ MemoryRanges::Sums MemoryRanges::sums(const Plan& plan) const {
     }
     sum.weight_slot = std::max(sum.weight_slot, memory.streamed);
     sum.gradient_slot = std::max(sum.gradient_slot, memory.passing_gradient);
+    sum.forms += kept_form_bytes(*job_, choice, static_cast<std::int64_t>(unit) - 1, plan.rounds,
+                                 machine_->profile.device);
     const Bytes kept = record_.kept(choice.keep);
     sum.rebuilt = std::max(sum.rebuilt, record_.all_bytes - kept);
     if (choice.keep_tier == Tier::host) {
@@ -137,7 +141,7 @@ MemoryRange MemoryRanges::of(const Plan& plan) const {
   // When the forward pass of a round ends, all its records are there, and the gradients of earlier
   // rounds; when the norm is known, all staged state and every gradient that waits for it.
   const Bytes at_forward =
-      sum.records + streams + (one_round ? Bytes(0) : sum.waiting + sum.group_sums);
+      sum.records + sum.forms + streams + (one_round ? Bytes(0) : sum.waiting + sum.group_sums);
   const Bytes in_records = sum.staged - sum.staged_apart + (one_round ? sum.waiting : Bytes(0));
   const Bytes beside_records =
       std::max(in_records - sum.records, one_round ? sum.largest_waiting : Bytes(0));

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "planner/costs/cost_key.hpp"
+#include "planner/graph/kept_forms.hpp"
 #include "planner/graph/unit_memory.hpp"
 #include "planner/models/muon.hpp"
 #include "planner/relaxation/plan_relaxation.hpp"
@@ -49,6 +50,9 @@ void PlanRelaxation::add_chain(UseSum& use, std::size_t kind, std::int64_t round
         std::min({copy(2), copy(1) + forward, copy(0) + per_round * pass.embed_forward.count()});
   }
 }
+
+/// A layer that computes in FP8 where the job does: neither the first nor the last.
+constexpr std::int64_t kFp8Layer = 1;
 
 UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
                                      std::int64_t rounds) const {
@@ -103,6 +107,12 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
     work.kernels = 1;
     const TaskCost cost = predictor_->costs().compute(device_update_key(job, parameters), work);
     use_of(use, Use::compute) += (cost.amount / cost.cap).count();
+  }
+  if (block) {
+    // As though all blocks computed in FP8: device_fixed takes the forms of those that do not back.
+    const Bytes forms =
+        kept_form_bytes(job, placed, kFp8Layer, rounds, predictor_->costs().device());
+    use_of(use, Use::scratch) += bytes(forms * job.model.layers);
   }
   use_of(use, Use::resident) = bytes(memory.resident);
   use_of(use, Use::host) = bytes(memory.host_state);

@@ -4,6 +4,7 @@
 #include "planner/layout/collective_memory.hpp"
 #include "planner/models/group_tree.hpp"
 #include "planner/relaxation/plan_relaxation.hpp"
+#include "planner/scratch/cuda_workspace.hpp"
 
 namespace sluice::planner {
 
@@ -30,6 +31,13 @@ PlanRelaxation::DeviceFixed PlanRelaxation::device_fixed(std::int64_t rounds) co
   // may be gone by then only where nothing waits for the norm, or where a slice of it waits.
   const std::int64_t ranks = predictor_->ranks();
   fixed.at_backward = fixed.always;
+  if (rounds > 1 && costs.device() == DeviceKind::cuda) {
+    // Forms that residency_use counts for blocks that stay in bf16.
+    const double in_bf16 = static_cast<double>(job.model.layers) * (1 - job.fp8_share());
+    const double not_kept = bytes(fp8_weight_bytes(job)) * in_bf16;
+    fixed.at_loss -= not_kept;
+    fixed.at_backward -= not_kept;
+  }
   if (rounds == 1) {
     fixed.at_backward += stream * per_round + block + (job.optimizer.clip && ranks == 1 ? head : 0);
   }

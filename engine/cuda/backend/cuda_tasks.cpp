@@ -39,6 +39,8 @@ CudaRecord CudaDevice::record_of(const BoundTask& task) const {
   if (const BoundAccess* tokens = task.find(Role::tokens)) {
     record.documents = as<const std::int32_t>(*tokens);
   }
+  if (const BoundAccess* forms = task.find(Role::fp8_forms)) record.forms = forms->data;
+  record.opens_step = task.kind == TaskKind::forward && task.micro_batch == 0;
   return record;
 }
 

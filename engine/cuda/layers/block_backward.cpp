@@ -12,7 +12,7 @@ namespace sluice::engine {
 void CudaTemplates::block_backward(cudaStream_t stream, const std::uint16_t* weights,
                                    float* gradient, cuda::Into into, const CudaRecord& record,
                                    std::byte* stream_gradient, std::byte* workspace) {
-  fp8_weights_->begin(weights, record.layer);
+  fp8_weights_->begin(weights, record);
   if (into == cuda::Into::overwrite) {
     for (const UnwrittenRange& range : layer_of(record).unwritten) {
       cuda::fill_zero(stream, gradient + range.offset, Bytes(4 * range.elements));

@@ -23,6 +23,11 @@ struct CudaRecord {
   const std::int32_t* documents = nullptr;
   /// Number of the block, from 0, which decides the kind of its layer.
   std::int64_t layer = 0;
+  /// Memory of the FP8 forms of the block's weights that stay from round to round; null where the
+  /// plan keeps none.
+  std::byte* forms = nullptr;
+  /// Whether the pass is the block's first of a step, before which its weights may have changed.
+  bool opens_step = false;
   [[nodiscard]] std::byte* at(Bytes offset) const {
     if (offset == Bytes(0)) return input;
     return offset < kept ? record + offset.count() : full + (offset - kept).count();

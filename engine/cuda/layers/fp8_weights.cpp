@@ -10,35 +10,32 @@ Fp8Weights::Fp8Weights(const planner::Job& job) : bytes_(planner::fp8_weight_byt
   if (bytes_ == 0) return;
   void* memory = nullptr;
   check_cuda(cudaMalloc(&memory, static_cast<std::size_t>(bytes_)), "weights in FP8");
-  memory_ = static_cast<std::byte*>(memory);
+  shared_.memory = static_cast<std::byte*>(memory);
 }
 
-Fp8Weights::~Fp8Weights() { cudaFree(memory_); }
+Fp8Weights::~Fp8Weights() { cudaFree(shared_.memory); }
 
-void Fp8Weights::forget() {
-  forms_.clear();
-  used_ = 0;
-  block_ = nullptr;
-  layer_ = -1;
-}
+void Fp8Weights::forget() { shared_ = {.memory = shared_.memory}; }
 
 std::byte* Fp8Weights::take(std::int64_t bytes) {
-  std::byte* const place = memory_ + used_;
-  used_ += planner::fp8_weight_stride(bytes);
-  check(used_ <= bytes_, "weights in FP8 take at most what the planner counts");
+  std::byte* const place = now_->memory + now_->used;
+  now_->used += planner::fp8_weight_stride(bytes);
+  check(now_->used <= bytes_, "weights in FP8 take at most what the planner counts");
   return place;
 }
 
-void Fp8Weights::begin(const std::uint16_t* block, std::int64_t layer) {
-  if (block == block_ && layer == layer_) return;
-  forget();
-  block_ = block;
-  layer_ = layer;
+void Fp8Weights::begin(const std::uint16_t* block, const CudaRecord& record) {
+  const bool stays = record.forms != nullptr;
+  now_ = stays ? &kept_[record.layer] : &shared_;
+  const bool same = now_->block == block && now_->layer == record.layer;
+  const bool outdated = stays && (record.opens_step || now_->memory != record.forms);
+  if (same && !outdated) return;
+  *now_ = {.memory = stays ? record.forms : shared_.memory, .block = block, .layer = record.layer};
 }
 
 cuda::Quantized Fp8Weights::get(cudaStream_t stream, const std::uint16_t* weight, std::int64_t rows,
                                 std::int64_t cols, Form form) {
-  const auto [found, is_new] = forms_.try_emplace({weight, form});
+  const auto [found, is_new] = now_->made.try_emplace({weight, form});
   cuda::Quantized& quantized = found->second;
   if (!is_new) return quantized;
   const bool along = form == Form::along;

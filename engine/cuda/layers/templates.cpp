@@ -273,7 +273,7 @@ void CudaTemplates::embed_forward(cudaStream_t stream, const std::uint16_t* weig
 void CudaTemplates::block_forward(cudaStream_t stream, const std::uint16_t* weights,
                                   const CudaRecord& record, std::byte* next_input,
                                   std::byte* workspace) {
-  fp8_weights_->begin(weights, record.layer);
+  fp8_weights_->begin(weights, record);
   attend(stream, weights, record, workspace);
   project_out(stream, weights, record, all_tokens(), workspace);
   feed_forward(stream, weights, record, all_tokens(), next_input, workspace);
@@ -284,7 +284,7 @@ void CudaTemplates::block_recompute(cudaStream_t stream, const std::uint16_t* we
                                     const CudaRecord& record, planner::Keep from,
                                     std::byte* workspace) {
   if (from == planner::Keep::all) return;
-  fp8_weights_->begin(weights, record.layer);
+  fp8_weights_->begin(weights, record);
   if (from == planner::Keep::input) attend(stream, weights, record, workspace);
   project_out(stream, weights, record, all_tokens(), workspace);
   rebuild_mlp(stream, weights, record, workspace);

@@ -1,0 +1,135 @@
+#include "planner/graph/kept_forms.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "planner/layout/memory.hpp"
+#include "planner/layout/memory_range.hpp"
+#include "planner/plans/random_plan.hpp"
+#include "planner/relaxation/plan_relaxation.hpp"
+#include "planner/scratch/cuda_workspace.hpp"
+#include "tests/planner/round_machine.hpp"
+#include "tests/planner/step_jobs.hpp"
+
+namespace sluice::planner {
+namespace {
+
+using test::round_machine;
+
+/// Five blocks, of which the middle three compute in FP8, and four micro-batches.
+Job fp8_job() {
+  Job job = test::tiny_job();
+  job.compute = ComputeType::fp8;
+  job.model.layers = 5;
+  job.model.hidden = job.model.intermediate = 256;
+  job.model.heads = job.model.kv_heads = 4;
+  job.model.head_dim = 64;
+  job.seq_len = 128;
+  job.micro_batch = 1;
+  job.batch_size = 4;
+  return job;
+}
+
+Plan with_weights(const Job& job, Tier weights, std::int64_t rounds) {
+  return uniform_plan(job, {.weights = weights}, rounds);
+}
+
+std::size_t kept(const StepGraph& graph) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      graph.tensors, [](const StepTensor& tensor) { return tensor.name.starts_with("fp8/"); }));
+}
+
+TEST(KeptForms, AreOfResidentBlocksInSeveralRoundsOnAGpu) {
+  const Job job = fp8_job();
+  for (const DeviceKind device : {DeviceKind::cuda, DeviceKind::host}) {
+    const Predictor predictor(job, round_machine(device), {});
+    const auto of = [&](Tier weights, std::int64_t rounds) {
+      return kept(build_step_graph(job, with_weights(job, weights, rounds), predictor.costs()));
+    };
+    EXPECT_EQ(of(Tier::hbm, 2), device == DeviceKind::cuda ? 3U : 0U);
+    EXPECT_EQ(of(Tier::hbm, 1), 0U);
+    EXPECT_EQ(of(Tier::host, 2), 0U);
+  }
+}
+
+TEST(KeptForms, AreWrittenInTheFirstRoundAndReadInLaterOnes) {
+  const Job job = fp8_job();
+  const Predictor predictor(job, round_machine(DeviceKind::cuda), {});
+  const StepGraph graph =
+      build_step_graph(job, with_weights(job, Tier::hbm, 2), predictor.costs());
+  std::size_t written = 0, read = 0;
+  for (std::size_t i = 0; i < graph.tasks_per_step; ++i) {
+    const StepTask& task = graph.tasks[i];
+    for (const Access& access : task.accesses) {
+      if (access.role != Role::fp8_forms) continue;
+      EXPECT_EQ(access.bytes, fp8_weight_bytes(job));
+      EXPECT_EQ(access.mode != Mode::read, task.round == 0) << graph.graph.tasks()[i].id;
+      ++(access.mode == Mode::read ? read : written);
+    }
+  }
+  // Two micro-batches of a round in three blocks pass forward, are recomputed and pass backward.
+  EXPECT_EQ(written, 2U * 3 * 3);
+  EXPECT_EQ(read, 2U * 3 * 3);
+}
+
+TEST(KeptForms, SparePassesTheQuantizingOfLaterRounds) {
+  const Job job = fp8_job();
+  const Predictor predictor(job, round_machine(DeviceKind::cuda), {});
+  const auto streamed = [&](Tier weights, std::int64_t rounds) {
+    const StepGraph graph =
+        build_step_graph(job, with_weights(job, weights, rounds), predictor.costs());
+    for (std::size_t i = 0; i < graph.tasks_per_step; ++i) {
+      const StepTask& task = graph.tasks[i];
+      if (task.kind == TaskKind::backward && task.unit == 2) return task.work.streamed.count();
+    }
+    return std::int64_t{0};
+  };
+  // A form takes 3 bytes a parameter, here of products of 256 x (768 + 256 + 512 + 256), which
+  // four micro-batches share or, where each round makes it, two; 3 of 5 blocks compute in FP8.
+  const std::int64_t form = 3 * 256 * 1792;
+  EXPECT_EQ(streamed(Tier::hbm, 2), streamed(Tier::hbm, 1));
+  EXPECT_NEAR(static_cast<double>(streamed(Tier::host, 2) - streamed(Tier::hbm, 2)),
+              0.6 * static_cast<double>(form / 2 - form / 4), 2);
+  EXPECT_EQ(streamed(Tier::host, 1), streamed(Tier::hbm, 1));
+}
+
+TEST(KeptForms, CountInMemoryAndItsBounds) {
+  const Job job = fp8_job();
+  ResolvedMachine machine = round_machine(DeviceKind::cuda);
+  machine.hbm = machine.hbm * 8;
+  const Predictor predictor(job, machine, {});
+  const MemoryRanges ranges(predictor.job(), predictor.machine());
+  const Bytes workspace = workspace_bytes(job, DeviceKind::cuda);
+  const auto peak = [&](const Plan& plan) {
+    const StepGraph graph = build_step_graph(job, plan, predictor.costs());
+    return at(memory_of(graph, predictor.machine()), Tier::hbm).peak;
+  };
+  Plan two = with_weights(job, Tier::hbm, 2), streamed = two;
+  for (std::size_t unit = 2; unit <= 4; ++unit) streamed.units[unit].weights = Tier::host;
+  EXPECT_GT(peak(two) - peak(streamed), fp8_weight_bytes(job));
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const Plan plan = random_plan(job, seed);
+    EXPECT_LE(ranges.of(plan).hbm_at_least, peak(plan) + workspace) << seed;
+  }
+}
+
+/// All blocks are resident in as little memory as the plan takes: the program's memory rows allow
+/// them.
+TEST(KeptForms, FitTheRelaxationWhereTheyFitTheLayout) {
+  const Job job = fp8_job();
+  ResolvedMachine machine = round_machine(DeviceKind::cuda);
+  machine.hbm = machine.hbm * 8;
+  const Predictor roomy(job, machine, {});
+  for (const std::int64_t rounds : {1, 2, 4}) {
+    const Plan plan = with_weights(job, Tier::hbm, rounds);
+    const StepGraph graph = build_step_graph(job, plan, roomy.costs());
+    machine.hbm = at(memory_of(graph, roomy.machine()), Tier::hbm).peak;
+    const Predictor predictor(job, machine, {});
+    const PlanRelaxation relaxation(predictor, {});
+    EXPECT_LE(relaxation.bound_of(plan), to_seconds(predictor.score(plan).step)) << rounds;
+  }
+}
+
+}  // namespace
+}  // namespace sluice::planner
