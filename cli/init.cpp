@@ -40,7 +40,7 @@ constexpr Comment kComments[] = {
     {"mlp_chunk", "Tokens that pass an MLP at one time: matters to micro-batches of more."},
     {"router_aux_loss_coef", "Weight of the loss that evens out the tokens of experts, or off."},
     {"steps", "Optimizer steps, and the seed of weights and data order."},
-    {"compute", "bf16, fp32 or fp8; weights, m and v are kept at 32 bits in each."},
+    {"compute", "bf16, fp32, fp8 or fp8-tensorwise; weights, m and v are kept at 32 bits in each."},
     {"gradient_wire", "Type in which gradients cross the link: fp32 or bf16."},
     {"optimizer", "AdamW; clip is the global gradient norm, or off."},
     {"schedule",

@@ -74,7 +74,7 @@ std::vector<std::string> known_values(const std::string& option) {
   if (option == "--gpu") collect(planner::gpu_parts());
   if (option == "--cpu") collect(planner::cpu_parts());
   if (option == "--policy") names = planner::policy_names();
-  if (option == "--compute") names = {"bf16", "fp32", "fp8"};
+  if (option == "--compute") names = {"bf16", "fp32", "fp8", "fp8-tensorwise"};
   if (option == "--gradient-wire") names = {"fp32", "bf16"};
   if (option == "--backend") names = {"cuda", "host"};
   return names;

@@ -54,7 +54,7 @@ void set_sizes(planner::RunConfig& config, std::int64_t tokens) {
   config.groups = 1;
   config.packing = planner::Packing::stream;
   // Parts of a sequence are no whole blocks of FP8 operands.
-  if (config.compute == planner::ComputeType::fp8) config.compute = planner::ComputeType::bf16;
+  if (planner::is_fp8(config.compute)) config.compute = planner::ComputeType::bf16;
 }
 
 std::variant<GenerationPlan, planner::Infeasible> plan_generation(

@@ -30,7 +30,7 @@ std::vector<std::string> known_names(const std::string& key) {
   if (key == "cpu") return names_of(planner::cpu_parts());
   if (key == "policy") return planner::policy_names();
   if (key == "residency") return {"auto", "host"};
-  if (key == "compute") return {"bf16", "fp32", "fp8"};
+  if (key == "compute") return {"bf16", "fp32", "fp8", "fp8-tensorwise"};
   return {};
 }
 

@@ -112,10 +112,11 @@ std::string prediction_table(const Prediction& p, const planner::Job& job,
                   100 * p.evidence.measured, 100 * p.evidence.fitted, 100 * p.evidence.datasheet);
   const std::vector<std::string> off = planner::terms_off(p.terms);
   if (!off.empty()) text += fmt::format("model        without {}\n", fmt::join(off, ", "));
-  if (job.compute == planner::ComputeType::fp8) {
+  if (planner::is_fp8(job.compute)) {
     text += fmt::format(
-        "products     FP8 in {:.0f} of {} blocks (compute fp8); MFU is of the bf16 peak\n",
-        job.fp8_share() * static_cast<double>(job.model.layers), job.model.layers);
+        "products     FP8 in {:.0f} of {} blocks (compute {}); MFU is of the bf16 peak\n",
+        job.fp8_share() * static_cast<double>(job.model.layers), job.model.layers,
+        to_string(job.compute));
   }
   if (const std::string state = state_line(job); !state.empty()) {
     text += fmt::format("state        {}: {}\n", to_string(job.optimizer.state), state);

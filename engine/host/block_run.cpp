@@ -49,6 +49,8 @@ BlockRun::BlockRun(const HostTemplates& templates, Weights weights, RecordView r
       score_scale_(static_cast<float>(planner::attention_scale(shape_))),
       residual_factor_(static_cast<float>(shape_.scales.residual)) {
   check(workspace.bytes >= space_.total, "the workspace holds a block's scratch");
+  check(job_.compute != planner::ComputeType::fp8_tensorwise,
+        "the host computes no products of operands with one scale");
 }
 
 float* BlockRun::scratch(Bytes offset) const {

@@ -147,7 +147,7 @@ std::string cost_signature(const Job& job) {
   return text + block_signature(m) + "|s" + std::to_string(job.seq_len) + ".b" +
          std::to_string(job.micro_batch) + ".c" + std::to_string(job.loss_chunk) + "." +
          to_string(job.compute) +
-         (job.compute == ComputeType::fp8 ? ".n" + std::to_string(job.micro_batches()) : "") +
+         (is_fp8(job.compute) ? ".n" + std::to_string(job.micro_batches()) : "") +
          (job.gradient_wire == GradientWire::bf16 ? ".gbf16" : "") +
          (job.chunks_mlp() ? ".m" + std::to_string(job.mlp_chunk) : "") +
          (job.sequence_chunk ? ".q" + std::to_string(*job.sequence_chunk) : "") +

@@ -14,9 +14,14 @@ inline constexpr double kFp8Speedup = 1.49;
 /// The same of weight gradients, which alone are 1.38 to 1.46 times as fast.
 inline constexpr double kFp8GradientSpeedup = 1.29;
 inline constexpr double kFp8SpeedupDeviation = 0.05;
+/// The same where each operand has one scale, for all three products. Source: alone they are 1.6 to
+/// 1.8 times as fast (experiments/results/current/fp8-products).
+inline constexpr double kTensorwiseSpeedup = 1.6;
+inline constexpr double kTensorwiseSpeedupDeviation = 0.15;
 
 /// The speed of the FP8 part of `gemm` on a machine over that of bf16: as the machine's profile
-/// says, else by the rule.
+/// says of the kind of operands that its GPU is measured with (block-scaled where it has these),
+/// else by the rule.
 [[nodiscard]] Fact fp8_speedup(const MachineProfile& machine, const Gemm& gemm);
 /// Time of `gemm` over that of the same product in bf16 on a CUDA device: 1 - fp8 + fp8 / speedup.
 [[nodiscard]] constexpr double fp8_time_factor(const Gemm& gemm, double speedup) {
@@ -25,6 +30,8 @@ inline constexpr double kFp8SpeedupDeviation = 0.05;
 
 /// Whether a GPU has block-scaled FP8 products.
 [[nodiscard]] bool has_fp8_products(const MachineProfile& machine);
+/// Whether a GPU has FP8 products of operands with one scale.
+[[nodiscard]] bool has_tensorwise_products(const MachineProfile& machine);
 
 /// Turns the work of a block's pass, counted for bf16, into that of a job with compute fp8: the
 /// mean over all blocks, of which the first and the last stay in bf16. Adds the bytes of quantizing
@@ -36,11 +43,14 @@ inline constexpr double kFp8SpeedupDeviation = 0.05;
 ///                                                   the d of gate and up and the down product's x
 ///                                                   never exist in bf16: - 4 d - 4 x of them)
 ///
-/// where W counts once for the passes of all of `job`'s micro-batches over a block.
+/// where W counts once for the passes of all of `job`'s micro-batches over a block. Operands with
+/// one scale are read once more for it, 2 bytes an element, and gate and up twice for the down
+/// product's x; what the kernel of an activation's backward pass saves is not saved.
 void add_fp8(Work& work, const Job& job, Pass pass);
 
-/// Throws BadRequest where the job computes in FP8 and the machine's GPU has no block-scaled FP8
-/// products: only sm_90 has. The host backend computes them on every processor.
+/// Throws BadRequest where the job computes in FP8 and the machine's GPU has no such products:
+/// block-scaled ones on sm_90 alone, tensorwise ones from sm_89 on. The host backend computes
+/// block-scaled ones on every processor, tensorwise ones on none.
 void require_fp8_products(const Job& job, const MachineProfile& machine);
 
 }  // namespace sluice::planner

@@ -397,7 +397,7 @@ Work work_of(const Job& job, Pass pass, std::size_t unit, std::int64_t position)
   const bool eager = job.operators == Operators::eager && pass != Pass::block_update;
   if (eager) return eager_work(job, pass, unit, position);
   Work work = plain_work(job, pass, unit, position);
-  if (job.compute == ComputeType::fp8) add_fp8(work, job, pass);
+  if (is_fp8(job.compute)) add_fp8(work, job, pass);
   return work;
 }
 

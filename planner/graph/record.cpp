@@ -324,7 +324,7 @@ BlockWorkspace block_workspace(const Job& job) {
       offsets.take_floats(tile * std::max({intermediate, router, mixer.query, mixer.value,
                                            shape.hidden, mixer.query_latent, mixer.key_latent}));
   space.d_wide = offsets.take_floats(tile * std::max(intermediate, router));
-  const std::int64_t quantized = job.compute == ComputeType::fp8 ? tile : 0;
+  const std::int64_t quantized = is_fp8(job.compute) ? tile : 0;
   const std::int64_t widest = std::max(
       {intermediate, mixer.query, mixer.value, shape.hidden, mixer.query_latent, mixer.key_latent});
   space.quantized = offsets.take_floats(quantized * widest);

@@ -26,6 +26,7 @@ struct Gemm {
   std::int64_t result_bytes = 2;
   /// Share, 0 to 1, of the products that have FP8 operands.
   double fp8 = 0;
+  bool tensorwise = false;  ///< Whether such an operand has one scale.
   /// Whether a CUDA device computes them as products of the chunks of a gated delta net, by kernels
   /// of our own (chunk_product_time).
   bool chunks = false;

@@ -62,7 +62,7 @@ void validate(const AdamWSettings& adam) {
 void validate_fp8(const Job& job) {
   const ModelShape& shape = job.model;
   const auto refuse_unless = [](bool holds, const std::string& reason) {
-    require(holds, "compute", "fp8 " + reason + "; set compute to bf16");
+    require(holds, "compute", to_string(job.compute) + (" " + reason) + "; set compute to bf16");
   };
   const bool mixes =
       std::ranges::any_of(shape.kinds, [](const LayerKind& k) { return is_linear(k); });
@@ -260,7 +260,7 @@ void validate(const Job& job) {
               (std::isfinite(*job.router_aux_loss_coef) && *job.router_aux_loss_coef >= 0),
           "router_aux_loss_coef", "must be a number of at least 0");
   validate(job.optimizer);
-  if (job.compute == ComputeType::fp8) validate_fp8(job);
+  if (is_fp8(job.compute)) validate_fp8(job);
 }
 
 std::string job_hash(const Job& job) {
@@ -405,6 +405,8 @@ const char* to_string(ComputeType type) {
       return "bf16";
     case ComputeType::fp8:
       return "fp8";
+    case ComputeType::fp8_tensorwise:
+      return "fp8-tensorwise";
   }
   return "";
 }

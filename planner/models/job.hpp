@@ -18,9 +18,16 @@ enum class ComputeType {
   /// As bf16, but for the matrix products of blocks between the first and the last, whose operands
   /// are rounded to block-scaled E4M3 (docs/design/fp8.md).
   fp8,
+  /// As fp8, but each operand has one scale, and gradients of results are rounded to E5M2: for GPUs
+  /// without block-scaled products.
+  fp8_tensorwise,
 };
 inline constexpr std::initializer_list<ComputeType> kComputeTypes = {
-    ComputeType::fp32, ComputeType::bf16, ComputeType::fp8};
+    ComputeType::fp32, ComputeType::bf16, ComputeType::fp8, ComputeType::fp8_tensorwise};
+/// Whether products of blocks have FP8 operands.
+[[nodiscard]] constexpr bool is_fp8(ComputeType type) {
+  return type == ComputeType::fp8 || type == ComputeType::fp8_tensorwise;
+}
 enum class GradientWire { fp32, bf16 };
 const char* to_string(ComputeType type);
 const char* to_string(GradientWire wire);
@@ -152,7 +159,7 @@ struct Job {
   }
   /// Whether the products of block `layer`, counted from 0, have FP8 operands.
   [[nodiscard]] bool computes_in_fp8(std::int64_t layer) const {
-    return compute == ComputeType::fp8 && layer > 0 && layer + 1 < model.layers;
+    return is_fp8(compute) && layer > 0 && layer + 1 < model.layers;
   }
   /// Share of the model's blocks whose products have FP8 operands.
   [[nodiscard]] double fp8_share() const;

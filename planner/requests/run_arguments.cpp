@@ -39,7 +39,7 @@ constexpr std::array kRunFlags = {
     RunFlag{"--mlp-chunk", "mlp_chunk", "N", "tokens that pass an MLP at one time (65536)"},
     RunFlag{"--steps", "steps", "N", "optimizer steps (100)"},
     RunFlag{"--seed", "seed", "N", "of weights and data order (1)"},
-    RunFlag{"--compute", "compute", "TYPE", "bf16, fp32 or fp8 (bf16)"},
+    RunFlag{"--compute", "compute", "TYPE", "bf16, fp32, fp8 or fp8-tensorwise (bf16)"},
     RunFlag{"--gradient-wire", "gradient_wire", "TYPE", "fp32 or bf16 (fp32)"},
     RunFlag{"--lr", "optimizer.lr", "X", "learning rate (1e-4)"},
     RunFlag{"--machine", "machine", "X", "catalogue name, profile file or here (here)"},

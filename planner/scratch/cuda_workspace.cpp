@@ -66,7 +66,7 @@ std::array<BlockProduct, 4> products_of(const Job& job, std::size_t kind) {
 
 /// Scratch of FP8 operands, for sizes that are whole blocks of elements that share a scale.
 CudaFp8Workspace fp8_workspace(const Job& job, WorkspaceOffsets& offsets) {
-  if (job.compute != ComputeType::fp8) return {};
+  if (!is_fp8(job.compute)) return {};
   std::int64_t inputs = 0, results = 0;
   const auto add = [&](std::int64_t tokens, std::int64_t in, std::int64_t out) {
     inputs = std::max(inputs, tokens * in);
@@ -207,7 +207,7 @@ CudaWorkspace cuda_workspace(const Job& job) {
 }
 
 Bytes fp8_weight_bytes(const Job& job) {
-  if (job.compute != ComputeType::fp8) return Bytes(0);
+  if (!is_fp8(job.compute)) return Bytes(0);
   const auto scales = [](std::int64_t outer, std::int64_t inner) {
     constexpr std::int64_t kMultiple = 4;  // Scales of a row of blocks (scale_stride).
     return fp8_weight_stride(4 * outer * ((inner + kMultiple - 1) / kMultiple * kMultiple));

@@ -49,9 +49,10 @@ __device__ std::uint32_t larger(std::uint32_t a, std::uint32_t b) {
 }
 __device__ std::uint32_t larger_half(std::uint32_t pair) { return max(pair & 0xffffu, pair >> 16); }
 
+template <__nv_fp8_interpretation_t format>
 __device__ std::uint32_t to_fp8(float a, float b, float c, float d) {
-  const auto low = __nv_cvt_float2_to_fp8x2(make_float2(a, b), __NV_SATFINITE, __NV_E4M3);
-  const auto high = __nv_cvt_float2_to_fp8x2(make_float2(c, d), __NV_SATFINITE, __NV_E4M3);
+  const auto low = __nv_cvt_float2_to_fp8x2(make_float2(a, b), __NV_SATFINITE, format);
+  const auto high = __nv_cvt_float2_to_fp8x2(make_float2(c, d), __NV_SATFINITE, format);
   return static_cast<std::uint32_t>(low) | static_cast<std::uint32_t>(high) << 16;
 }
 
@@ -116,15 +117,16 @@ __device__ std::uint32_t row_maximum(uint4 eight) {
   return most;
 }
 
+template <__nv_fp8_interpretation_t format = __NV_E4M3>
 __device__ void store_row(const Tile& tile, int r, float inverse, Matrix matrix,
                           std::uint8_t* values) {
   const std::int64_t row = tile.first_row + r;
   if (row >= matrix.rows || tile.first_column >= matrix.cols) return;
   const Eight v = Eight::unpack(tile.row[r]);
-  const uint2 packed = make_uint2(to_fp8(v.value[0] * inverse, v.value[1] * inverse,
-                                         v.value[2] * inverse, v.value[3] * inverse),
-                                  to_fp8(v.value[4] * inverse, v.value[5] * inverse,
-                                         v.value[6] * inverse, v.value[7] * inverse));
+  const uint2 packed = make_uint2(to_fp8<format>(v.value[0] * inverse, v.value[1] * inverse,
+                                                 v.value[2] * inverse, v.value[3] * inverse),
+                                  to_fp8<format>(v.value[4] * inverse, v.value[5] * inverse,
+                                                 v.value[6] * inverse, v.value[7] * inverse));
   *reinterpret_cast<uint2*>(values + row * matrix.cols + tile.first_column) = packed;
 }
 
@@ -136,6 +138,7 @@ __device__ float element(uint4 row, int i) {
 
 /// Writes the thread's columns to `shared`, [128 columns][16 units of 8 rows]. Units are permuted
 /// by column, so that lanes write to different banks.
+template <__nv_fp8_interpretation_t format = __NV_E4M3>
 __device__ void turn_columns(const Tile& tile, const float (&inverse)[kVector], uint2* shared) {
 #pragma unroll
   for (int i = 0; i < kVector; ++i) {
@@ -143,7 +146,7 @@ __device__ void turn_columns(const Tile& tile, const float (&inverse)[kVector], 
 #pragma unroll
     for (int r = 0; r < kRows; ++r) v[r] = element(tile.row[r], i) * inverse[i];
     shared[(tile.lane * kVector + i) * kGroups + (tile.group ^ tile.lane)] =
-        make_uint2(to_fp8(v[0], v[1], v[2], v[3]), to_fp8(v[4], v[5], v[6], v[7]));
+        make_uint2(to_fp8<format>(v[0], v[1], v[2], v[3]), to_fp8<format>(v[4], v[5], v[6], v[7]));
   }
 }
 
@@ -223,10 +226,35 @@ __device__ void quantize_vectors(const Tile& tile, Matrix matrix, const Quantize
   store_columns(units, row_block * kTile, column_block * kTile, matrix, forms.across.values);
 }
 
-template <Scaling scaling, class Source>
-__global__ void __launch_bounds__(kThreads)
-    quantize_kernel(Source source, Matrix matrix, QuantizedForms forms) {
-  __shared__ __align__(16) std::uint32_t shared[kTile * kTile / 4];
+/// Writes a tile of a matrix whose largest magnitude is the bf16 with bits `largest`. One thread
+/// block writes the scale.
+template <__nv_fp8_interpretation_t format>
+__device__ void quantize_whole(const Tile& tile, Matrix matrix, std::uint32_t largest,
+                               const QuantizedForms& forms, std::uint32_t* shared) {
+  const BlockScale scale =
+      block_scale(largest, format == __NV_E4M3 ? kE4m3Exponent : kE5m2Exponent);
+  const bool states = blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0;
+  if (forms.along.values != nullptr) {
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      store_row<format>(tile, r, scale.inverse, matrix, forms.along.values);
+    }
+    if (states) forms.along.scales[0] = scale.scale;
+  }
+  if (forms.across.values == nullptr) return;
+  float inverse[kVector];
+#pragma unroll
+  for (float& each : inverse) each = scale.inverse;
+  auto* units = reinterpret_cast<uint2*>(shared);
+  turn_columns<format>(tile, inverse, units);
+  __syncthreads();
+  store_columns(units, tile.row_block * kTile, tile.column_block * kTile, matrix,
+                forms.across.values);
+  if (states) forms.across.scales[0] = scale.scale;
+}
+
+template <class Source>
+__device__ Tile read_tile(const Source& source, Matrix matrix) {
   Tile tile{place_in_tile(blockIdx.y, blockIdx.x), {}};
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
@@ -234,6 +262,41 @@ __global__ void __launch_bounds__(kThreads)
     tile.row[r] =
         within ? source.load_eight(tile.first_row + r, tile.first_column) : make_uint4(0, 0, 0, 0);
   }
+  return tile;
+}
+
+/// Raises `largest` to the bits of the largest magnitude of the tile that the thread block has.
+template <class Source>
+__global__ void __launch_bounds__(kThreads)
+    largest_kernel(Source source, Matrix matrix, std::uint32_t* largest) {
+  const Tile tile = read_tile(source, matrix);
+  std::uint32_t most = 0;
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    const uint4 row = tile.row[r];
+    most = larger(most, larger(larger(row.x, row.y), larger(row.z, row.w)));
+  }
+  most = larger_half(most);
+#pragma unroll
+  for (int distance = 16; distance > 0; distance /= 2) {
+    most = max(most, __shfl_xor_sync(kAllLanes, most, distance));
+  }
+  if (threadIdx.x % 32 == 0) atomicMax(largest, most);
+}
+
+template <__nv_fp8_interpretation_t format, class Source>
+__global__ void __launch_bounds__(kThreads)
+    quantize_whole_kernel(Source source, Matrix matrix, const std::uint32_t* largest,
+                          QuantizedForms forms) {
+  __shared__ __align__(16) std::uint32_t shared[kTile * kTile / 4];
+  quantize_whole<format>(read_tile(source, matrix), matrix, *largest, forms, shared);
+}
+
+template <Scaling scaling, class Source>
+__global__ void __launch_bounds__(kThreads)
+    quantize_kernel(Source source, Matrix matrix, QuantizedForms forms) {
+  __shared__ __align__(16) std::uint32_t shared[kTile * kTile / 4];
+  const Tile tile = read_tile(source, matrix);
   if constexpr (scaling == Scaling::tile) {
     quantize_tile(tile, matrix, forms, shared);
   } else {
@@ -309,11 +372,35 @@ void check_forms(Matrix matrix, std::int64_t stride, const QuantizedForms& forms
         "a quantized matrix is 16-byte aligned");
 }
 
+/// Whether the forms that are wanted have one scale.
+bool tensorwise(const QuantizedForms& forms) {
+  const bool along = forms.along.values != nullptr, across = forms.across.values != nullptr;
+  check(!along || !across || forms.along.tensorwise == forms.across.tensorwise,
+        "both forms of a quantized matrix have as many scales");
+  return along ? forms.along.tensorwise : forms.across.tensorwise;
+}
+
+template <class Source>
+void launch_whole(CUstream_st* stream, const Source& source, Matrix matrix, dim3 blocks,
+                  const QuantizedForms& forms, Fp8Format format) {
+  float* const scales = forms.along.values != nullptr ? forms.along.scales : forms.across.scales;
+  auto* const largest = reinterpret_cast<std::uint32_t*>(scales + 1);
+  cudaMemsetAsync(largest, 0, sizeof *largest, stream);
+  largest_kernel<<<blocks, kThreads, 0, stream>>>(source, matrix, largest);
+  const auto kernel = format == Fp8Format::e4m3 ? quantize_whole_kernel<__NV_E4M3, Source>
+                                                : quantize_whole_kernel<__NV_E5M2, Source>;
+  kernel<<<blocks, kThreads, 0, stream>>>(source, matrix, largest, forms);
+  check_launch("quantize");
+}
+
 template <Scaling scaling, class Source>
-void launch(CUstream_st* stream, const Source& source, Matrix matrix, const QuantizedForms& forms) {
+void launch(CUstream_st* stream, const Source& source, Matrix matrix, const QuantizedForms& forms,
+            Fp8Format format = Fp8Format::e4m3) {
   const dim3 blocks(static_cast<unsigned>(ceil_div(matrix.cols, kTile)),
                     static_cast<unsigned>(ceil_div(matrix.rows, kTile)));
   check(blocks.y < 65536, "a quantized matrix has fewer than 8 million rows");
+  if (tensorwise(forms)) return launch_whole(stream, source, matrix, blocks, forms, format);
+  check(format == Fp8Format::e4m3, "block-scaled numbers are E4M3");
   quantize_kernel<scaling><<<blocks, kThreads, 0, stream>>>(source, matrix, forms);
   check_launch("quantize");
 }
@@ -321,10 +408,10 @@ void launch(CUstream_st* stream, const Source& source, Matrix matrix, const Quan
 }  // namespace
 
 void quantize(CUstream_st* stream, const std::uint16_t* x, std::int64_t rows, std::int64_t cols,
-              std::int64_t stride, const QuantizedForms& forms) {
+              std::int64_t stride, const QuantizedForms& forms, Fp8Format format) {
   check_forms({rows, cols}, stride, forms);
   check(aligned(x), "a matrix to quantize is 16-byte aligned");
-  launch<Scaling::vectors>(stream, Stored{x, stride}, {rows, cols}, forms);
+  launch<Scaling::vectors>(stream, Stored{x, stride}, {rows, cols}, forms, format);
 }
 
 void quantize_weight(CUstream_st* stream, const std::uint16_t* weight, std::int64_t rows,
@@ -351,6 +438,8 @@ void quantize_activation_backward(CUstream_st* stream, planner::Activation funct
                                   std::int64_t rows, std::int64_t width,
                                   const QuantizedForms& gradients, const Quantized& activation) {
   check_forms({rows, width}, in.stride, gradients);
+  check(!tensorwise(gradients) && !activation.tensorwise,
+        "an activation's gradients are block-scaled where they are not stored");
   check(rows % 16 == 0 && width % kTile == 0,
         "quantized gradients of an activation have rows of 16 and columns of 128 elements");
   check(aligned(in.gate, in.up, d_activation, activation.values, activation.scales),

@@ -1,6 +1,6 @@
-// Quantization of matrices to block-scaled FP8 (E4M3), as operands of matrix products that sum over
-// rows or over columns. docs/design/fp8.md has the numerics; contracts as in
-// engine/cuda/kernels/norm.hpp.
+// Quantization of matrices to FP8, block-scaled (E4M3) or with one scale (E4M3 or E5M2), as
+// operands of matrix products that sum over rows or over columns. docs/design/fp8.md has the
+// numerics; contracts as in engine/cuda/kernels/norm.hpp.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,17 @@ namespace sluice::engine::cuda {
   return ceil_div(rows, 4) * 4;
 }
 
-/// A matrix in E4M3 with its scales.
+/// A matrix in FP8 with its scales.
 struct Quantized {
   std::uint8_t* values = nullptr;  ///< Null where this form is not wanted.
   float* scales = nullptr;
+  /// Whether the first of `scales` is the scale of all numbers. The second is scratch then. Both
+  /// forms of a matrix are alike in this.
+  bool tensorwise = false;
 };
+
+/// Format of numbers that share one scale; block-scaled ones are E4M3.
+enum class Fp8Format { e4m3, e5m2 };
 
 /// Quantized forms of a matrix x [rows, cols] for products that sum over its columns and over its
 /// rows.
@@ -37,11 +43,13 @@ struct QuantizedForms {
 };
 
 /// Quantizes x, bf16 [rows, cols] with `stride` elements from row to row, to the forms that are
-/// wanted. `cols` and `stride` are multiples of 8; with `across`, `rows` is a multiple of 16.
+/// wanted. `cols` and `stride` are multiples of 8; with `across`, `rows` is a multiple of 16. With
+/// one scale, x is read once more before, for its largest magnitude.
 void quantize(CUstream_st* stream, const std::uint16_t* x, std::int64_t rows, std::int64_t cols,
-              std::int64_t stride, const QuantizedForms& forms);
+              std::int64_t stride, const QuantizedForms& forms, Fp8Format format = Fp8Format::e4m3);
 
-/// Quantizes a weight, bf16 [rows, cols], with one scale for every 128 x 128 block: `along` has
+/// Quantizes a weight, bf16 [rows, cols], with one scale for every 128 x 128 block, or with one in
+/// all (E4M3): `along` has
 /// values [rows, cols] and scales [ceil(rows / 128), scale_stride(ceil(cols / 128))]; `across`
 /// those of the transposed weight. Sizes as for quantize().
 void quantize_weight(CUstream_st* stream, const std::uint16_t* weight, std::int64_t rows,
@@ -58,7 +66,7 @@ void quantize_activation(CUstream_st* stream, planner::Activation function,
 /// quantized without being stored: `gradients` of rows [d_gate d_up], or d_up alone where the
 /// activation has no gate, in both forms, and the activation itself in the form for sums over rows.
 /// `d_activation` is bf16 [rows, width]; rows are a multiple of 16, width of 128. Results may not
-/// be where operands are.
+/// be where operands are. Forms with one scale are not made.
 void quantize_activation_backward(CUstream_st* stream, planner::Activation function,
                                   const GateUp& in, const std::uint16_t* d_activation,
                                   std::int64_t rows, std::int64_t width,

@@ -9,7 +9,7 @@ namespace sluice::engine {
 
 cuda::Quantized CudaTemplates::fp8_at(Bytes values, Bytes scales, std::byte* workspace) const {
   return {reinterpret_cast<std::uint8_t*>(workspace + values.count()),
-          fp32(workspace + scales.count())};
+          fp32(workspace + scales.count()), tensorwise()};
 }
 
 void CudaTemplates::multiply(cudaStream_t stream, const std::uint16_t* weights,
@@ -43,7 +43,8 @@ CudaTemplates::ResultGradient CudaTemplates::result_gradient(cudaStream_t stream
   const cuda::QuantizedForms forms{
       .along = fp8_at(space_.fp8.d, space_.fp8.d_scales, workspace),
       .across = fp8_at(space_.fp8.d_across, space_.fp8.d_across_scales, workspace)};
-  cuda::quantize(stream, d, size.tokens, size.out, size.out, forms);
+  cuda::quantize(stream, d, size.tokens, size.out, size.out, forms,
+                 tensorwise() ? cuda::Fp8Format::e5m2 : cuda::Fp8Format::e4m3);
   return {.d = d, .size = size, .fp8 = true, .along = forms.along, .across = forms.across};
 }
 

@@ -6,7 +6,9 @@
 
 namespace sluice::engine {
 
-Fp8Weights::Fp8Weights(const planner::Job& job) : bytes_(planner::fp8_weight_bytes(job).count()) {
+Fp8Weights::Fp8Weights(const planner::Job& job)
+    : tensorwise_(job.compute == planner::ComputeType::fp8_tensorwise),
+      bytes_(planner::fp8_weight_bytes(job).count()) {
   if (bytes_ == 0) return;
   void* memory = nullptr;
   check_cuda(cudaMalloc(&memory, static_cast<std::size_t>(bytes_)), "weights in FP8");
@@ -41,6 +43,7 @@ cuda::Quantized Fp8Weights::get(cudaStream_t stream, const std::uint16_t* weight
   const bool along = form == Form::along;
   const std::int64_t outer = cuda::ceil_div(along ? rows : cols, planner::kFp8Block);
   const std::int64_t inner = cuda::ceil_div(along ? cols : rows, planner::kFp8Block);
+  quantized.tensorwise = tensorwise_;
   quantized.values = reinterpret_cast<std::uint8_t*>(take(rows * cols));
   quantized.scales = reinterpret_cast<float*>(take(4 * outer * cuda::scale_stride(inner)));
   cuda::quantize_weight(

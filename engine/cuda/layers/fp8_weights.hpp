@@ -53,6 +53,7 @@ class Fp8Weights {
   };
   std::byte* take(std::int64_t bytes);
 
+  bool tensorwise_;         ///< Whether a weight has one scale.
   std::int64_t bytes_ = 0;  ///< Bytes that the forms of one block may take.
   Forms shared_;
   std::map<std::int64_t, Forms> kept_;  ///< Forms in memory of the plan's, by layer.

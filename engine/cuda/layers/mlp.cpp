@@ -183,8 +183,8 @@ void CudaTemplates::backward_chunk(cudaStream_t stream, const std::uint16_t* wei
   const Projection& expansion = layer.expansion();
   std::uint16_t* activation = bf16(workspace + space_.activation.count());
   std::uint16_t* d_gate_up = bf16(workspace + space_.d_gate_up.count());
-  // A bias's gradient sums what only an unquantized gradient has.
-  const bool quantized = chunk.fp8 && !expansion.bias.exists();
+  // A bias's gradient sums what only an unquantized gradient has, and one scale needs all of it.
+  const bool quantized = chunk.fp8 && !expansion.bias.exists() && !tensorwise();
 
   const std::uint16_t* d =
       branch_gradient(stream, norm_input(weights, slots.norm_after_mlp, chunk.output, tokens),

@@ -174,6 +174,10 @@ class CudaTemplates {
   [[nodiscard]] bool in_fp8(const CudaRecord& record) const {
     return job_.computes_in_fp8(record.layer);
   }
+  /// Whether an FP8 operand has one scale.
+  [[nodiscard]] bool tensorwise() const {
+    return job_.compute == planner::ComputeType::fp8_tensorwise;
+  }
   /// One projection y = x W^T (+ bias) (+ addend).
   struct Multiplied {
     CudaGemm::Size size;

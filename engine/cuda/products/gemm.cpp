@@ -127,7 +127,8 @@ void CudaGemm::forward_fp8(cudaStream_t stream, Size size, cuda::Quantized x,
             .in = size.in,
             .out = size.out,
             .adds = addend != nullptr,
-            .fp8 = true})
+            .fp8 = true,
+            .tensorwise = x.tensorwise})
       .run(*handle_, stream,
            {.a = weight.values,
             .b = x.values,
@@ -145,7 +146,8 @@ void CudaGemm::input_gradient_fp8(cudaStream_t stream, Size size, cuda::Quantize
             .tokens = size.tokens,
             .in = size.in,
             .out = size.out,
-            .fp8 = true})
+            .fp8 = true,
+            .tensorwise = d_y.tensorwise})
       .run(*handle_, stream,
            {.a = weight.values,
             .b = d_y.values,
@@ -164,7 +166,8 @@ void CudaGemm::weight_gradient_fp8(cudaStream_t stream, Size size, cuda::Quantiz
             .in = size.in,
             .out = size.out,
             .adds = !first,
-            .fp8 = true})
+            .fp8 = true,
+            .tensorwise = x.tensorwise})
       .run(*handle_, stream,
            {.a = x.values,
             .b = d_y.values,

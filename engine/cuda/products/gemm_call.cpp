@@ -68,14 +68,15 @@ GemmCall::Preference GemmCall::make_preference() {
 }
 
 /// Operands of one byte, each with the dimension that is summed over innermost, as FP8 products of
-/// sm_90 take them. A weight has a scale for every block of 128 x 128, other operands for every 128
-/// elements of that dimension.
+/// sm_89 and sm_90 take them. A weight has a scale for every block of 128 x 128, other operands for
+/// every 128 elements of that dimension; or all have one scale, and gradients are E5M2.
 void GemmCall::describe_fp8() {
   set(description_.get(), CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T);
   set(description_.get(), CUBLASLT_MATMUL_DESC_TRANSB, CUBLAS_OP_N);
   const auto sizes = [&](std::int64_t m, std::int64_t n, std::int64_t k, cudaDataType_t result) {
+    const bool gradient = key_.tensorwise && key_.product != GemmProduct::forward;
     a_ = make_layout(CUDA_R_8F_E4M3, k, m);
-    b_ = make_layout(CUDA_R_8F_E4M3, k, n);
+    b_ = make_layout(gradient ? CUDA_R_8F_E5M2 : CUDA_R_8F_E4M3, k, n);
     d_ = make_layout(result, m, n);
   };
   switch (key_.product) {
@@ -91,9 +92,11 @@ void GemmCall::describe_fp8() {
   }
   constexpr std::int32_t kBlocks = CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
   constexpr std::int32_t kVectors = CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F;
-  set(description_.get(), CUBLASLT_MATMUL_DESC_A_SCALE_MODE,
-      key_.product == GemmProduct::weight_gradient ? kVectors : kBlocks);
-  set(description_.get(), CUBLASLT_MATMUL_DESC_B_SCALE_MODE, kVectors);
+  if (!key_.tensorwise) {  // One scale is the library's usual mode.
+    set(description_.get(), CUBLASLT_MATMUL_DESC_A_SCALE_MODE,
+        key_.product == GemmProduct::weight_gradient ? kVectors : kBlocks);
+    set(description_.get(), CUBLASLT_MATMUL_DESC_B_SCALE_MODE, kVectors);
+  }
   // The library suggests algorithms only where both pointers are set; enqueue() sets the true ones.
   alignas(256) static const float placeholder = 1;
   set(description_.get(), CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &placeholder);

@@ -15,7 +15,7 @@ struct Linear {
   std::int64_t tokens, in, out;
   /// Whether the forward product has a bias, and whether it is added onto a matrix.
   bool bias, adds;
-  bool fp8 = false;
+  bool fp8 = false, tensorwise = false;
 };
 
 void add_products(const Linear& linear, std::set<GemmKey>& keys) {
@@ -26,7 +26,8 @@ void add_products(const Linear& linear, std::set<GemmKey>& keys) {
               .out = linear.out,
               .bias = linear.bias && !linear.fp8,
               .adds = linear.adds,
-              .fp8 = linear.fp8};
+              .fp8 = linear.fp8,
+              .tensorwise = linear.tensorwise};
   keys.insert(key);
   key.bias = key.adds = false;
   key.product = GemmProduct::input_gradient;
@@ -61,7 +62,8 @@ const char* to_string(GemmProduct product) {
 std::string to_string(const GemmKey& key) {
   return std::string(to_string(key.product)) + " " + std::to_string(key.tokens) + " x " +
          std::to_string(key.in) + " x " + std::to_string(key.out) + (key.bias ? " with bias" : "") +
-         (key.adds ? " onto a matrix" : "") + (key.fp8 ? " in FP8" : "");
+         (key.adds ? " onto a matrix" : "") + (key.fp8 ? " in FP8" : "") +
+         (key.tensorwise ? " with one scale an operand" : "");
 }
 
 GemmElements elements_of(const GemmKey& key) {
@@ -111,16 +113,17 @@ void add_block(const planner::Job& job, const planner::ModelShape& uniform, std:
   const std::int64_t qkv = query + 2 * uniform.kv_heads * uniform.head_dim;
   const bool scales = uniform.scales.residual != 1;
   const auto joins = [&](const Slot& norm) { return !norm.exists() && !scales; };
+  const bool tensorwise = fp8 && job.compute == planner::ComputeType::fp8_tensorwise;
   if (slots.delta.exist()) {
     add_products({tokens, hidden, planner::delta_row(*uniform.delta_net), false, false}, keys);
   } else if (slots.latent.exist()) {
     add_latent(tokens, slots, keys);
   } else {
-    add_products({tokens, hidden, qkv, slots.q.bias.exists(), false, fp8}, keys);
+    add_products({tokens, hidden, qkv, slots.q.bias.exists(), false, fp8, tensorwise}, keys);
     if (uniform.attention_gate) add_products({tokens, hidden, query, false, false}, keys);
   }
   add_products({tokens, slots.o.weight.cols, hidden, slots.o.bias.exists(),
-                joins(slots.norm_after_attention), fp8},
+                joins(slots.norm_after_attention), fp8, tensorwise},
                keys);
   if (uniform.experts) {
     const std::int64_t shared = uniform.experts->shared_intermediate;
@@ -132,8 +135,8 @@ void add_block(const planner::Job& job, const planner::ModelShape& uniform, std:
   const std::int64_t wide = (planner::has_gate(uniform.activation) ? 2 : 1) * uniform.intermediate;
   for (const std::int64_t count : chunk_sizes(tokens, job.mlp_tokens())) {
     const bool adds = joins(slots.norm_after_mlp), bias = slots.down.bias.exists();
-    add_products({count, hidden, wide, slots.up.bias.exists(), false, fp8}, keys);
-    add_products({count, uniform.intermediate, hidden, bias, adds, fp8}, keys);
+    add_products({count, hidden, wide, slots.up.bias.exists(), false, fp8, tensorwise}, keys);
+    add_products({count, uniform.intermediate, hidden, bias, adds, fp8, tensorwise}, keys);
   }
 }
 
@@ -163,7 +166,7 @@ std::vector<GemmKey> gemm_keys(const planner::Job& job) {
   for (std::size_t kind = 0; kind < shape.kinds.size(); ++kind) {
     if (planner::layers_of_kind(shape, kind) == 0) continue;
     add_block(job, planner::uniform_shape(shape, kind), keys, false);
-    if (job.compute == planner::ComputeType::fp8) {
+    if (planner::is_fp8(job.compute)) {
       add_block(job, planner::uniform_shape(shape, kind), keys, true);
     }
   }

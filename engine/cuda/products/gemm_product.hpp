@@ -28,9 +28,11 @@ struct GemmKey {
   std::int64_t tokens = 0, in = 0, out = 0;
   bool bias = false;  ///< Whether a bias [out] is added (epilogue).
   bool adds = false;  ///< Whether the product is added onto a matrix (beta = 1).
-  /// Whether operands are block-scaled E4M3 (docs/design/fp8.md), both stored with the dimension
-  /// that the product sums over innermost.
+  /// Whether operands are FP8, else bf16: block-scaled E4M3 (docs/design/fp8.md), both stored with
+  /// the dimension that the product sums over innermost.
   bool fp8 = false;
+  /// Whether each FP8 operand has one scale; gradients of results are E5M2 then.
+  bool tensorwise = false;
   friend auto operator<=>(const GemmKey&, const GemmKey&) = default;
 
   [[nodiscard]] Flops work() const {

@@ -75,12 +75,14 @@ Json to_json(const GemmKey& key, const GemmEntry& entry) {
                {"configuration", entry.configuration},
                {"algorithm", to_hex(entry.algorithm)}};
   if (key.fp8) json["fp8"] = true;
+  if (key.tensorwise) json["tensorwise"] = true;
   return json;
 }
 
 void read_entry(const JsonObject& json, GemmTable& table) {
-  json.refuse_unknown({"product", "tokens", "in", "out", "bias", "adds", "fp8", "time_s",
-                       "first_time_s", "suggestion", "suggestions", "configuration", "algorithm"});
+  json.refuse_unknown({"product", "tokens", "in", "out", "bias", "adds", "fp8", "tensorwise",
+                       "time_s", "first_time_s", "suggestion", "suggestions", "configuration",
+                       "algorithm"});
   const GemmKey key{
       .product = planner::parse_choice(
           json.text("product"), json.where() + ": product",
@@ -90,7 +92,8 @@ void read_entry(const JsonObject& json, GemmTable& table) {
       .out = json.integer("out"),
       .bias = json.boolean("bias"),
       .adds = json.boolean("adds"),
-      .fp8 = json.find_boolean("fp8").value_or(false)};
+      .fp8 = json.find_boolean("fp8").value_or(false),
+      .tensorwise = json.find_boolean("tensorwise").value_or(false)};
   if (table.find(key) != nullptr) json.fail("product", to_string(key) + " is there twice");
   table.add(key, {.algorithm = to_algorithm(json),
                   .configuration = json.text("configuration"),

@@ -48,6 +48,24 @@ TEST(E4m3, ValuesBetweenTwoNumbersGoToTheNearerAndHalfwayToTheEvenOne) {
   EXPECT_TRUE(std::isnan(e4m3_value(to_e4m3(std::nanf("")))));
 }
 
+TEST(Fp8, E5m2RoundsToTheNearestNumberTiesToEven) {
+  constexpr float kMost = 57344;
+  for (int bits = 0; bits < 0x7b; ++bits) {
+    const float low = e5m2_value(static_cast<std::uint8_t>(bits));
+    const float high = e5m2_value(static_cast<std::uint8_t>(bits + 1));
+    ASSERT_LT(low, high);
+    EXPECT_EQ(to_e5m2(low), bits);
+    const float half = (low + high) / 2;
+    EXPECT_EQ(to_e5m2(half), bits % 2 == 0 ? bits : bits + 1) << bits;
+    EXPECT_EQ(to_e5m2(std::nextafter(half, 0.0F)), bits) << bits;
+    EXPECT_EQ(to_e5m2(-std::nextafter(half, kMost)), (bits + 1) | 0x80) << bits;
+  }
+  EXPECT_EQ(e5m2_value(to_e5m2(1e30F)), kMost);
+  EXPECT_TRUE(std::isnan(e5m2_value(to_e5m2(std::nanf("")))));
+  EXPECT_EQ(block_scale(0x4780, kE5m2Exponent).scale, 2.0F) << "of 65536";
+  EXPECT_EQ(block_scale(0x4760, kE5m2Exponent).scale, 1.0F) << "of 57344";
+}
+
 TEST(BlockScale, IsTheSmallestPowerOfTwoThatBringsTheLargestWithinRange) {
   for (std::uint32_t bits = 0; bits < 0x7f80; ++bits) {
     const float largest = bf16_to_float(static_cast<std::uint16_t>(bits));

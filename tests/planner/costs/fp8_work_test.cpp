@@ -144,6 +144,54 @@ TEST(Fp8Jobs, NeedAGpuWithBlockScaledProducts) {
   EXPECT_NO_THROW(require_fp8_products(wide_job(ComputeType::bf16), profile));
   profile.architecture = "sm_90";
   EXPECT_NO_THROW(require_fp8_products(job, profile));
+  profile.architecture = "sm_89";
+  profile.name = "l40s";
+  EXPECT_EQ(refusal([&] { require_fp8_products(job, profile); }),
+            "compute: fp8 needs a GPU with block-scaled FP8 products (sm_90), and l40s is sm_89: "
+            "set compute to fp8-tensorwise or bf16");
+}
+
+TEST(Fp8Jobs, WithOneScaleAnOperandNeedAGpuWithFp8Products) {
+  const Job job = wide_job(ComputeType::fp8_tensorwise);
+  MachineProfile profile = test::round_profile(DeviceKind::cuda);
+  for (const char* const name : {"sm_89", "sm_90", "sm_100", "sm_120"}) {
+    profile.architecture = name;
+    EXPECT_NO_THROW(require_fp8_products(job, profile)) << name;
+  }
+  profile.name = "a100";
+  profile.architecture = "sm_80";
+  EXPECT_EQ(refusal([&] { require_fp8_products(job, profile); }),
+            "compute: fp8-tensorwise needs a GPU with FP8 products (sm_89 or newer), and a100 is "
+            "sm_80: set compute to bf16");
+  const MachineProfile host = test::round_profile(DeviceKind::host);
+  EXPECT_NO_THROW(require_fp8_products(wide_job(ComputeType::fp8), host));
+  EXPECT_EQ(refusal([&] { require_fp8_products(job, host); }),
+            "compute: fp8-tensorwise is computed by GPUs alone: set compute to fp8 or bf16, or "
+            "backend to cuda");
+}
+
+TEST(Fp8Work, OneScaleAnOperandTakesAReadOfIt) {
+  const Job blocks = wide_job(ComputeType::fp8), whole = wide_job(ComputeType::fp8_tensorwise);
+  const auto more = [&](Pass pass) {
+    const Work a = work_of(whole, pass, 1), b = work_of(blocks, pass, 1);
+    for (const Gemm& g : a.gemms) EXPECT_TRUE(g.tensorwise && g.fp8 == 0.8);
+    return (a.streamed - b.streamed).count();
+  };
+  const std::int64_t tokens = 1024, in = 4 * 256, out = 768 + 256 + 512 + 256;
+  const std::int64_t weights = 256 * out;
+  const auto mean = [](std::int64_t bytes) { return bytes * 8 / 10; };
+  EXPECT_NEAR(more(Pass::block_forward), mean(tokens * (2 * in + 2 * 256) + 2 * weights / 4), 1);
+  // Gradients of gate and up and the activation are stored in bf16, too.
+  EXPECT_NEAR(more(Pass::block_backward),
+              mean(tokens * (2 * in + 2 * out + 4 * (512 + 256)) + 2 * weights / 4), 1);
+  // A profile's measured speed-ups are those of block-scaled operands where its GPU has them.
+  MachineProfile profile = test::round_profile(DeviceKind::cuda);
+  profile.fp8_speedup.value = 1.9;
+  const Gemm product{.m = 256, .n = 256, .k = 256, .fp8 = 1, .tensorwise = true};
+  profile.architecture = "sm_90";
+  EXPECT_EQ(fp8_speedup(profile, product).value, kTensorwiseSpeedup);
+  profile.architecture = "sm_89";
+  EXPECT_EQ(fp8_speedup(profile, product).value, 1.9);
 }
 
 }  // namespace

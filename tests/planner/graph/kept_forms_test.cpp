@@ -56,8 +56,7 @@ TEST(KeptForms, AreOfResidentBlocksInSeveralRoundsOnAGpu) {
 TEST(KeptForms, AreWrittenInTheFirstRoundAndReadInLaterOnes) {
   const Job job = fp8_job();
   const Predictor predictor(job, round_machine(DeviceKind::cuda), {});
-  const StepGraph graph =
-      build_step_graph(job, with_weights(job, Tier::hbm, 2), predictor.costs());
+  const StepGraph graph = build_step_graph(job, with_weights(job, Tier::hbm, 2), predictor.costs());
   std::size_t written = 0, read = 0;
   for (std::size_t i = 0; i < graph.tasks_per_step; ++i) {
     const StepTask& task = graph.tasks[i];

@@ -108,19 +108,22 @@ TEST_F(CudaTraining, RandomPlansGiveTheBitsOfThePlainPlan) {
 
 /// Random plans of a job in FP8, of which some keep FP8 weights from round to round.
 TEST_F(CudaTraining, RandomPlansGiveTheSameBitsToProductsInFp8) {
-  planner::Job job = training_job();
-  job.compute = planner::ComputeType::fp8;
-  job.model.layers = 4;
-  job.model.intermediate = 384;
-  job.model.kv_heads = 2;
-  job.seq_len = 128;
-  expect_plans_give_equal_bits(job, 8);
-  const Outcome expected =
-      train_on_cuda(job, planner::uniform_plan(job, planner::UnitPlan{}, 1), 3);
-  for (const planner::Keep keep : {planner::Keep::input, planner::Keep::all}) {
-    const planner::UnitPlan resident{.weights = planner::Tier::hbm, .keep = keep};
-    expect_bits(train_on_cuda(job, planner::uniform_plan(job, resident, 2), 3), expected,
-                "resident weights in two rounds");
+  for (const auto compute : {planner::ComputeType::fp8, planner::ComputeType::fp8_tensorwise}) {
+    planner::Job job = training_job();
+    job.compute = compute;
+    job.model.layers = 4;
+    job.model.intermediate = 384;
+    job.model.kv_heads = 2;
+    job.seq_len = 128;
+    SCOPED_TRACE(to_string(compute));
+    expect_plans_give_equal_bits(job, 8);
+    const Outcome expected =
+        train_on_cuda(job, planner::uniform_plan(job, planner::UnitPlan{}, 1), 3);
+    for (const planner::Keep keep : {planner::Keep::input, planner::Keep::all}) {
+      const planner::UnitPlan resident{.weights = planner::Tier::hbm, .keep = keep};
+      expect_bits(train_on_cuda(job, planner::uniform_plan(job, resident, 2), 3), expected,
+                  "resident weights in two rounds");
+    }
   }
 }
 

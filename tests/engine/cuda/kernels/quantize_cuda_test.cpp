@@ -87,6 +87,38 @@ TEST_F(CudaQuantize, BothFormsHaveTheHostsNumbers) {
   }
 }
 
+/// Both forms with one scale have the numbers of the host's arithmetic, in either format.
+TEST_F(CudaQuantize, OneScaleIsThatOfTheLargestMagnitude) {
+  for (const auto& [rows, cols] : {std::pair{256, 384}, {144, 200}, {16, 8}}) {
+    const Halves x = uneven(rows, cols, 3);
+    std::uint32_t largest = 0;
+    for (const std::uint16_t value : x) largest = std::max<std::uint32_t>(largest, value & 0x7fffu);
+    const DeviceArray<std::uint16_t> input(x);
+    for (const auto format : {cuda::Fp8Format::e4m3, cuda::Fp8Format::e5m2}) {
+      const bool e4m3 = format == cuda::Fp8Format::e4m3;
+      const BlockScale scale = block_scale(largest, e4m3 ? kE4m3Exponent : kE5m2Exponent);
+      const Form a(rows, cols, rows), b(cols, rows, cols);
+      cuda::QuantizedForms forms{.along = a.get(), .across = b.get()};
+      forms.along.tensorwise = forms.across.tensorwise = true;
+      cuda::quantize(stream_, input.data(), rows, cols, cols, forms, format);
+      finish();
+      const std::vector<std::uint8_t> along = a.values.values(), across = b.values.values();
+      for (std::int64_t r = 0; r < rows; ++r) {
+        for (std::int64_t c = 0; c < cols; ++c) {
+          const float value = value_of(x[r * cols + c]) * scale.inverse;
+          const std::uint8_t expected = e4m3 ? to_e4m3(value) : to_e5m2(value);
+          ASSERT_EQ(along[r * cols + c], expected) << r << ", " << c;
+          ASSERT_EQ(across[c * rows + r], expected) << r << ", " << c;
+        }
+      }
+      EXPECT_EQ(a.scales.values()[0], scale.scale);
+      EXPECT_EQ(b.scales.values()[0], scale.scale);
+      EXPECT_TRUE(a.values.intact() && a.scales.intact());
+      EXPECT_TRUE(b.values.intact() && b.scales.intact());
+    }
+  }
+}
+
 TEST_F(CudaQuantize, AnActivationIsQuantizedAsIfItHadBeenStored) {
   constexpr std::int64_t kRows = 128, kWidth = 384;
   const DeviceArray<std::uint16_t> gate_up(uneven(kRows, 2 * kWidth, 5));

@@ -1,4 +1,7 @@
 // Blocks with FP8 operands on the device against the host's with the same.
+#include <array>
+#include <cstdio>
+
 #include "tests/engine/cuda/layers/templates_run.hpp"
 
 namespace sluice::engine {
@@ -104,6 +107,33 @@ TEST_F(CudaFp8Blocks, AgreeWithTheHostAndNotWithBf16) {
       EXPECT_LT(weight, apart / 2);
     }
   }
+}
+
+/// With one scale an operand, errors against bf16 are of the size that block scales have.
+TEST_F(CudaFp8Blocks, OneScaleAnOperandErrsAboutAsBlockScalesDo) {
+  planner::Job job = fp8_job(planner::Family::qwen2);
+  planner::Job bf16 = job;
+  bf16.compute = planner::ComputeType::bf16;
+  draw(job);
+  const Fp8Results plain = on_host(bf16), blocks = on_device(job, planner::Keep::all);
+  job.compute = planner::ComputeType::fp8_tensorwise;
+  const Fp8Results whole = on_device(job, planner::Keep::all);
+  EXPECT_EQ(on_device(job, planner::Keep::input), whole);
+  EXPECT_NE(whole, blocks);
+  const auto apart = [&](const Fp8Results& fp8, const char* what) {
+    const std::array<double, 3> errors = {
+        relative_error(doubles(fp8.next), doubles(plain.next)),
+        relative_error(doubles(fp8.stream_gradient), doubles(plain.stream_gradient)),
+        relative_error(doubles(fp8.gradient), doubles(plain.gradient))};
+    std::printf("  %s: output %.4f, input gradient %.4f, gradient %.4f\n", what, errors[0],
+                errors[1], errors[2]);
+    return errors;
+  };
+  const auto expected = apart(blocks, "blocks"), errors = apart(whole, "one scale");
+  // E5M2 has half the precision of E4M3.
+  EXPECT_LT(errors[0], 1.5 * expected[0]);
+  EXPECT_LT(errors[1], 3 * expected[1]);
+  EXPECT_LT(errors[2], 3 * expected[2]);
 }
 
 TEST_F(CudaFp8Blocks, RecomputedRecordsAndRepeatedRunsHaveTheSameBits) {
