@@ -61,7 +61,7 @@ void validate(const AdamWSettings& adam) {
 /// blocks of elements that share a scale.
 void validate_fp8(const Job& job) {
   const ModelShape& shape = job.model;
-  const auto refuse_unless = [](bool holds, const std::string& reason) {
+  const auto refuse_unless = [&job](bool holds, const std::string& reason) {
     require(holds, "compute", to_string(job.compute) + (" " + reason) + "; set compute to bf16");
   };
   const bool mixes =

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "planner/layout/laid_out.hpp"
 #include "planner/layout/memory.hpp"
 #include "planner/layout/memory_range.hpp"
 #include "planner/plans/random_plan.hpp"
