@@ -86,7 +86,7 @@ void add_fp8(Work& work, const Job& job, Pass pass) {
     // The scale of the down product's x is that of what gate and up become.
     if (tensorwise) a_token += (has_gate(shape.activation) ? 2 : 0) * shape.intermediate;
   }
-  if (products.backward && !shape.mlp_bias && !tensorwise) {
+  if (products.backward && !shape.mlp_bias) {
     // The gradients of gate and up, and the input of the down product, are quantized by the kernel
     // that computes them: bf16 copies (2 bytes an element) are neither written nor read.
     a_token -= (has_gate(shape.activation) ? 12 : 8) * shape.intermediate;

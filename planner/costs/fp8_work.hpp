@@ -45,7 +45,7 @@ inline constexpr double kTensorwiseSpeedupDeviation = 0.15;
 ///
 /// where W counts once for the passes of all of `job`'s micro-batches over a block. Operands with
 /// one scale are read once more for it, 2 bytes an element, and gate and up twice for the down
-/// product's x; what the kernel of an activation's backward pass saves is not saved.
+/// product's x and for an activation's backward pass.
 void add_fp8(Work& work, const Job& job, Pass pass);
 
 /// Throws BadRequest where the job computes in FP8 and the machine's GPU has no such products:

@@ -42,9 +42,12 @@ struct OperandTile {
   std::int64_t first_column;  ///< First column of the results, if terms_in_column.
   std::int64_t results, terms;
 
-  [[nodiscard]] __device__ const std::uint16_t* row(std::int64_t number) const {
-    const std::int64_t at = index == nullptr ? number : index[number];
-    return data + at * stride;
+  /// Row of the matrix in memory that is row `number` of the operand.
+  [[nodiscard]] __device__ std::int32_t place(std::int64_t number) const {
+    return index == nullptr ? static_cast<std::int32_t>(number) : index[number];
+  }
+  [[nodiscard]] __device__ const std::uint16_t* row(std::int32_t place) const {
+    return data + place * stride;
   }
 };
 
@@ -86,7 +89,7 @@ class TileCopy {
 #pragma unroll
     for (int i = 0; i < kVectors; ++i) {
       if (L == Layout::terms_in_row) {
-        rows_[i] = result(i) < tile.results ? tile.row(tile.first_row + result(i)) : tile.data;
+        rows_[i] = result(i) < tile.results ? tile.place(tile.first_row + result(i)) : 0;
       }
     }
     look_up(0);
@@ -100,7 +103,8 @@ class TileCopy {
       const bool inside = result(i) < tile_.results && at < tile_.terms;
       const std::uint16_t* from = tile_.data;
       if (inside) {
-        from = rows_[i] + (L == Layout::terms_in_row ? at : tile_.first_column + result(i));
+        from =
+            tile_.row(rows_[i]) + (L == Layout::terms_in_row ? at : tile_.first_column + result(i));
       }
       __pipeline_memcpy_async(shared + shared_at<L>(result(i), TileCopy::term(i)), from, 16,
                               inside ? 0 : 16);
@@ -120,19 +124,20 @@ class TileCopy {
     const int v = static_cast<int>(threadIdx.x) + i * kProductThreads;
     return L == Layout::terms_in_row ? v % kWidth * static_cast<int>(kVector) : v / kWidth;
   }
-  /// Finds the rows of the terms from `term` on, long before they are copied.
+  /// Starts to read which rows the terms from `term` on are, a step before their addresses are
+  /// computed, so that nothing waits for these reads.
   __device__ void look_up(std::int64_t term) {
     if constexpr (L == Layout::terms_in_column) {
 #pragma unroll
       for (int i = 0; i < kVectors; ++i) {
         const std::int64_t at = term + TileCopy::term(i);
-        rows_[i] = at < tile_.terms ? tile_.row(tile_.first_row + at) : tile_.data;
+        rows_[i] = at < tile_.terms ? tile_.place(tile_.first_row + at) : 0;
       }
     }
   }
 
   OperandTile tile_;
-  const std::uint16_t* rows_[kVectors];
+  std::int32_t rows_[kVectors];
 };
 
 /// A warp's results: those of a lane of each instruction's.
@@ -291,11 +296,24 @@ __device__ void write_tile(const Sums& sums, const OperandTile& a, const Operand
   }
 }
 
+/// Brings what a tile's results are added to into the L2 cache.
+template <class Out>
+__device__ void prefetch_results(const OperandTile& a, const OperandTile& b,
+                                 const ResultTile<Out>& out) {
+  constexpr int kLine = 128 / static_cast<int>(sizeof(Out)), kLines = kTile / kLine;
+  for (int i = static_cast<int>(threadIdx.x); i < kTile * kLines; i += kProductThreads) {
+    const int row = i / kLines, column = i % kLines * kLine;
+    if (row >= a.results || column >= b.results) continue;
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(out.data + row * out.stride + column));
+  }
+}
+
 template <Layout LA, Layout LB, class Out>
 __device__ void product_tile(const OperandTile& a, const OperandTile& b,
                              const ResultTile<Out>& out) {
   __shared__ __align__(128) std::uint16_t shared[kStages][2][kOperand];
   Sums sums = {};
+  if (out.into == Into::accumulate) prefetch_results(a, b, out);
   TileCopy<LA> left(a);
   TileCopy<LB> right(b);
   // An empty group is committed where there is nothing to copy, so that their number is known.

@@ -265,6 +265,20 @@ __device__ Tile read_tile(const Source& source, Matrix matrix) {
   return tile;
 }
 
+__device__ std::uint32_t largest_of(std::uint32_t most, uint4 eight) {
+  return larger(most, larger(larger(eight.x, eight.y), larger(eight.z, eight.w)));
+}
+
+/// Raises `largest` to the bits of the largest magnitude, of which the thread's is one of a pair.
+__device__ void raise(std::uint32_t* largest, std::uint32_t pair) {
+  std::uint32_t most = larger_half(pair);
+#pragma unroll
+  for (int distance = kWarp / 2; distance > 0; distance /= 2) {
+    most = max(most, __shfl_xor_sync(kAllLanes, most, distance));
+  }
+  if (threadIdx.x % kWarp == 0) atomicMax(largest, most);
+}
+
 /// Raises `largest` to the bits of the largest magnitude of the tile that the thread block has.
 template <class Source>
 __global__ void __launch_bounds__(kThreads)
@@ -272,16 +286,8 @@ __global__ void __launch_bounds__(kThreads)
   const Tile tile = read_tile(source, matrix);
   std::uint32_t most = 0;
 #pragma unroll
-  for (int r = 0; r < kRows; ++r) {
-    const uint4 row = tile.row[r];
-    most = larger(most, larger(larger(row.x, row.y), larger(row.z, row.w)));
-  }
-  most = larger_half(most);
-#pragma unroll
-  for (int distance = 16; distance > 0; distance /= 2) {
-    most = max(most, __shfl_xor_sync(kAllLanes, most, distance));
-  }
-  if (threadIdx.x % 32 == 0) atomicMax(largest, most);
+  for (int r = 0; r < kRows; ++r) most = largest_of(most, tile.row[r]);
+  raise(largest, most);
 }
 
 template <__nv_fp8_interpretation_t format, class Source>
@@ -312,10 +318,61 @@ struct Waiting {
 };
 constexpr int kBackwardShared = kTile * kTile + static_cast<int>(sizeof(Waiting));
 
+/// Eight elements of one row of an activation's gradients and of the activation, in bf16.
+struct Slopes {
+  uint4 gate, up, activation;
+};
+
 template <class Function>
+__device__ Slopes slopes_at(const GateUp& in, const std::uint16_t* d_activation, Matrix matrix,
+                            std::int64_t row, std::int64_t column) {
+  const uint4 none = make_uint4(0, 0, 0, 0);
+  if (row >= matrix.rows) return {none, none, none};
+  const std::int64_t at = row * in.stride + column;
+  const Eight g = Eight::unpack(Function::kGated ? load(in.gate, at) : none);
+  const Eight u = Eight::unpack(load(in.up, at));
+  const Eight d = Eight::unpack(load(d_activation, row * matrix.cols + column));
+  Eight d_gate, d_up, value;
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) {
+    const ActivationSlopes slopes = Function::slopes(g.value[i], u.value[i], d.value[i]);
+    d_gate.value[i] = slopes.d_gate;
+    d_up.value[i] = slopes.d_up;
+    value.value[i] = slopes.value;
+  }
+  return {d_gate.packed(), d_up.packed(), value.packed()};
+}
+
+/// Raises `of_gradients` and `of_activation` to the bits of the largest magnitudes of an
+/// activation's gradients, and of the activation.
+template <class Function>
+__global__ void __launch_bounds__(kThreads)
+    largest_backward_kernel(GateUp in, const std::uint16_t* d_activation, Matrix matrix,
+                            std::uint32_t* of_gradients, std::uint32_t* of_activation) {
+  const Place place = place_in_tile(blockIdx.y, blockIdx.x);
+  std::uint32_t gradients = 0, activation = 0;
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    const Slopes slopes =
+        slopes_at<Function>(in, d_activation, matrix, place.first_row + r, place.first_column);
+    gradients = largest_of(largest_of(gradients, slopes.gate), slopes.up);
+    activation = largest_of(activation, slopes.activation);
+  }
+  raise(of_gradients, gradients);
+  raise(of_activation, activation);
+}
+
+/// The largest magnitudes of an activation's gradients and of the activation, where one scale is of
+/// each; null for block scales.
+struct LargestSlopes {
+  const std::uint32_t *gradients = nullptr, *activation = nullptr;
+};
+
+template <class Function, bool whole>
 __global__ void __launch_bounds__(kThreads, 2)
     quantize_backward_kernel(GateUp in, const std::uint16_t* d_activation, Matrix matrix,
-                             QuantizedForms gradients, Quantized activation) {
+                             QuantizedForms gradients, Quantized activation,
+                             LargestSlopes largest) {
   extern __shared__ __align__(16) std::byte memory[];
   auto* shared = reinterpret_cast<std::uint32_t*>(memory);
   auto& waiting = *reinterpret_cast<Waiting*>(memory + kTile * kTile);
@@ -323,29 +380,22 @@ __global__ void __launch_bounds__(kThreads, 2)
   Tile tile{place_in_tile(blockIdx.y, blockIdx.x), {}};
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
-    const std::int64_t row = tile.first_row + r;
-    const uint4 none = make_uint4(0, 0, 0, 0);
-    tile.row[r] = waiting.up[r][self] = waiting.activation[r][self] = none;
-    if (row >= matrix.rows) continue;
-    const std::int64_t at = row * in.stride + tile.first_column;
-    const Eight g = Eight::unpack(Function::kGated ? load(in.gate, at) : none);
-    const Eight u = Eight::unpack(load(in.up, at));
-    const Eight d = Eight::unpack(load(d_activation, row * matrix.cols + tile.first_column));
-    Eight d_gate, d_up, value;
-#pragma unroll
-    for (int i = 0; i < kVector; ++i) {
-      const ActivationSlopes slopes = Function::slopes(g.value[i], u.value[i], d.value[i]);
-      d_gate.value[i] = slopes.d_gate;
-      d_up.value[i] = slopes.d_up;
-      value.value[i] = slopes.value;
-    }
-    tile.row[r] = d_gate.packed();
-    waiting.up[r][self] = d_up.packed();
-    waiting.activation[r][self] = value.packed();
+    const Slopes slopes =
+        slopes_at<Function>(in, d_activation, matrix, tile.first_row + r, tile.first_column);
+    tile.row[r] = slopes.gate;
+    waiting.up[r][self] = slopes.up;
+    waiting.activation[r][self] = slopes.activation;
   }
   const Matrix both{matrix.rows, (Function::kGated ? 2 : 1) * matrix.cols};
+  const auto of_gradients = [&](const Tile& part) {
+    if constexpr (whole) {
+      quantize_whole<__NV_E5M2>(part, both, *largest.gradients, gradients, shared);
+    } else {
+      quantize_vectors(part, both, gradients, shared);
+    }
+  };
   if constexpr (Function::kGated) {
-    quantize_vectors(tile, both, gradients, shared);
+    of_gradients(tile);
     __syncthreads();
   }
 #pragma unroll
@@ -355,11 +405,15 @@ __global__ void __launch_bounds__(kThreads, 2)
     up.column_block += matrix.cols / kTile;
     up.first_column += matrix.cols;
   }
-  quantize_vectors(up, both, gradients, shared);
+  of_gradients(up);
   __syncthreads();
 #pragma unroll
   for (int r = 0; r < kRows; ++r) tile.row[r] = waiting.activation[r][self];
-  quantize_vectors(tile, matrix, {.across = activation}, shared);
+  if constexpr (whole) {
+    quantize_whole<__NV_E4M3>(tile, matrix, *largest.activation, {.across = activation}, shared);
+  } else {
+    quantize_vectors(tile, matrix, {.across = activation}, shared);
+  }
 }
 
 void check_forms(Matrix matrix, std::int64_t stride, const QuantizedForms& forms) {
@@ -438,8 +492,6 @@ void quantize_activation_backward(CUstream_st* stream, planner::Activation funct
                                   std::int64_t rows, std::int64_t width,
                                   const QuantizedForms& gradients, const Quantized& activation) {
   check_forms({rows, width}, in.stride, gradients);
-  check(!tensorwise(gradients) && !activation.tensorwise,
-        "an activation's gradients are block-scaled where they are not stored");
   check(rows % 16 == 0 && width % kTile == 0,
         "quantized gradients of an activation have rows of 16 and columns of 128 elements");
   check(aligned(in.gate, in.up, d_activation, activation.values, activation.scales),
@@ -447,11 +499,26 @@ void quantize_activation_backward(CUstream_st* stream, planner::Activation funct
   const dim3 blocks(static_cast<unsigned>(width / kTile),
                     static_cast<unsigned>(ceil_div(rows, kTile)));
   check(blocks.y < 65536, "a quantized matrix has fewer than 8 million rows");
+  const bool whole = tensorwise(gradients);
+  check(activation.tensorwise == whole && (!whole || gradients.along.values != nullptr),
+        "an activation and its gradients have as many scales");
   with_activation(function, [&](auto chosen) {
-    const auto kernel = quantize_backward_kernel<decltype(chosen)>;
+    using Function = decltype(chosen);
+    LargestSlopes largest;
+    if (whole) {
+      auto* const of_gradients = reinterpret_cast<std::uint32_t*>(gradients.along.scales + 1);
+      auto* const of_activation = reinterpret_cast<std::uint32_t*>(activation.scales + 1);
+      cudaMemsetAsync(of_gradients, 0, sizeof *of_gradients, stream);
+      cudaMemsetAsync(of_activation, 0, sizeof *of_activation, stream);
+      largest_backward_kernel<Function><<<blocks, kThreads, 0, stream>>>(
+          in, d_activation, {rows, width}, of_gradients, of_activation);
+      largest = {of_gradients, of_activation};
+    }
+    const auto kernel = whole ? quantize_backward_kernel<Function, true>
+                              : quantize_backward_kernel<Function, false>;
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBackwardShared);
     kernel<<<blocks, kThreads, kBackwardShared, stream>>>(in, d_activation, {rows, width},
-                                                          gradients, activation);
+                                                          gradients, activation, largest);
   });
   check_launch("quantize_activation_backward");
 }

@@ -66,7 +66,8 @@ void quantize_activation(CUstream_st* stream, planner::Activation function,
 /// quantized without being stored: `gradients` of rows [d_gate d_up], or d_up alone where the
 /// activation has no gate, in both forms, and the activation itself in the form for sums over rows.
 /// `d_activation` is bf16 [rows, width]; rows are a multiple of 16, width of 128. Results may not
-/// be where operands are. Forms with one scale are not made.
+/// be where operands are. With one scale the gradients are E5M2, and all is computed once before,
+/// for the largest magnitudes; the gradients' form along rows is wanted.
 void quantize_activation_backward(CUstream_st* stream, planner::Activation function,
                                   const GateUp& in, const std::uint16_t* d_activation,
                                   std::int64_t rows, std::int64_t width,

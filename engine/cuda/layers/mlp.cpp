@@ -165,7 +165,7 @@ CudaTemplates::ResultGradient CudaTemplates::quantized_expansion_gradient(
       .size = {tokens, hidden_, layer.expanded()},
       .fp8 = true,
       .along = fp8_at(space_.fp8.d, space_.fp8.d_scales, workspace),
-      .across = {reinterpret_cast<std::uint8_t*>(turned), fp32(turned + elements)}};
+      .across = {reinterpret_cast<std::uint8_t*>(turned), fp32(turned + elements), tensorwise()}};
   cuda::quantize_activation_backward(
       stream, layer.shape.activation, rows_of(layer, chunk.gate_up), d_activation, tokens, width,
       {.along = d.along, .across = d.across}, fp8_at(space_.fp8.x, space_.fp8.x_scales, workspace));
@@ -183,8 +183,8 @@ void CudaTemplates::backward_chunk(cudaStream_t stream, const std::uint16_t* wei
   const Projection& expansion = layer.expansion();
   std::uint16_t* activation = bf16(workspace + space_.activation.count());
   std::uint16_t* d_gate_up = bf16(workspace + space_.d_gate_up.count());
-  // A bias's gradient sums what only an unquantized gradient has, and one scale needs all of it.
-  const bool quantized = chunk.fp8 && !expansion.bias.exists() && !tensorwise();
+  // A bias's gradient sums what only an unquantized gradient has.
+  const bool quantized = chunk.fp8 && !expansion.bias.exists();
 
   const std::uint16_t* d =
       branch_gradient(stream, norm_input(weights, slots.norm_after_mlp, chunk.output, tokens),
