@@ -18,6 +18,7 @@ import sys
 OPTIONS = {
     "base": [],
     "fp8": ["compute=fp8"],
+    "fp8-tensorwise": ["compute=fp8-tensorwise"],
     "state-bf16": ["optimizer.state=bf16"],
     "state-int8": ["optimizer.state=int8"],
     "muon": ["optimizer.kind=muon"],

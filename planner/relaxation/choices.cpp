@@ -112,7 +112,7 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
     // As though all blocks computed in FP8: device_fixed takes the forms of those that do not back.
     const Bytes forms =
         kept_form_bytes(job, placed, kFp8Layer, rounds, predictor_->costs().device());
-    use_of(use, Use::scratch) += bytes(forms * job.model.layers);
+    use_of(use, Use::scratch) += bytes(forms);
   }
   use_of(use, Use::resident) = bytes(memory.resident);
   use_of(use, Use::host) = bytes(memory.host_state);

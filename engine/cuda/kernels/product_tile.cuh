@@ -5,6 +5,8 @@
 
 #include <cuda_pipeline_primitives.h>
 
+#include <type_traits>
+
 #include "engine/cuda/kernels/into.hpp"
 #include "engine/cuda/kernels/vector.cuh"
 #include "planner/scratch/cuda_workspace.hpp"
@@ -42,12 +44,9 @@ struct OperandTile {
   std::int64_t first_column;  ///< First column of the results, if terms_in_column.
   std::int64_t results, terms;
 
-  /// Row of the matrix in memory that is row `number` of the operand.
-  [[nodiscard]] __device__ std::int32_t place(std::int64_t number) const {
-    return index == nullptr ? static_cast<std::int32_t>(number) : index[number];
-  }
-  [[nodiscard]] __device__ const std::uint16_t* row(std::int32_t place) const {
-    return data + place * stride;
+  [[nodiscard]] __device__ const std::uint16_t* row(std::int64_t number) const {
+    const std::int64_t at = index == nullptr ? number : index[number];
+    return data + at * stride;
   }
 };
 
@@ -89,7 +88,7 @@ class TileCopy {
 #pragma unroll
     for (int i = 0; i < kVectors; ++i) {
       if (L == Layout::terms_in_row) {
-        rows_[i] = result(i) < tile.results ? tile.place(tile.first_row + result(i)) : 0;
+        rows_[i] = result(i) < tile.results ? tile.row(tile.first_row + result(i)) : tile.data;
       }
     }
     look_up(0);
@@ -103,8 +102,7 @@ class TileCopy {
       const bool inside = result(i) < tile_.results && at < tile_.terms;
       const std::uint16_t* from = tile_.data;
       if (inside) {
-        from =
-            tile_.row(rows_[i]) + (L == Layout::terms_in_row ? at : tile_.first_column + result(i));
+        from = rows_[i] + (L == Layout::terms_in_row ? at : tile_.first_column + result(i));
       }
       __pipeline_memcpy_async(shared + shared_at<L>(result(i), TileCopy::term(i)), from, 16,
                               inside ? 0 : 16);
@@ -124,20 +122,19 @@ class TileCopy {
     const int v = static_cast<int>(threadIdx.x) + i * kProductThreads;
     return L == Layout::terms_in_row ? v % kWidth * static_cast<int>(kVector) : v / kWidth;
   }
-  /// Starts to read which rows the terms from `term` on are, a step before their addresses are
-  /// computed, so that nothing waits for these reads.
+  /// Finds the rows of the terms from `term` on, long before they are copied.
   __device__ void look_up(std::int64_t term) {
     if constexpr (L == Layout::terms_in_column) {
 #pragma unroll
       for (int i = 0; i < kVectors; ++i) {
         const std::int64_t at = term + TileCopy::term(i);
-        rows_[i] = at < tile_.terms ? tile_.place(tile_.first_row + at) : 0;
+        rows_[i] = at < tile_.terms ? tile_.row(tile_.first_row + at) : tile_.data;
       }
     }
   }
 
   OperandTile tile_;
-  std::int32_t rows_[kVectors];
+  const std::uint16_t* rows_[kVectors];
 };
 
 /// A warp's results: those of a lane of each instruction's.
@@ -282,6 +279,64 @@ __device__ void write_row(const float (&sums)[kAlong][4], int half, int row, con
   }
 }
 
+/// Rows of a warp's results that pass through shared memory at a time, and floats from row to row
+/// there, so that lanes write to and read from different banks.
+inline constexpr int kPassedRows = kRows, kPassedStride = kWarpTile + 8;
+static_assert(4 * kPassedRows * kPassedStride * 4 <= kStages * 2 * kOperand * 2);
+
+/// Whether whole vectors of four results of each row lie at multiples of 16 bytes, and nothing is
+/// added to a row.
+__device__ inline bool takes_fours(const OperandTile& b, const ResultTile<float>& out) {
+  return out.bias == nullptr && out.stride % 4 == 0 && b.results % 4 == 0 &&
+         reinterpret_cast<std::uintptr_t>(out.data) % 16 == 0;
+}
+
+/// Writes a tile of fp32 results by whole rows of a warp's, 256 bytes each, in place of pairs from
+/// eight rows at a time. `shared` is the warp's own.
+__device__ inline void write_fours(const Sums& sums, const OperandTile& a, const OperandTile& b,
+                                   const ResultTile<float>& out, float* shared) {
+  constexpr int kFours = kWarpTile / 4, kAtOnce = kWarp / kFours;  // A row's vectors; rows.
+  constexpr int kReads = kPassedRows / kAtOnce;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int first = lane / kFours, column = warp_column() + lane % kFours * 4;
+  const auto place = [&](int i, int read) {
+    const int row = warp_row() + i * kRows + first + read * kAtOnce;
+    return row < a.results && column < b.results
+               ? reinterpret_cast<float4*>(out.data + row * out.stride + column)
+               : nullptr;
+  };
+#pragma unroll
+  for (int i = 0; i < kAcross; ++i) {
+    float4 before[kReads];
+#pragma unroll
+    for (int read = 0; read < kReads; ++read) {
+      const float4* from = out.into == Into::accumulate ? place(i, read) : nullptr;
+      before[read] = from != nullptr ? *from : make_float4(0, 0, 0, 0);
+    }
+#pragma unroll
+    for (int j = 0; j < kAlong; ++j) {
+      float* const to = shared + lane / 4 * kPassedStride + j * kColumns + lane % 4 * 2;
+      *reinterpret_cast<float2*>(to) = make_float2(sums[i][j][0], sums[i][j][1]);
+      *reinterpret_cast<float2*>(to + 8 * kPassedStride) =
+          make_float2(sums[i][j][2], sums[i][j][3]);
+    }
+    __syncwarp();
+#pragma unroll
+    for (int read = 0; read < kReads; ++read) {
+      float4* const to = place(i, read);
+      const int row = first + read * kAtOnce;
+      float4 four =
+          *reinterpret_cast<const float4*>(shared + row * kPassedStride + lane % kFours * 4);
+      if (out.into == Into::accumulate) {
+        four = make_float4(before[read].x + four.x, before[read].y + four.y,
+                           before[read].z + four.z, before[read].w + four.w);
+      }
+      if (to != nullptr) *to = four;
+    }
+    __syncwarp();
+  }
+}
+
 template <class Out>
 __device__ void write_tile(const Sums& sums, const OperandTile& a, const OperandTile& b,
                            const ResultTile<Out>& out) {
@@ -296,24 +351,11 @@ __device__ void write_tile(const Sums& sums, const OperandTile& a, const Operand
   }
 }
 
-/// Brings what a tile's results are added to into the L2 cache.
-template <class Out>
-__device__ void prefetch_results(const OperandTile& a, const OperandTile& b,
-                                 const ResultTile<Out>& out) {
-  constexpr int kLine = 128 / static_cast<int>(sizeof(Out)), kLines = kTile / kLine;
-  for (int i = static_cast<int>(threadIdx.x); i < kTile * kLines; i += kProductThreads) {
-    const int row = i / kLines, column = i % kLines * kLine;
-    if (row >= a.results || column >= b.results) continue;
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(out.data + row * out.stride + column));
-  }
-}
-
 template <Layout LA, Layout LB, class Out>
 __device__ void product_tile(const OperandTile& a, const OperandTile& b,
                              const ResultTile<Out>& out) {
   __shared__ __align__(128) std::uint16_t shared[kStages][2][kOperand];
   Sums sums = {};
-  if (out.into == Into::accumulate) prefetch_results(a, b, out);
   TileCopy<LA> left(a);
   TileCopy<LB> right(b);
   // An empty group is committed where there is nothing to copy, so that their number is known.
@@ -335,6 +377,15 @@ __device__ void product_tile(const OperandTile& a, const OperandTile& b,
     multiply_tiles<LA, LB>(shared[stage][0], shared[stage][1], sums);
     stage = stage + 1 == kStages ? 0 : stage + 1;
     next = next + 1 == kStages ? 0 : next + 1;
+  }
+  if constexpr (std::is_same_v<Out, float>) {
+    if (takes_fours(b, out)) {
+      __syncthreads();  // Other warps may still read operands.
+      auto* const passed = reinterpret_cast<float*>(&shared[0][0][0]);
+      const int warp = static_cast<int>(threadIdx.x) / kWarp;
+      write_fours(sums, a, b, out, passed + warp * kPassedRows * kPassedStride);
+      return;
+    }
   }
   write_tile(sums, a, b, out);
 }

@@ -145,7 +145,9 @@ TEST(KeptForms, FitTheRelaxationWhereTheyFitTheLayout) {
     tight.host = score.host;
     const Predictor predictor(job, tight, {});
     const PlanRelaxation relaxation(predictor, {});
-    EXPECT_FALSE(relaxation.exceeded(plan).has_value()) << describe_plan(plan);
+    const auto exceeded = relaxation.exceeded(plan);
+    EXPECT_FALSE(exceeded.has_value())
+        << describe_plan(plan) << (exceeded ? to_string(*exceeded) : "");
     RelaxedNode node;
     node.rounds = plan.rounds;
     node.proves = true;
