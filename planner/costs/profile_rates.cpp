@@ -115,7 +115,7 @@ double expert_share(Gemm::Dealt dealt) {
     case Gemm::Dealt::rows_back:
       return 0.55;
     case Gemm::Dealt::terms:
-      return 0.45;
+      return 0.23;
     case Gemm::Dealt::nothing:
       break;
   }
@@ -123,8 +123,8 @@ double expert_share(Gemm::Dealt dealt) {
 }
 
 double expert_share_deviation(Gemm::Dealt dealt) {
-  constexpr double kMeasured = 0.1, kEstimated = 0.3;
-  return dealt == Gemm::Dealt::terms ? kEstimated : kMeasured;
+  constexpr double kMeasured = 0.1;
+  return dealt == Gemm::Dealt::nothing ? 0 : kMeasured;
 }
 
 Seconds chunk_product_time(const MachineProfile& profile, const Gemm& gemm) {

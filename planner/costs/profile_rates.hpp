@@ -28,7 +28,7 @@ namespace sluice::planner {
 /// Rate of Sluice's own kernels for products of experts over the matrix library's rate, for full
 /// tiles. Source: medians over products of gpt-oss-20b and Qwen3-30B-A3B with 1024 and 512 rows an
 /// expert on an H200, each within 15 % (experiments/results/current/experts-products, by
-/// experts_cuda_bench); that of weight gradients is an estimate.
+/// experts_cuda_bench).
 [[nodiscard]] double expert_share(Gemm::Dealt dealt);
 [[nodiscard]] double expert_share_deviation(Gemm::Dealt dealt);
 
