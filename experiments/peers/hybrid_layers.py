@@ -84,7 +84,7 @@ def main():
     inputs = torch.randn(given.micro_batch, given.seq_len, config.hidden_size, device="cuda", requires_grad=True)
     times = [measure(model, inputs) for _ in range(given.steps + 5)][5:]
     forward, backward = (statistics.median(each) / given.layers for each in zip(*times))
-    fla = importlib.util.find_spec("fla") is not None
+    fla = importlib.util.find_spec("fla") is not None and importlib.util.find_spec("fla.ops") is not None
     print(
         f"{given.model.stem}, {given.layers} layers, {given.micro_batch} x {given.seq_len} tokens, "
         f"PyTorch {torch.__version__}, transformers {transformers.__version__}, fla {'used' if fla else 'absent'}, "

@@ -14,8 +14,9 @@ inline constexpr double kFp8Speedup = 1.49;
 /// The same of weight gradients, which alone are 1.38 to 1.46 times as fast.
 inline constexpr double kFp8GradientSpeedup = 1.29;
 inline constexpr double kFp8SpeedupDeviation = 0.05;
-/// The same where each operand has one scale, for all three products. Source: alone they are 1.6 to
-/// 1.8 times as fast (experiments/results/current/fp8-products).
+/// The same where each operand has one scale, for all three products: whole steps on an H200 took
+/// 0.97 to 1.04 times what was predicted with it (experiments/results/current/tensorwise-rows). On
+/// other GPUs nobody has measured it.
 inline constexpr double kTensorwiseSpeedup = 1.6;
 inline constexpr double kTensorwiseSpeedupDeviation = 0.15;
 
