@@ -178,6 +178,7 @@ void say_how_tried(std::vector<std::string>& said, const BuyReport& report) {
   }
   if (!without.empty())
     said.push_back("Not advised, the engine does not run there: " + without + ".");
+  if (!report.left_out.empty()) said.push_back(report.left_out);
 }
 
 void say_what_was_searched(std::vector<std::string>& said, const BuildCounts& builds,

@@ -8,6 +8,7 @@
 #include "planner/buying/upgrade_worth.hpp"
 #include "planner/buying/upgrades.hpp"
 #include "planner/catalogue/catalogue.hpp"
+#include "planner/costs/fp8_work.hpp"
 #include "planner/costs/rescaled_passes.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "planner/effort/search_settings.hpp"
@@ -207,7 +208,8 @@ std::optional<Duration> add_upgrades(BuyReport& report, const RunConfig& config,
   if (parts) {
     std::vector<PartChange> changes = part_changes(*parts, needed);
     std::erase_if(changes, [&](const PartChange& change) {
-      return why_not_shared(config, change.gpus).has_value();
+      return why_not_shared(config, change.gpus).has_value() ||
+             !has_products(config.compute, find_gpu(change.parts.gpu).architecture);
     });
     std::vector<Ordered> found(changes.size());
     parallel_for(changes.size(), request.threads, [&](std::size_t i) {

@@ -113,6 +113,10 @@ BuyReport advise(const RunConfig& config, const BuyRequest& request, PlanFinder&
   } catch (const BadRequest& refused) {
     report.untrainable = refused.what();
   }
+  if (is_fp8(config.compute) && request.machines.empty()) {
+    report.left_out = std::string("GPUs without the products of compute ") +
+                      to_string(config.compute) + " are left out.";
+  }
   const BuyRow* rent = cheapest_to_rent(report.rows, request);
   const BuyRow* soonest = rent == nullptr ? nullptr : soonest_to_pay(report.rows, request, *rent);
   if (soonest != nullptr) {

@@ -4,6 +4,7 @@
 
 #include "planner/catalogue/cluster.hpp"
 #include "planner/catalogue/counted_machine.hpp"
+#include "planner/costs/fp8_work.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "planner/requests/run_devices.hpp"
 
@@ -120,6 +121,9 @@ std::vector<BuyRow> instance_rows(const RunConfig& config, const BuyRequest& req
                                   PlanFinder& finder) {
   std::vector<std::pair<std::string, Instance>> all(request.prices.instances.begin(),
                                                     request.prices.instances.end());
+  std::erase_if(all, [&config](const auto& each) {
+    return !has_products(config.compute, find_gpu(each.second.gpu).architecture);
+  });
   const std::size_t kinds = request.hosts.size() + 1;
   std::vector<BuyRow> rows(all.size() * kinds);
   parallel_for(rows.size(), request.threads, [&](std::size_t i) {

@@ -11,8 +11,10 @@
 #include "planner/buying/upgrades.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/cluster.hpp"
+#include "planner/catalogue/counted_machine.hpp"
 #include "planner/catalogue/machine_list.hpp"
 #include "planner/catalogue/memory_kits.hpp"
+#include "planner/costs/fp8_work.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "sim/units_text.hpp"
 
@@ -85,9 +87,13 @@ void add_clusters(std::vector<std::string>& machines, const BuyRequest& request)
 
 ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request, PlanFinder& finder) {
   std::vector<std::string> machines = request.machines;
-  const std::vector<BuildGroup> groups = machines.empty()
-                                             ? build_groups(request.prices, shared_counts(config))
-                                             : std::vector<BuildGroup>{};
+  std::vector<BuildGroup> groups = machines.empty()
+                                       ? build_groups(request.prices, shared_counts(config))
+                                       : std::vector<BuildGroup>{};
+  std::erase_if(groups, [&config](const BuildGroup& group) {
+    const std::string gpu = counted_machine(group.gpu).machine;
+    return !has_products(config.compute, find_gpu(gpu).architecture);
+  });
   if (machines.empty()) {
     for (const CatalogueMachine& machine : catalogue_machines()) {
       // Builds stand for machines that have no price of their own.
@@ -99,6 +105,9 @@ ComparedRows buy_rows(const RunConfig& config, const BuyRequest& request, PlanFi
       }
     }
     for (std::string& node : priced_nodes(request.prices)) machines.push_back(std::move(node));
+    std::erase_if(machines, [&config](const std::string& machine) {
+      return !has_products(config.compute, find_machine(machine, config.backend).architecture);
+    });
   }
   // The machine that the request is about is a row too.
   const bool named = request.owned || config.machine != RunConfig().machine;

@@ -126,8 +126,8 @@ MachineProfile find_machine(const std::string& name, std::optional<DeviceKind> b
   }
   if (const std::size_t x = name.find('x'); x > 0 && x < name.find_first_not_of("0123456789x")) {
     throw BadRequest("machine: \"" + name +
-                     "\" is unknown: a machine has 2 to 8 GPUs (8x-h200), and more are several "
-                     "hosts (\"2 hosts of 8x-h200\")");
+                     "\" is unknown: Nx-NAME takes N from 2 to 8 (8x-h200), one GPU is h200, and "
+                     "more are several hosts (\"2 hosts of 8x-h200\")");
   }
   std::vector<std::string> names = names_of(catalogue_machines());
   names.emplace_back("here");

@@ -48,11 +48,16 @@ Fact fp8_speedup(const MachineProfile& machine, const Gemm& gemm) {
       .note = "as on an H200"};
 }
 
-bool has_fp8_products(const MachineProfile& machine) { return machine.architecture == "sm_90"; }
+bool has_products(ComputeType type, std::string_view architecture) {
+  constexpr std::array<std::string_view, 6> kTensorwise = {"sm_89",  "sm_90",  "sm_100",
+                                                           "sm_103", "sm_120", "sm_121"};
+  if (type == ComputeType::fp8) return architecture == "sm_90";
+  return type != ComputeType::fp8_tensorwise ||
+         std::ranges::find(kTensorwise, architecture) != kTensorwise.end();
+}
 
-bool has_tensorwise_products(const MachineProfile& machine) {
-  constexpr std::array kArchitectures = {"sm_89", "sm_90", "sm_100", "sm_103", "sm_120", "sm_121"};
-  return std::ranges::find(kArchitectures, machine.architecture) != kArchitectures.end();
+bool has_fp8_products(const MachineProfile& machine) {
+  return has_products(ComputeType::fp8, machine.architecture);
 }
 
 void add_fp8(Work& work, const Job& job, Pass pass) {
@@ -103,9 +108,8 @@ void require_fp8_products(const Job& job, const MachineProfile& machine) {
   const bool tensorwise = job.compute == ComputeType::fp8_tensorwise;
   if (machine.device != DeviceKind::cuda) {
     if (!tensorwise) return;
-    throw BadRequest(
-        "compute: fp8-tensorwise is computed by GPUs alone: set compute to fp8 or bf16, or backend "
-        "to cuda");
+    throw BadRequest("compute: fp8-tensorwise is computed by GPUs alone, and " + machine.name +
+                     " is none: name a machine with a GPU, or set compute to fp8 or bf16");
   }
   for (const Fact& stated : {machine.fp8_speedup, machine.fp8_gradient_speedup}) {
     if (stated.value <= kMostFp8Speedup) continue;
@@ -114,8 +118,8 @@ void require_fp8_products(const Job& job, const MachineProfile& machine) {
                      " times as fast as in bf16: set fp8_speedup and fp8_gradient_speedup to what "
                      "a probe measures");
   }
-  if (tensorwise ? has_tensorwise_products(machine) : has_fp8_products(machine)) return;
-  const bool other = !tensorwise && has_tensorwise_products(machine);
+  if (has_products(job.compute, machine.architecture)) return;
+  const bool other = has_products(ComputeType::fp8_tensorwise, machine.architecture);
   throw BadRequest(
       std::string("compute: ") + to_string(job.compute) + " needs a GPU with " +
       (tensorwise ? "FP8 products (sm_89 or newer)" : "block-scaled FP8 products (sm_90)") +

@@ -1,6 +1,8 @@
 // What block-scaled FP8 changes of a pass's work: faster products, and the quantizing of operands.
 #pragma once
 
+#include <string_view>
+
 #include "planner/costs/cost.hpp"
 
 namespace sluice::planner {
@@ -29,10 +31,11 @@ inline constexpr double kTensorwiseSpeedupDeviation = 0.15;
   return 1 - gemm.fp8 + gemm.fp8 / speedup;
 }
 
+/// Whether GPUs of an architecture, such as "sm_90", have the products of jobs that compute in
+/// `type`: block-scaled FP8, or FP8 of operands with one scale. True for what is not FP8.
+[[nodiscard]] bool has_products(ComputeType type, std::string_view architecture);
 /// Whether a GPU has block-scaled FP8 products.
 [[nodiscard]] bool has_fp8_products(const MachineProfile& machine);
-/// Whether a GPU has FP8 products of operands with one scale.
-[[nodiscard]] bool has_tensorwise_products(const MachineProfile& machine);
 
 /// Turns the work of a block's pass, counted for bf16, into that of a job with compute fp8: the
 /// mean over all blocks, of which the first and the last stay in bf16. Adds the bytes of quantizing

@@ -107,15 +107,6 @@ sim::PoolId GraphWriter::add_pool(std::string name, Bytes capacity) {
   return result_.graph.add_pool(std::move(name), Amount(static_cast<double>(capacity.count())));
 }
 
-void GraphWriter::quantize_in_each_round(std::size_t unit, std::int64_t rounds) {
-  if (rounds == 1) return;
-  if (!round_) {
-    round_ = job_;
-    round_->batch_size = std::max<std::int64_t>(1, job_.batch_size / rounds);
-  }
-  quantized_in_each_round_.insert(unit);
-}
-
 void GraphWriter::begin_step(int step) {
   step_ = step;
   if (step != 2) return;
@@ -130,17 +121,13 @@ sim::TaskId GraphWriter::add_compute(const TaskPlace& place, Pass pass,
   const std::size_t representative =
       class_representative(job_.model, static_cast<std::size_t>(place.unit));
   const std::int64_t position = place.micro_batch % job_.chunks_per_sequence();
-  const bool each_round = quantized_in_each_round_.contains(static_cast<std::size_t>(place.unit));
-  auto known = passes_.find({pass, representative, position, each_round});
+  auto known = passes_.find({pass, representative, position});
   if (known == passes_.end()) {
-    const Job& job = each_round ? *round_ : job_;
-    PassWork priced{work_of(job, pass, representative, position),
-                    compute_key(job, pass, representative, position),
+    PassWork priced{work_of(job_, pass, representative, position),
+                    compute_key(job_, pass, representative, position),
                     {}};
     priced.timed = cached(priced.key, [&] { return costs_.compute(priced.key, priced.work); });
-    known =
-        passes_.emplace(std::tuple(pass, representative, position, each_round), std::move(priced))
-            .first;
+    known = passes_.emplace(std::tuple(pass, representative, position), std::move(priced)).first;
   }
   StepTask task{.kind = place.kind, .lane = place.lane};
   task.work = known->second.work;

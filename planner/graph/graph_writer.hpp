@@ -4,7 +4,6 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -60,10 +59,6 @@ class GraphWriter {
   /// Adds the lanes and links of the disk. Throws BadRequest where the machine's disk rates are not
   /// known.
   void add_disk();
-
-  /// Makes the passes of block `unit` cost what they do where its weights are quantized to FP8 in
-  /// each of `rounds` rounds of a step; without this, once a step.
-  void quantize_in_each_round(std::size_t unit, std::int64_t rounds);
 
   void begin_step(int step);
   sim::TaskId add_compute(const TaskPlace& place, Pass pass, std::vector<Access> accesses,
@@ -159,12 +154,7 @@ class GraphWriter {
   };
   /// Work and costs of the passes of this job that were asked for so far, by kind of pass, kind of
   /// unit, and position of the chunk in its sequence.
-  /// Passes by their kind, their unit's representative, the place of their part in its sequence,
-  /// and whether the unit's weights are quantized in each round.
-  std::map<std::tuple<Pass, std::size_t, std::int64_t, bool>, PassWork> passes_;
-  /// The part of the job that one round computes, and the units whose weights each round quantizes.
-  std::optional<Job> round_;
-  std::set<std::size_t> quantized_in_each_round_;
+  std::map<std::tuple<Pass, std::size_t, std::int64_t>, PassWork> passes_;
   int step_ = 1;
 };
 

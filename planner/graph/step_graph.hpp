@@ -159,9 +159,8 @@ enum class Role : std::uint8_t {
   /// of one micro-batch.
   stream_gradient,
   /// FP8 forms of a block's weights (planner/scratch/cuda_workspace.hpp: fp8_weight_bytes), which
-  /// the
-  /// passes of a step's first round write and those of later rounds read; only where the plan keeps
-  /// them (planner/graph/kept_forms.hpp).
+  /// the passes of a step's first round write and those of later rounds read; only where the plan
+  /// keeps them (planner/graph/kept_forms.hpp).
   fp8_forms,
   workspace,  ///< Scratch of one compute task, without meaning after it.
   /// double [blocks of kNormBlock elements]: sums of squares of one unit's gradient by block;

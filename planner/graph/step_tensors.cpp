@@ -117,8 +117,6 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
                                         plan.rounds, writer.device());
     if (forms > Bytes(0)) {
       set.fp8_forms = writer.add_tensor({Arena::device, "fp8/" + name, forms, "FP8 weights kept"});
-    } else if (is_fp8(job.compute)) {
-      writer.quantize_in_each_round(unit, plan.rounds);
     }
   }
   if (choice.state == Tier::disk) {

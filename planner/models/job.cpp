@@ -246,7 +246,7 @@ void validate(const Job& job) {
                                   job.seq_len % *job.sequence_chunk == 0),
           "sequence_chunk", "must divide seq_len, with a micro_batch of 1");
   require(job.optimizer.state != StateType::bf16_weights || job.compute != ComputeType::fp32,
-          "optimizer.state", "bf16-weights needs compute bf16 or fp8");
+          "optimizer.state", "bf16-weights needs compute bf16, fp8 or fp8-tensorwise");
   require(static_cast<double>(job.seq_len) * static_cast<double>(job.batch_size) <= 0x1p31,
           "batch_size", "seq_len x batch_size is more than 2147483648 tokens a step");
   require(job.groups >= 1 && job.groups <= job.micro_batches(), "groups",

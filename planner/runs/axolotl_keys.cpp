@@ -265,6 +265,7 @@ constexpr std::array kAxolotlKeys = {
     refused("embedding_lr_scale", "one learning rate holds for all weights"),
     refused("fix_untrained_tokens", kVocabulary),
     refused("float16", "write bf16: true, or compute: bf16"),
+    refused("fp8*", "write compute: fp8-tensorwise, or compute: fp8"),
     refused("lisa_n_layers", kAllWeights),
     refused("lr_groups", "one learning rate holds for all weights"),
     refused("lr_quadratic_warmup", "the warm-up is linear"),

@@ -206,7 +206,7 @@ constexpr std::array kLlamaFactoryKeys = {
     refused("disable_shuffling", "sequences are in the seed's order"),
     refused("early_stopping_steps", "write keep_best: true, and stop the run by Ctrl-C"),
     refused("eval_dataset", kValidation),
-    refused("fp8", "compute is bf16 or fp32"),
+    refused("fp8*", "write compute: fp8-tensorwise, or compute: fp8"),
     refused("mask_history", kAnswers),
     refused("mixture_of_depths", kModelFile),
     refused("new_special_tokens_config", kVocabulary),

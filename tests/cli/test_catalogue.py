@@ -156,7 +156,7 @@ def test_init_refuses_a_folder_as_data_as_train_does(refuses, run_sluice, tmp_pa
     [
         (["models", "show", "qwen25-7b"], 'did you mean "qwen2.5-7b"'),
         (["machines", "show", "h2000"], 'did you mean "h200"'),
-        (["machines", "show", "9x-h200"], "a machine has 2 to 8 GPUs"),
+        (["machines", "show", "9x-h200"], "Nx-NAME takes N from 2 to 8"),
         (["machines", "show"], "a name is missing"),
         (["init", "--data", "x"], "--model is missing"),
         (["init", "--model", "bytes-2m"], "--data is missing"),

@@ -284,8 +284,8 @@ __device__ void write_row(const float (&sums)[kAlong][4], int half, int row, con
 inline constexpr int kPassedRows = kRows, kPassedStride = kWarpTile + 8;
 static_assert(4 * kPassedRows * kPassedStride * 4 <= kStages * 2 * kOperand * 2);
 
-/// Whether whole vectors of four results of each row lie at multiples of 16 bytes, and nothing is
-/// added to a row.
+/// Whether whole vectors of four results of each row lie at multiples of 16 bytes, and no bias is
+/// added.
 __device__ inline bool takes_fours(const OperandTile& b, const ResultTile<float>& out) {
   return out.bias == nullptr && out.stride % 4 == 0 && b.results % 4 == 0 &&
          reinterpret_cast<std::uintptr_t>(out.data) % 16 == 0;

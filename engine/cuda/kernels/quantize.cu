@@ -270,7 +270,7 @@ __device__ std::uint32_t largest_of(std::uint32_t most, uint4 eight) {
 }
 
 /// Raises `largest` to the bits of the largest magnitude, of which the thread's is one of a pair.
-__device__ void raise(std::uint32_t* largest, std::uint32_t pair) {
+__device__ void raise_largest(std::uint32_t* largest, std::uint32_t pair) {
   std::uint32_t most = larger_half(pair);
 #pragma unroll
   for (int distance = kWarp / 2; distance > 0; distance /= 2) {
@@ -287,7 +287,7 @@ __global__ void __launch_bounds__(kThreads)
   std::uint32_t most = 0;
 #pragma unroll
   for (int r = 0; r < kRows; ++r) most = largest_of(most, tile.row[r]);
-  raise(largest, most);
+  raise_largest(largest, most);
 }
 
 template <__nv_fp8_interpretation_t format, class Source>
@@ -358,8 +358,8 @@ __global__ void __launch_bounds__(kThreads)
     gradients = largest_of(largest_of(gradients, slopes.gate), slopes.up);
     activation = largest_of(activation, slopes.activation);
   }
-  raise(of_gradients, gradients);
-  raise(of_activation, activation);
+  raise_largest(of_gradients, gradients);
+  raise_largest(of_activation, activation);
 }
 
 /// The largest magnitudes of an activation's gradients and of the activation, where one scale is of

@@ -49,9 +49,8 @@ void quantize(CUstream_st* stream, const std::uint16_t* x, std::int64_t rows, st
               std::int64_t stride, const QuantizedForms& forms, Fp8Format format = Fp8Format::e4m3);
 
 /// Quantizes a weight, bf16 [rows, cols], with one scale for every 128 x 128 block, or with one in
-/// all (E4M3): `along` has
-/// values [rows, cols] and scales [ceil(rows / 128), scale_stride(ceil(cols / 128))]; `across`
-/// those of the transposed weight. Sizes as for quantize().
+/// all (E4M3): `along` has values [rows, cols] and scales [ceil(rows / 128), scale_stride(ceil(cols
+/// / 128))]; `across` those of the transposed weight. Sizes as for quantize().
 void quantize_weight(CUstream_st* stream, const std::uint16_t* weight, std::int64_t rows,
                      std::int64_t cols, const QuantizedForms& forms);
 

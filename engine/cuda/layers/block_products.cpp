@@ -1,5 +1,5 @@
 // Products of a block's projections, with bf16 operands or with operands that are quantized to
-// block-scaled FP8 first (docs/design/fp8.md).
+// FP8 first (docs/design/fp8.md).
 #include "engine/cuda/kernels/bias.hpp"
 #include "engine/cuda/kernels/quantize.hpp"
 #include "engine/cuda/layers/templates.hpp"

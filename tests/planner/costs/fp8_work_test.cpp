@@ -167,8 +167,8 @@ TEST(Fp8Jobs, WithOneScaleAnOperandNeedAGpuWithFp8Products) {
   const MachineProfile host = test::round_profile(DeviceKind::host);
   EXPECT_NO_THROW(require_fp8_products(wide_job(ComputeType::fp8), host));
   EXPECT_EQ(refusal([&] { require_fp8_products(job, host); }),
-            "compute: fp8-tensorwise is computed by GPUs alone: set compute to fp8 or bf16, or "
-            "backend to cuda");
+            "compute: fp8-tensorwise is computed by GPUs alone, and round is none: name a machine "
+            "with a GPU, or set compute to fp8 or bf16");
 }
 
 TEST(Fp8Work, OneScaleAnOperandTakesAReadOfIt) {

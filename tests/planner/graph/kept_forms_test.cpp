@@ -80,27 +80,6 @@ TEST(KeptForms, AreWrittenInTheFirstRoundAndReadInLaterOnes) {
   EXPECT_EQ(read, 2U * 3 * 3);
 }
 
-TEST(KeptForms, SparePassesTheQuantizingOfLaterRounds) {
-  const Job job = fp8_job();
-  const Predictor predictor(job, fp8_machine(), {});
-  const auto streamed = [&](Tier weights, std::int64_t rounds) {
-    const StepGraph graph =
-        build_step_graph(job, with_weights(job, weights, rounds), predictor.costs());
-    for (std::size_t i = 0; i < graph.tasks_per_step; ++i) {
-      const StepTask& task = graph.tasks[i];
-      if (task.kind == TaskKind::backward && task.unit == 2) return task.work.streamed.count();
-    }
-    return std::int64_t{0};
-  };
-  // A form takes 3 bytes a parameter, here of products of 256 x (768 + 256 + 512 + 256), which
-  // four micro-batches share or, where each round makes it, two; 3 of 5 blocks compute in FP8.
-  const std::int64_t form = 3 * 256 * 1792;
-  EXPECT_EQ(streamed(Tier::hbm, 2), streamed(Tier::hbm, 1));
-  EXPECT_NEAR(static_cast<double>(streamed(Tier::host, 2) - streamed(Tier::hbm, 2)),
-              0.6 * static_cast<double>(form / 2 - form / 4), 2);
-  EXPECT_EQ(streamed(Tier::host, 1), streamed(Tier::hbm, 1));
-}
-
 TEST(KeptForms, CountInMemoryAndItsBounds) {
   const Job job = fp8_job();
   ResolvedMachine machine = fp8_machine();
