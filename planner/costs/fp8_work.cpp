@@ -80,7 +80,8 @@ void add_fp8(Work& work, const Job& job, Pass pass) {
   const auto add = [&](std::int64_t in, std::int64_t out) {
     a_token += forward * in + back * out;
     parameters += in * out;
-    work.kernels += (products.backward ? 3 : 2) * (tensorwise ? 2 : 1);
+    const std::int64_t forms = products.backward ? 3 : 2;
+    work.kernels += tensorwise ? 2 * forms : forms;
   };
   if (products.qkv) add(shape.hidden, qkv);
   add(query, shape.hidden);
