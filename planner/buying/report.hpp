@@ -255,7 +255,8 @@ struct BuyReport {
   BuildCounts builds = {};
   /// Why the engine cannot train the job, as a sentence without a full stop; empty where it can.
   std::string untrainable = {};
-  /// What the GPUs lack that no row is of, as a sentence; empty where none was left out for that.
+  /// Sentence that says which GPUs have no rows, because they lack products that the job needs;
+  /// empty where none was left out.
   std::string left_out = {};
   /// The worth of the GPUs of the base machine or, where that has one, of the fastest row with
   /// several within the budget; none where no such row fits.

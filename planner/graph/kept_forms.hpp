@@ -14,8 +14,8 @@ namespace sluice::planner {
 /// Device bytes of the FP8 forms of block `layer` (counted from 0) that a plan of `rounds` rounds
 /// with the choices `unit` for it keeps from its first forward pass of a step to its last backward
 /// pass: both forms of each weight, where a CUDA device computes the block in FP8 in several rounds
-/// and its weights stay there whole. Else zero: its weights are quantized again in each round, in
-/// memory that all blocks share (fp8_weight_bytes).
+/// and its weights stay there whole. Other plans keep none, zero bytes, and quantize the block's
+/// weights again in each round, in memory that all blocks share (fp8_weight_bytes).
 [[nodiscard]] Bytes kept_form_bytes(const Job& job, const UnitPlan& unit, std::int64_t layer,
                                     std::int64_t rounds, DeviceKind device);
 
